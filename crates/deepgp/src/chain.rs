@@ -1,0 +1,157 @@
+//! A block of rows through all layers, forward and backward.
+//!
+//! Given what was prepared once a step, a row passes through the layers independently of every other row. A hidden layer
+//! hands on the sample `f = μ + σ ε`; the last layer's moments go to the likelihood. With `S` samples the first layer is
+//! computed once a row, and its output is sampled `S` times; from there on there are `S` rows for each.
+
+use std::sync::Mutex;
+
+use crate::layer::{Floor, Layer, LayerRows, LayerSums, Prepared, RowLayer};
+use crate::noise::Noise;
+use crate::real::Real;
+
+/// All layers, as a block of rows sees them.
+#[derive(Debug)]
+pub(crate) struct Chain<'a, T> {
+    pub layers: Vec<RowLayer<'a, T>>,
+    samples: usize,
+}
+
+/// One block's numbers in all layers.
+#[derive(Debug)]
+pub(crate) struct ChainRows<T> {
+    pub layers: Vec<LayerRows<T>>,
+    /// `ε` of each hidden layer.
+    noise: Vec<crate::mat::Mat<T>>,
+}
+
+/// Which rows a block holds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Block<'a> {
+    /// Their numbers in the dataset.
+    pub ids: &'a [u32],
+    /// The place of the first one in the batch.
+    pub first: usize,
+}
+
+impl<'a, T: Real> Chain<'a, T> {
+    pub fn new(layers: &'a [Layer], prepared: &[Prepared], floor: Floor, samples: usize) -> Self {
+        let layers = layers.iter().zip(prepared).map(|(layer, made)| RowLayer::new(layer, made, floor)).collect();
+        Self { layers, samples }
+    }
+
+    /// How many samples of each row layer `l` makes of one of its inputs.
+    fn fan(&self, l: usize) -> usize {
+        if l == 0 { self.samples } else { 1 }
+    }
+
+    /// How many rows the last layer sees for each row of the block.
+    pub fn mixture_size(&self) -> usize {
+        if self.layers.len() == 1 { 1 } else { self.samples }
+    }
+
+    /// From `rows.layers[0].x` to the moments of the last layer; returns how many variances met the floor.
+    pub fn forward(&self, rows: &mut ChainRows<T>, noise: &Noise<'_>, block: Block<'_>) -> usize {
+        let mut clamped = 0;
+        for (l, layer) in self.layers.iter().enumerate() {
+            let (done, ahead) = rows.layers.split_at_mut(l + 1);
+            let here = &mut done[l];
+            layer.forward(here);
+            clamped += here.clamped;
+            let Some(next) = ahead.first_mut() else { break };
+            let (n, p, fan) = (here.x.nrows(), layer.output_width(), self.fan(l));
+            let epsilon = &mut rows.noise[l];
+            epsilon.reshape_for_overwrite(n * fan, p);
+            noise.fill(l, block.ids, block.first, self.samples, epsilon);
+            next.x.reshape_for_overwrite(n * fan, p);
+            for i in 0..n {
+                for s in i * fan..(i + 1) * fan {
+                    let moments = here.mean.row(i).iter().zip(here.variance.row(i));
+                    for ((f, &e), (&mean, &variance)) in next.x.row_mut(s).iter_mut().zip(epsilon.row(s)).zip(moments) {
+                        *f = mean + variance.root() * e;
+                    }
+                }
+            }
+        }
+        clamped
+    }
+
+    /// From the gradients at the last layer's moments to `sums` and, if `want_x`, to `rows.layers[0].x_bar`.
+    pub fn backward(&self, rows: &mut ChainRows<T>, sums: &mut [LayerSums<T>], want_x: bool) {
+        for (l, layer) in self.layers.iter().enumerate().rev() {
+            layer.backward(&mut rows.layers[l], &mut sums[l], want_x || l > 0);
+            if l == 0 {
+                break;
+            }
+            // ∂f/∂μ = 1 and ∂f/∂σ² = ε / 2σ.
+            let (before, after) = rows.layers.split_at_mut(l);
+            let (below, f_bar) = (&mut before[l - 1], &after[0].x_bar);
+            let (n, p, fan) = (below.x.nrows(), f_bar.ncols(), self.fan(l - 1));
+            let half = T::of(0.5);
+            below.mean_bar.reshape_for_overwrite(n, p);
+            below.variance_bar.reshape_for_overwrite(n, p);
+            below.mean_bar.fill(T::ZERO);
+            below.variance_bar.fill(T::ZERO);
+            for i in 0..n {
+                for s in i * fan..(i + 1) * fan {
+                    for j in 0..p {
+                        let bar = f_bar[(s, j)];
+                        below.mean_bar[(i, j)] += bar;
+                        below.variance_bar[(i, j)] +=
+                            half * bar * rows.noise[l - 1][(s, j)] / below.variance[(i, j)].root();
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Working memory, lent to whoever computes a block. It carries nothing from one block to the next.
+#[derive(Debug)]
+pub(crate) struct Workspaces<T> {
+    free: Mutex<Vec<ChainRows<T>>>,
+    layers: usize,
+}
+
+/// A workspace on loan; it goes back when dropped.
+#[derive(Debug)]
+pub(crate) struct Loan<'a, T> {
+    from: &'a Workspaces<T>,
+    rows: Option<ChainRows<T>>,
+}
+
+impl<T: Real> Workspaces<T> {
+    pub fn new(layers: usize) -> Self {
+        Self { free: Mutex::new(Vec::new()), layers }
+    }
+
+    pub fn take(&self) -> Loan<'_, T> {
+        let free = self.free.lock().unwrap_or_else(std::sync::PoisonError::into_inner).pop();
+        let rows = free.unwrap_or_else(|| ChainRows {
+            layers: (0..self.layers).map(|_| LayerRows::default()).collect(),
+            noise: vec![Default::default(); self.layers - 1],
+        });
+        Loan { from: self, rows: Some(rows) }
+    }
+}
+
+impl<T> std::ops::Deref for Loan<'_, T> {
+    type Target = ChainRows<T>;
+    fn deref(&self) -> &ChainRows<T> {
+        self.rows.as_ref().expect("a loan holds its workspace until it is dropped")
+    }
+}
+
+impl<T> std::ops::DerefMut for Loan<'_, T> {
+    fn deref_mut(&mut self) -> &mut ChainRows<T> {
+        self.rows.as_mut().expect("a loan holds its workspace until it is dropped")
+    }
+}
+
+impl<T> Drop for Loan<'_, T> {
+    fn drop(&mut self) {
+        if let Some(rows) = self.rows.take() {
+            self.from.free.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(rows);
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! Data: a checked pair of matrices, and the change of units between a user's numbers and the model's.
+
+use crate::error::{Error, Result};
+use crate::mat::{Mat, View};
+use crate::noise::{Key, Purpose};
+
+/// Inputs, targets and row weights that belong together: finite numbers, as many rows in each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dataset {
+    x: Mat,
+    y: Mat,
+    weights: Option<Vec<f64>>,
+}
+
+impl Dataset {
+    /// Inputs `x` `[N, D]` and targets `y` `[N, P]`. Fails if they do not fit together or hold NaN or infinity.
+    pub fn new(x: Mat, y: Mat) -> Result<Self> {
+        if x.nrows() != y.nrows() {
+            return Err(Error::Shape {
+                what: "targets",
+                expected: format!("{} rows, as many as the inputs have", x.nrows()),
+                found: y.nrows().to_string(),
+            });
+        }
+        if x.nrows() == 0 {
+            let advice = "the table is empty: check the file and any filter before it";
+            return Err(Error::TooFewRows { what: "a dataset", needed: 1, rows: 0, advice });
+        }
+        if x.ncols() == 0 || y.ncols() == 0 {
+            return Err(Error::Shape {
+                what: "dataset",
+                expected: "at least one input and one target column".into(),
+                found: format!("{} and {}", x.ncols(), y.ncols()),
+            });
+        }
+        check_finite("x", x.view())?;
+        check_finite("y", y.view())?;
+        Ok(Self { x, y, weights: None })
+    }
+
+    /// The same data with a weight for each row: a factor on its share of the data term.
+    pub fn with_weights(mut self, weights: Vec<f64>) -> Result<Self> {
+        if weights.len() != self.len() {
+            return Err(Error::Shape {
+                what: "row weights",
+                expected: self.len().to_string(),
+                found: weights.len().to_string(),
+            });
+        }
+        check_finite("weights", View::new(&weights, weights.len(), 1))?;
+        if let Some(row) = weights.iter().position(|w| *w < 0.0) {
+            return Err(Error::Weight { row, value: weights[row] });
+        }
+        if weights.iter().all(|w| *w == 0.0) {
+            return Err(Error::Weight { row: 0, value: 0.0 });
+        }
+        self.weights = Some(weights);
+        Ok(self)
+    }
+
+    /// `N`.
+    #[allow(clippy::len_without_is_empty, reason = "a dataset is never empty")]
+    pub fn len(&self) -> usize {
+        self.x.nrows()
+    }
+
+    /// Inputs, `[N, D]`.
+    pub fn x(&self) -> &Mat {
+        &self.x
+    }
+
+    /// Targets, `[N, P]`.
+    pub fn y(&self) -> &Mat {
+        &self.y
+    }
+
+    /// Row weights, if there are any.
+    pub fn weights(&self) -> Option<&[f64]> {
+        self.weights.as_deref()
+    }
+
+    /// The rows of `index`, in that order.
+    pub fn gather(&self, index: &[u32]) -> Self {
+        Self {
+            x: self.x.gather(index),
+            y: self.y.gather(index),
+            weights: self.weights.as_ref().map(|w| index.iter().map(|&i| w[i as usize]).collect()),
+        }
+    }
+
+    /// Splits at random into the rest and a `fraction` of the rows, rounded to at least one; both keep the row order.
+    pub fn split(&self, fraction: f64, seed: u64) -> Result<(Self, Self)> {
+        if !(fraction > 0.0 && fraction < 1.0) {
+            let requirement = "above 0 and below 1";
+            return Err(Error::Setting { name: "split fraction", value: fraction.to_string(), requirement });
+        }
+        if self.len() < 2 {
+            let advice = "give more rows, or hold none out";
+            return Err(Error::TooFewRows { what: "a split", needed: 2, rows: self.len(), advice });
+        }
+        let order = Key::new(seed, Purpose::Split).permutation(self.len(), 0);
+        let held = ((self.len() as f64 * fraction).round() as usize).clamp(1, self.len() - 1);
+        let (mut out, mut rest) = (order[..held].to_vec(), order[held..].to_vec());
+        out.sort_unstable();
+        rest.sort_unstable();
+        Ok((self.gather(&rest), self.gather(&out)))
+    }
+}
+
+/// Fails at the first NaN or infinity.
+pub(crate) fn check_finite(what: &'static str, m: View<'_>) -> Result<()> {
+    match m.as_slice().iter().position(|v| !v.is_finite()) {
+        None => Ok(()),
+        Some(at) => {
+            let (row, column) = (at / m.ncols(), at % m.ncols());
+            Err(Error::NotFinite { what, row, column, value: m.as_slice()[at] })
+        }
+    }
+}
+
+/// What to do with an input column that has one value only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConstantColumns {
+    /// Refuse, naming the column.
+    Reject,
+    /// Keep it: it becomes 0 everywhere in training.
+    Keep,
+}
+
+/// Shift and scale of each column: the model works on `(v − shift) / scale`, the user never sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standardiser {
+    /// For the inputs.
+    pub x: Scaling,
+    /// For the targets.
+    pub y: Scaling,
+}
+
+/// `(v − shift) / scale`, a column at a time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scaling {
+    /// What is subtracted.
+    pub shift: Vec<f64>,
+    /// What is divided by; positive.
+    pub scale: Vec<f64>,
+}
+
+impl Standardiser {
+    /// Mean and standard deviation of each column. Fit it on training rows alone.
+    ///
+    /// A constant target is an error, and so is a constant input unless `constant` says otherwise.
+    pub fn fit(data: &Dataset, constant: ConstantColumns) -> Result<Self> {
+        if data.len() < 2 {
+            let advice = "one row has no spread to standardise by: give more rows";
+            return Err(Error::TooFewRows { what: "standardising", needed: 2, rows: data.len(), advice });
+        }
+        let x = Scaling::fit("x", data.x.view(), constant)?;
+        let y = Scaling::fit("y", data.y.view(), ConstantColumns::Reject)?;
+        Ok(Self { x, y })
+    }
+
+    /// The dataset in the model's units; weights stay as they are.
+    pub fn apply(&self, data: &Dataset) -> Result<Dataset> {
+        Ok(Dataset {
+            x: self.x.apply("x", data.x.view())?,
+            y: self.y.apply("y", data.y.view())?,
+            weights: data.weights.clone(),
+        })
+    }
+}
+
+impl Scaling {
+    fn fit(what: &'static str, m: View<'_>, constant: ConstantColumns) -> Result<Self> {
+        let n = m.nrows() as f64;
+        let (mut shift, mut scale) = (Vec::new(), Vec::new());
+        for column in 0..m.ncols() {
+            let values = || (0..m.nrows()).map(move |i| m[(i, column)]);
+            // Dividing first keeps the mean of huge numbers finite.
+            let mean: f64 = values().map(|v| v / n).sum();
+            let largest = values().fold(0.0f64, |a, v| a.max((v - mean).abs()));
+            let deviation = if largest > 0.0 {
+                largest * (values().map(|v| ((v - mean) / largest).powi(2)).sum::<f64>() / n).sqrt()
+            } else {
+                0.0
+            };
+            // Rounding alone leaves about 1e-16 of the mean.
+            if deviation <= 1e-14 * mean.abs() {
+                if constant == ConstantColumns::Reject {
+                    return Err(Error::ConstantColumn { what, column, value: m[(0, column)] });
+                }
+                shift.push(m[(0, column)]);
+                scale.push(1.0);
+            } else {
+                shift.push(mean);
+                scale.push(deviation);
+            }
+        }
+        Ok(Self { shift, scale })
+    }
+
+    /// `(v − shift) / scale`. Fails if the width is wrong or a number is not finite.
+    pub fn apply(&self, what: &'static str, m: View<'_>) -> Result<Mat> {
+        if m.ncols() != self.shift.len() {
+            return Err(Error::Shape {
+                what,
+                expected: format!("{} columns, as in training", self.shift.len()),
+                found: m.ncols().to_string(),
+            });
+        }
+        check_finite(what, m)?;
+        Ok(Mat::from_fn(m.nrows(), m.ncols(), |i, j| (m[(i, j)] - self.shift[j]) / self.scale[j]))
+    }
+
+    /// Back to the user's units: `v · scale + shift`.
+    pub fn undo(&self, m: &mut Mat) {
+        for i in 0..m.nrows() {
+            for (j, v) in m.row_mut(i).iter_mut().enumerate() {
+                *v = *v * self.scale[j] + self.shift[j];
+            }
+        }
+    }
+
+    /// A variance back to the user's units: `v · scale²`.
+    pub fn undo_variance(&self, m: &mut Mat) {
+        for i in 0..m.nrows() {
+            for (j, v) in m.row_mut(i).iter_mut().enumerate() {
+                *v *= self.scale[j] * self.scale[j];
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::uniform;
+
+    fn message(result: Result<impl std::fmt::Debug>) -> String {
+        result.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn bad_data_is_named() {
+        let y = Mat::column(vec![1.0, 2.0]);
+        assert!(message(Dataset::new(Mat::zeros(3, 1), y.clone())).contains("expected 3 rows"));
+        assert!(message(Dataset::new(Mat::zeros(0, 1), Mat::zeros(0, 1))).contains("there are 0"));
+        assert!(message(Dataset::new(Mat::zeros(2, 0), y.clone())).contains("at least one input"));
+        let mut x = Mat::zeros(2, 2);
+        x[(1, 0)] = f64::NAN;
+        assert!(message(Dataset::new(x, y.clone())).contains("x: row 1, column 0 is NaN"));
+        let infinite = Mat::column(vec![0.0, f64::INFINITY]);
+        assert!(message(Dataset::new(Mat::zeros(2, 1), infinite)).contains("y: row 1, column 0 is inf"));
+        let data = Dataset::new(Mat::zeros(2, 1), y).unwrap();
+        assert!(message(data.clone().with_weights(vec![1.0])).contains("expected 2, found 1"));
+        assert!(message(data.clone().with_weights(vec![1.0, -2.0])).contains("row 1 has -2"));
+        assert!(message(data.clone().with_weights(vec![0.0, 0.0])).contains("not all zero"));
+        assert!(message(data.split(1.0, 0)).contains("split fraction"));
+        assert!(message(data.gather(&[0]).split(0.5, 0)).contains("at least 2 rows"));
+    }
+
+    #[test]
+    fn constant_columns_and_single_rows_cannot_be_standardised() {
+        let y = Mat::column(vec![1.0, 2.0, 4.0]);
+        let data = Dataset::new(Mat::from_fn(3, 2, |i, j| if j == 1 { 0.1 } else { i as f64 }), y.clone()).unwrap();
+        assert!(message(Standardiser::fit(&data, ConstantColumns::Reject)).contains("x: column 1 has the value 0.1"));
+        let kept = Standardiser::fit(&data, ConstantColumns::Keep).unwrap();
+        assert!((0..3).all(|i| kept.apply(&data).unwrap().x()[(i, 1)] == 0.0));
+        let flat = Dataset::new(y, Mat::from_fn(3, 1, |_, _| 7.0)).unwrap();
+        assert!(message(Standardiser::fit(&flat, ConstantColumns::Keep)).contains("y: column 0 has the value 7"));
+        assert!(message(Standardiser::fit(&data.gather(&[1]), ConstantColumns::Keep)).contains("at least 2 rows"));
+    }
+
+    #[test]
+    fn standardised_columns_have_mean_zero_and_deviation_one_and_come_back() {
+        let x = Mat::from_fn(40, 2, |i, j| 1e6 * (j + 1) as f64 + uniform(40, 2, 1)[(i, j)]);
+        let data = Dataset::new(x.clone(), uniform(40, 1, 2)).unwrap();
+        let standardiser = Standardiser::fit(&data, ConstantColumns::Reject).unwrap();
+        let mut scaled = standardiser.apply(&data).unwrap().x().clone();
+        for j in 0..2 {
+            let mean = (0..40).map(|i| scaled[(i, j)]).sum::<f64>() / 40.0;
+            let variance = (0..40).map(|i| scaled[(i, j)].powi(2)).sum::<f64>() / 40.0;
+            assert!(mean.abs() < 1e-8 && (variance - 1.0).abs() < 1e-8);
+        }
+        standardiser.x.undo(&mut scaled);
+        assert!(scaled.as_slice().iter().zip(x.as_slice()).all(|(a, b)| (a - b).abs() < 1e-8));
+        assert!(message(standardiser.x.apply("x", uniform(2, 3, 1).view())).contains("expected 2 columns"));
+    }
+
+    #[test]
+    fn a_split_holds_every_row_once() {
+        let data = Dataset::new(Mat::from_fn(10, 1, |i, _| i as f64), Mat::from_fn(10, 1, |i, _| i as f64)).unwrap();
+        let (rest, out) = data.split(0.2, 3).unwrap();
+        assert_eq!((rest.len(), out.len()), (8, 2));
+        let mut all = [rest.x().as_slice(), out.x().as_slice()].concat();
+        all.sort_by(f64::total_cmp);
+        assert_eq!(all, (0..10).map(f64::from).collect::<Vec<_>>());
+        assert_eq!(data.split(0.2, 3).unwrap().1, out);
+        assert_ne!(data.split(0.2, 4).unwrap().1, out);
+    }
+}

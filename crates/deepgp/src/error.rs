@@ -1,0 +1,223 @@
+//! Every way to fail, and what to do about it.
+
+/// What the library returns.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Something a user can cause. Each message says what is wrong, with the numbers, and what to do.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Error {
+    /// An array has the wrong shape.
+    #[error("{what}: expected {expected}, found {found}")]
+    Shape {
+        /// Which array.
+        what: &'static str,
+        /// What would fit.
+        expected: String,
+        /// What was given.
+        found: String,
+    },
+
+    /// A number in the data is NaN or infinite.
+    #[error(
+        "{what}: row {row}, column {column} is {value}; remove such rows or fill them in (rows and columns count from 0)"
+    )]
+    NotFinite {
+        /// `x`, `y` or `weights`.
+        what: &'static str,
+        /// Row, from 0.
+        row: usize,
+        /// Column, from 0.
+        column: usize,
+        /// The number.
+        value: f64,
+    },
+
+    /// A row weight is negative, or all of them are zero.
+    #[error("row weights must be zero or more and not all zero; row {row} has {value}")]
+    Weight {
+        /// Row, from 0.
+        row: usize,
+        /// The weight.
+        value: f64,
+    },
+
+    /// A column that should be standardised does not vary.
+    #[error(
+        "{what}: column {column} has the value {value} in every row, so it cannot be standardised; \
+         drop it (an input can also be kept: `ConstantColumns::Keep`)"
+    )]
+    ConstantColumn {
+        /// `x` or `y`.
+        what: &'static str,
+        /// Column, from 0.
+        column: usize,
+        /// Its one value.
+        value: f64,
+    },
+
+    /// There are not enough rows for what was asked.
+    #[error("{what} needs at least {needed} rows, but there are {rows}; {advice}")]
+    TooFewRows {
+        /// What was asked.
+        what: &'static str,
+        /// How many it takes.
+        needed: usize,
+        /// How many there are.
+        rows: usize,
+        /// What to do.
+        advice: &'static str,
+    },
+
+    /// More inducing inputs than distinct rows.
+    #[error(
+        "layer {layer}: {requested} inducing inputs were asked for, but its inputs have only {distinct} distinct rows; \
+         ask for at most {distinct}"
+    )]
+    TooManyInducing {
+        /// Layer, from 0.
+        layer: usize,
+        /// How many were asked for.
+        requested: usize,
+        /// How many there can be.
+        distinct: usize,
+    },
+
+    /// Two inducing inputs are equal.
+    #[error(
+        "layer {layer}: inducing inputs {first} and {second} are equal, so their kernel matrix is singular; \
+         remove one of them"
+    )]
+    DuplicateInducing {
+        /// Layer, from 0.
+        layer: usize,
+        /// Row of the first.
+        first: usize,
+        /// Row of the second.
+        second: usize,
+    },
+
+    /// The widths of the layers do not fit together, or not the data.
+    #[error("layer {layer}: {what} has width {found}, but {expected} is needed; {advice}")]
+    Width {
+        /// Layer, from 0.
+        layer: usize,
+        /// What has the wrong width.
+        what: &'static str,
+        /// Its width.
+        found: usize,
+        /// The width that fits.
+        expected: usize,
+        /// What to do.
+        advice: &'static str,
+    },
+
+    /// A setting has a value that makes no sense.
+    #[error("`{name}` is {value}, but must be {requirement}")]
+    Setting {
+        /// The setting.
+        name: &'static str,
+        /// Its value.
+        value: String,
+        /// What it must be.
+        requirement: &'static str,
+    },
+
+    /// No parameter has this name.
+    #[error("there is no parameter `{name}`; the model has {known}")]
+    UnknownParameter {
+        /// The name that was asked for.
+        name: String,
+        /// Those there are.
+        known: String,
+    },
+
+    /// A parameter cannot take this value.
+    #[error("`{name}`: entry {index} cannot be {value} (constraint: {constraint})")]
+    ParameterValue {
+        /// The parameter.
+        name: String,
+        /// Which of its entries.
+        index: usize,
+        /// The value.
+        value: f64,
+        /// What it must keep to.
+        constraint: String,
+    },
+
+    /// A kernel matrix could not be factored.
+    #[error(
+        "layer {layer}: {matrix} is not positive definite at pivot {pivot}, even with jitter {jitter:e}; {cause}: \
+         use fewer inducing inputs, raise `jitter`, or take the `dual` covariance, which factors no kernel matrix"
+    )]
+    NotPositiveDefinite {
+        /// Layer, from 0.
+        layer: usize,
+        /// Which matrix.
+        matrix: Matrix,
+        /// Where elimination stopped.
+        pivot: usize,
+        /// The largest jitter tried.
+        jitter: f64,
+        /// The likely cause.
+        cause: String,
+    },
+
+    /// The ELBO or its gradient is not finite.
+    #[error("the ELBO or its gradient is not finite ({what}); lower the learning rate or check the scale of the data")]
+    NonFinite {
+        /// Where it was seen first.
+        what: String,
+    },
+
+    /// Training could not go on; the model holds the last good parameters.
+    #[error(
+        "training stopped at step {step}: {attempts} steps in a row were rolled back; the last one because {reason}. \
+         The model holds the last good parameters"
+    )]
+    Stuck {
+        /// The step.
+        step: u64,
+        /// How many attempts failed.
+        attempts: u32,
+        /// Why the last one did.
+        reason: Box<Error>,
+    },
+
+    /// A saved state does not belong to this model, data or settings.
+    #[error("this training state does not fit: {what} is {found} here but {expected} in the state")]
+    ForeignState {
+        /// What differs.
+        what: &'static str,
+        /// The state's.
+        expected: String,
+        /// What is here.
+        found: String,
+    },
+}
+
+/// Names the matrices that are factored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Matrix {
+    /// `k(Z_a, Z_a)`, the mean's.
+    MeanGram,
+    /// `k(Z_b, Z_b)`, the covariance's.
+    CovarianceGram,
+    /// `k(Z, Z)` of a layer with one set for both.
+    TiedGram,
+    /// `I + L_Bᵀ K_bb L_B` of the dual covariance, for one output.
+    DualPrecision,
+    /// The covariance of a layer at many rows, for joint draws.
+    Joint,
+}
+
+impl std::fmt::Display for Matrix {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::MeanGram => "K_aa (mean inducing inputs)",
+            Self::CovarianceGram => "K_bb (covariance inducing inputs)",
+            Self::TiedGram => "K_ZZ (inducing inputs)",
+            Self::DualPrecision => "I + L_B' K_bb L_B (dual covariance)",
+            Self::Joint => "the joint covariance of the rows",
+        })
+    }
+}

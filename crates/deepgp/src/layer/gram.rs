@@ -1,0 +1,202 @@
+//! `K_ZZ` with its jitter, its factor, and the gradients that reach it.
+//!
+//! One jittered matrix serves the conditional and the KL alike. If it cannot be factored, the jitter climbs a ladder,
+//! tenfold a rung, and the rung is reported with layer, matrix and likely cause.
+
+use crate::error::{Error, Matrix, Result};
+use crate::kernel::{Kernel, Scratch};
+use crate::linalg::Cholesky;
+use crate::mat::{Mat, View};
+
+/// `ε = absolute + relative · mean(diag K)` on the diagonal of every kernel matrix of inducing inputs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Jitter {
+    /// Added as it is.
+    pub absolute: f64,
+    /// Times the mean of the diagonal.
+    pub relative: f64,
+}
+
+/// How often the jitter may grow tenfold before it is an error.
+const RUNGS: i32 = 5;
+/// Where the ladder starts if no jitter was asked for, relative to the diagonal.
+const FIRST_RUNG: f64 = 1e-10;
+
+/// A kernel matrix that needed more jitter than asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JitterEvent {
+    /// Layer, from 0.
+    pub layer: usize,
+    /// Which matrix.
+    pub matrix: Matrix,
+    /// The jitter that worked.
+    pub jitter: f64,
+    /// The likely cause.
+    pub cause: String,
+}
+
+/// `K_ZZ + εI`, and its Cholesky factor where a form needs one.
+#[derive(Clone, Debug)]
+pub(crate) struct Gram {
+    pub k: Mat,
+    jitter: f64,
+    relative: f64,
+    factor: Option<Cholesky>,
+}
+
+/// Gradients that reach a [`Gram`]: at `K` (symmetric) and, where it was factored, at `L` (lower triangular).
+#[derive(Clone, Debug)]
+pub(crate) struct GramBar {
+    pub k: Mat,
+    lower: Option<Mat>,
+}
+
+impl Gram {
+    /// Builds and, if `factor` is set, factors `k(z, z) + εI`.
+    pub fn new(
+        kernel: &dyn Kernel,
+        z: View<'_>,
+        jitter: Jitter,
+        factor: bool,
+        place: (usize, Matrix),
+    ) -> Result<(Self, Option<JitterEvent>)> {
+        let m = z.nrows();
+        let mut k = Mat::zeros(m, m);
+        kernel.gram(z, k.view_mut(), &mut Scratch::default());
+        let mean = (0..m).map(|i| k[(i, i)]).sum::<f64>() / m as f64;
+        let asked = jitter.absolute + jitter.relative * mean;
+        let first = if asked > 0.0 { asked } else { FIRST_RUNG * mean };
+        let mut added = 0.0;
+        let mut failure = None;
+        for rung in 0..=RUNGS {
+            let wanted = if rung == 0 { asked } else { first * 10f64.powi(rung) };
+            for i in 0..m {
+                k[(i, i)] += wanted - added;
+            }
+            added = wanted;
+            let relative = jitter.relative * if rung == 0 { 1.0 } else { 10f64.powi(rung) };
+            if !factor {
+                return Ok((Self { k, jitter: added, relative, factor: None }, None));
+            }
+            match Cholesky::new(&k) {
+                Ok(chol) => {
+                    let (layer, matrix) = place;
+                    let event = (rung > 0).then(|| JitterEvent { layer, matrix, jitter: added, cause: cause(z, &k) });
+                    return Ok((Self { k, jitter: added, relative, factor: Some(chol) }, event));
+                }
+                Err(not_positive) => failure = Some(not_positive),
+            }
+        }
+        let (layer, matrix) = place;
+        let pivot = failure.map_or(0, |f| f.pivot);
+        Err(Error::NotPositiveDefinite { layer, matrix, pivot, jitter: added, cause: cause(z, &k) })
+    }
+
+    /// The Cholesky factor. Only forms that asked for one may call this.
+    pub fn factor(&self) -> &Cholesky {
+        self.factor.as_ref().expect("the form said that it needs a factor")
+    }
+
+    /// No gradient yet.
+    pub fn zero_bar(&self) -> GramBar {
+        let m = self.k.nrows();
+        GramBar { k: Mat::zeros(m, m), lower: None }
+    }
+
+    /// Pulls what has been gathered back to the inducing inputs and the kernel's parameters.
+    pub fn pullback(self, kernel: &dyn Kernel, z: View<'_>, bar: GramBar, z_bar: &mut Mat, theta_bar: &mut [f64]) {
+        let GramBar { k: mut k_bar, lower } = bar;
+        if let Some(lower_bar) = lower {
+            k_bar.add_scaled(1.0, &self.factor().pullback(&lower_bar));
+        }
+        let m = self.k.nrows();
+        let mut k = self.k;
+        // ε moves with the diagonal where it is relative to it.
+        let trace: f64 = (0..m).map(|i| k_bar[(i, i)]).sum();
+        for i in 0..m {
+            k[(i, i)] -= self.jitter;
+            k_bar[(i, i)] += trace * self.relative / m as f64;
+        }
+        let scratch = &mut Scratch::default();
+        kernel.gram_pullback(z, k.view(), k_bar.view_mut(), z_bar.view_mut(), theta_bar, scratch);
+    }
+}
+
+impl GramBar {
+    /// The gradient at `L`, zero at first.
+    pub fn lower_mut(&mut self) -> &mut Mat {
+        let m = self.k.nrows();
+        self.lower.get_or_insert_with(|| Mat::zeros(m, m))
+    }
+}
+
+/// Why a kernel matrix is close to singular, as far as a look at it can tell.
+fn cause(z: View<'_>, k: &Mat) -> String {
+    if z.as_slice().iter().chain(k.as_slice()).any(|v| !v.is_finite()) {
+        return "inducing inputs or kernel parameters are not finite, likely after too large a step".into();
+    }
+    let (mut largest, mut pair) = (0.0, (0, 0));
+    for i in 0..k.nrows() {
+        for j in 0..i {
+            let correlation = k[(i, j)] / (k[(i, i)] * k[(j, j)]).sqrt();
+            if correlation > largest {
+                (largest, pair) = (correlation, (j, i));
+            }
+        }
+    }
+    if largest > 1.0 - 1e-6 {
+        format!("inducing inputs {} and {} nearly coincide for this kernel", pair.0, pair.1)
+    } else {
+        "the lengthscales are long for so many inducing inputs".into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::SquaredExponential;
+    use crate::testing::{assert_slope, dot_all, uniform};
+
+    const PLACE: (usize, Matrix) = (2, Matrix::MeanGram);
+
+    #[test]
+    fn the_ladder_rescues_a_singular_matrix_and_says_so() {
+        let kernel = SquaredExponential::new(1.0, vec![1.0]);
+        let z = Mat::column(vec![0.3, 0.3, 1.0]);
+        let none = Jitter { absolute: 0.0, relative: 0.0 };
+        let (gram, event) = Gram::new(&kernel, z.view(), none, true, PLACE).unwrap();
+        let event = event.unwrap();
+        assert!(event.jitter > 0.0 && event.layer == 2 && event.matrix == Matrix::MeanGram, "{event:?}");
+        assert!(event.cause.contains("0 and 1"), "{event:?}");
+        assert_eq!(gram.k[(0, 0)], 1.0 + event.jitter);
+        let (_, event) = Gram::new(&kernel, z.view(), Jitter { absolute: 1e-6, ..none }, true, PLACE).unwrap();
+        assert_eq!(event, None);
+    }
+
+    #[test]
+    fn a_hopeless_matrix_is_an_error_that_names_layer_and_matrix() {
+        let kernel = SquaredExponential::new(1.0, vec![1.0]);
+        let z = Mat::column(vec![0.3, f64::NAN, 1.0]);
+        let error = Gram::new(&kernel, z.view(), Jitter { absolute: 1e-6, relative: 0.0 }, true, PLACE).unwrap_err();
+        let message = error.to_string();
+        assert!(message.contains("layer 2: K_aa") && message.contains("not finite"), "{message}");
+    }
+
+    #[test]
+    fn a_relative_jitter_has_its_gradient() {
+        let z = uniform(4, 2, 1);
+        let jitter = Jitter { absolute: 1e-3, relative: 0.1 };
+        let weight = Mat::from_fn(4, 4, |i, j| uniform(4, 4, 2)[(i.max(j), i.min(j))]);
+        let gram = |v: f64| {
+            let kernel = SquaredExponential::new(v, vec![0.7, 1.2]);
+            Gram::new(&kernel, z.view(), jitter, false, PLACE).unwrap().0
+        };
+        let mut theta = [0.0; 3];
+        let bar = GramBar { k: weight.clone(), lower: None };
+        let kernel = SquaredExponential::new(1.3, vec![0.7, 1.2]);
+        gram(1.3).pullback(&kernel, z.view(), bar, &mut Mat::zeros(4, 2), &mut theta);
+        assert_slope("variance", &Mat::column(vec![1.3]), &Mat::column(vec![theta[2]]), 1e-8, |v| {
+            dot_all(&weight, &gram(v[(0, 0)]).k)
+        });
+    }
+}

@@ -1,0 +1,149 @@
+//! Fixed mean functions: what a layer returns before it has learnt anything (Salimbeni and Deisenroth 2017).
+//!
+//! A hidden layer starts as the identity, so that a deep model starts as a shallow one. They have no parameters.
+
+use crate::error::{Error, Result};
+use crate::linalg::{self, Into, product};
+use crate::mat::{Mat, View, ViewMut};
+use crate::real::Real;
+
+/// `m(x)`, `[N, D] → [N, P]`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum MeanFunction {
+    /// `m(x) = 0`: the last layer's.
+    Zero,
+    /// `m(x) = x`, where widths match.
+    Identity,
+    /// `m(x) = (x, 0, …, 0)`, where a layer is wider than its input.
+    ZeroPadding,
+    /// `m(x) = x W` with `W` of shape `[D, P]`, e.g. the leading principal directions where a layer is narrower.
+    Linear(Mat),
+}
+
+impl MeanFunction {
+    /// The natural choice for a hidden layer of `width` outputs over inputs that look like `x`.
+    pub fn between(x: View<'_>, width: usize) -> Result<Self> {
+        Ok(match x.ncols().cmp(&width) {
+            std::cmp::Ordering::Equal => Self::Identity,
+            std::cmp::Ordering::Less => Self::ZeroPadding,
+            std::cmp::Ordering::Greater => Self::principal_directions(x, width)?,
+        })
+    }
+
+    /// The `width` directions in which `x` (taken as centred) varies most: leading eigenvectors of `xᵀx`.
+    pub fn principal_directions(x: View<'_>, width: usize) -> Result<Self> {
+        if width > x.ncols() {
+            return Err(Error::Shape {
+                what: "principal directions",
+                expected: format!("at most {}, the width of the input", x.ncols()),
+                found: width.to_string(),
+            });
+        }
+        let scatter = linalg::times(x.faer().transpose(), x.faer());
+        let axes = linalg::principal_axes(&scatter)
+            .ok_or_else(|| Error::NonFinite { what: "principal directions of the inputs".into() })?;
+        Ok(Self::Linear(Mat::from_fn(x.ncols(), width, |i, j| axes[(i, j)])))
+    }
+
+    /// Fails unless it maps width `input` to width `output`.
+    pub(crate) fn check(&self, layer: usize, input: usize, output: usize) -> Result<()> {
+        let fits = match self {
+            Self::Zero => true,
+            Self::Identity => input == output,
+            Self::ZeroPadding => input <= output,
+            Self::Linear(w) => (w.nrows(), w.ncols()) == (input, output),
+        };
+        if fits {
+            return Ok(());
+        }
+        let (found, expected) = match self {
+            Self::Linear(w) if w.nrows() != input => (w.nrows(), input),
+            Self::Linear(w) => (w.ncols(), output),
+            _ => (input, output),
+        };
+        let advice = "take a mean function that maps the layer's input width to its output width";
+        Err(Error::Width { layer, what: "the mean function", found, expected, advice })
+    }
+
+    /// Whether distances between rows survive it, so that inducing inputs can simply be pushed through.
+    pub(crate) fn keeps_distances(&self) -> bool {
+        matches!(self, Self::Identity | Self::ZeroPadding)
+    }
+
+    /// `m(x)` as a new matrix of `width` columns.
+    pub fn apply(&self, x: View<'_>, width: usize) -> Mat {
+        let mut out = Mat::zeros(x.nrows(), width);
+        self.add(x, out.view_mut());
+        out
+    }
+
+    /// Adds `m(x)` to `out`.
+    pub(crate) fn add<T: Real>(&self, x: View<'_, T>, mut out: ViewMut<'_, T>) {
+        match self {
+            Self::Zero => {}
+            Self::Identity | Self::ZeroPadding => {
+                for i in 0..x.nrows() {
+                    for (to, &from) in out.row_mut(i).iter_mut().zip(x.row(i)) {
+                        *to += from;
+                    }
+                }
+            }
+            Self::Linear(w) => {
+                let w: Mat<T> = w.cast();
+                product(out.faer(), Into::Add, T::ONE, x.faer(), w.view().faer());
+            }
+        }
+    }
+
+    /// Adds `∂/∂x` from `∂/∂m(x)`.
+    pub(crate) fn pullback<T: Real>(&self, out_bar: View<'_, T>, mut x_bar: ViewMut<'_, T>) {
+        match self {
+            Self::Zero => {}
+            Self::Identity | Self::ZeroPadding => {
+                for i in 0..out_bar.nrows() {
+                    for (to, &from) in x_bar.row_mut(i).iter_mut().zip(out_bar.row(i)) {
+                        *to += from;
+                    }
+                }
+            }
+            Self::Linear(w) => {
+                let w: Mat<T> = w.cast();
+                product(x_bar.faer(), Into::Add, T::ONE, out_bar.faer(), w.view().faer().transpose());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_slope, dot_all, uniform};
+
+    #[test]
+    fn widths_choose_the_function_and_the_pullback_is_its_transpose() {
+        let x = uniform(6, 3, 1);
+        for width in [2, 3, 5] {
+            let function = MeanFunction::between(x.view(), width).unwrap();
+            function.check(0, 3, width).unwrap();
+            assert!(function.check(0, 4, width).is_err() || width == 5);
+            let weight = uniform(6, width, 2);
+            let mut x_bar = Mat::zeros(6, 3);
+            function.pullback(weight.view(), x_bar.view_mut());
+            assert_slope("mean function", &x, &x_bar, 1e-8, |x| dot_all(&weight, &function.apply(x.view(), width)));
+        }
+    }
+
+    #[test]
+    fn principal_directions_keep_the_most_variance() {
+        // The third column is large, the first is twice the second.
+        let mut x = uniform(50, 3, 3);
+        for i in 0..50 {
+            x[(i, 2)] *= 10.0;
+            x[(i, 0)] = 2.0 * x[(i, 1)];
+        }
+        let MeanFunction::Linear(w) = MeanFunction::principal_directions(x.view(), 2).unwrap() else { panic!() };
+        assert!(w[(2, 0)] > 0.99);
+        assert!((w[(0, 1)] / w[(1, 1)] - 2.0).abs() < 0.1);
+        assert!(MeanFunction::principal_directions(x.view(), 4).is_err());
+    }
+}

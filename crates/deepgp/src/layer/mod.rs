@@ -1,0 +1,248 @@
+//! Sparse-GP layers: the moments of `q(F)` at a batch of inputs, and `KL[q ‖ p]`.
+//!
+//! A layer is a kernel, a fixed [`MeanFunction`], a [`LayerMean`] over `Z_a` and a [`LayerCovariance`] over `Z_b`. The last
+//! two never look at each other: that is the decoupling (section 2.2), and it is why the KL is a sum of two terms, one
+//! for each file here. (Section 2.1 of the paper names `U` and `Z` the wrong way round: `Z` are inputs.)
+//!
+//! Once a step, [`Layer::prepare`] turns the parameters into the few matrices a block of rows needs; `rows.rs` takes
+//! blocks through them, forward and backward; [`Prepared::pullback`] takes the sums over blocks back to the parameters.
+
+mod covariance;
+mod gram;
+mod mean;
+mod mean_function;
+mod rows;
+
+pub use covariance::{CovarianceForm, LayerCovariance};
+pub use gram::{Jitter, JitterEvent};
+pub use mean::{LayerMean, MeanForm};
+pub use mean_function::MeanFunction;
+pub(crate) use rows::{Floor, LayerRows, LayerSums, RowLayer};
+
+use crate::error::{Error, Matrix, Result};
+use crate::kernel::Kernel;
+use crate::mat::Mat;
+use crate::params::{self, Constraint, Leaf, Parameters, visit_under};
+use covariance::PreparedCovariance;
+use gram::Gram;
+use mean::PreparedMean;
+
+/// Where the inducing inputs are.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Inducing {
+    /// One set for mean and covariance, `[M, D]`: the full DGP. One factorisation serves both.
+    Tied(Mat),
+    /// A set for each.
+    Decoupled {
+        /// `Z_a`, `[M_a, D]`.
+        mean: Mat,
+        /// `Z_b`, `[M_b, D]`.
+        covariance: Mat,
+    },
+}
+
+impl Inducing {
+    /// `Z_a`.
+    pub fn mean(&self) -> &Mat {
+        match self {
+            Self::Tied(z) => z,
+            Self::Decoupled { mean, .. } => mean,
+        }
+    }
+
+    /// `Z_b`.
+    pub fn covariance(&self) -> &Mat {
+        match self {
+            Self::Tied(z) => z,
+            Self::Decoupled { covariance, .. } => covariance,
+        }
+    }
+
+    /// All of them, one set above the other.
+    fn stacked(&self) -> Mat {
+        match self {
+            Self::Tied(z) => z.clone(),
+            Self::Decoupled { mean, covariance } => mean.stack(covariance),
+        }
+    }
+
+    /// Where the covariance's set starts in [`Inducing::stacked`].
+    fn covariance_start(&self) -> usize {
+        match self {
+            Self::Tied(_) => 0,
+            Self::Decoupled { mean, .. } => mean.nrows(),
+        }
+    }
+}
+
+/// One layer: `[N, D] → [N, P]`. All outputs share the kernel and the inducing inputs.
+#[derive(Clone, Debug)]
+pub struct Layer {
+    /// The prior covariance.
+    pub kernel: Box<dyn Kernel>,
+    /// What is added to the mean; fixed.
+    pub mean_function: MeanFunction,
+    /// `Z_a` and `Z_b`.
+    pub inducing: Inducing,
+    /// The mean over `Z_a`.
+    pub mean: LayerMean,
+    /// The covariance over `Z_b`.
+    pub covariance: LayerCovariance,
+}
+
+/// What [`Layer::prepare`] makes: everything of size `M × M`.
+#[derive(Clone, Debug)]
+pub(crate) struct Prepared {
+    /// `K_aa`; `None` where the sets are tied.
+    mean_gram: Option<Gram>,
+    /// `K_bb`, or the one `K_ZZ` of a tied layer.
+    gram: Gram,
+    pub mean: PreparedMean,
+    pub covariance: PreparedCovariance,
+    pub events: Vec<JitterEvent>,
+}
+
+impl Layer {
+    /// `D`.
+    pub fn input_width(&self) -> usize {
+        self.inducing.mean().ncols()
+    }
+
+    /// `P`.
+    pub fn output_width(&self) -> usize {
+        self.mean.free.ncols()
+    }
+
+    /// Fails unless all shapes fit together. `index` is the layer's place, for messages.
+    pub(crate) fn check(&self, index: usize) -> Result<()> {
+        let (d, p) = (self.input_width(), self.output_width());
+        let width = |what, found, expected, advice| {
+            if found == expected { Ok(()) } else { Err(Error::Width { layer: index, what, found, expected, advice }) }
+        };
+        let (mean, covariance) = (self.inducing.mean(), self.inducing.covariance());
+        let advice = "give the layer a kernel over its own inputs";
+        width("the kernel", self.kernel.input_width(), d, advice)?;
+        let advice = "give both sets the width of the layer's input";
+        width("the covariance's inducing inputs", covariance.ncols(), d, advice)?;
+        let advice = "give `free` one row for each of the mean's inducing inputs";
+        width("the mean's free parameter", self.mean.free.nrows(), mean.nrows(), advice)?;
+        let advice = "give `factor` one square block for each output, one below the other";
+        width("the covariance's factor", self.covariance.factor.ncols(), covariance.nrows(), advice)?;
+        width("the covariance's factor", self.covariance.factor.nrows(), p * covariance.nrows(), advice)?;
+        if mean.nrows() == 0 || covariance.nrows() == 0 || p == 0 || d == 0 {
+            let requirement = "at least 1 in each of inputs, outputs and inducing inputs";
+            return Err(Error::Setting { name: "layer size", value: "0".into(), requirement });
+        }
+        self.mean_function.check(index, d, p)?;
+        check_distinct(mean, index)?;
+        check_distinct(covariance, index)
+    }
+
+    /// Factors kernel matrices and makes `w`, `R`, `G` and the KL: about `M_a³/3 + M_b³ (1 + P)` flops.
+    pub(crate) fn prepare(&self, jitter: Jitter, index: usize) -> Result<Prepared> {
+        let kernel = &*self.kernel;
+        let (mean_factors, covariance_factors) = (self.mean.form.factors(), self.covariance.form.factors());
+        let mut events = Vec::new();
+        let mut build = |z: &Mat, factor, matrix| -> Result<Gram> {
+            let (gram, event) = Gram::new(kernel, z.view(), jitter, factor, (index, matrix))?;
+            events.extend(event);
+            Ok(gram)
+        };
+        let (mean_gram, gram) = match &self.inducing {
+            Inducing::Tied(z) => (None, build(z, mean_factors || covariance_factors, Matrix::TiedGram)?),
+            Inducing::Decoupled { mean, covariance } => (
+                Some(build(mean, mean_factors, Matrix::MeanGram)?),
+                build(covariance, covariance_factors, Matrix::CovarianceGram)?,
+            ),
+        };
+        let mean = self.mean.prepare(mean_gram.as_ref().unwrap_or(&gram));
+        let covariance = self.covariance.prepare(&gram, index)?;
+        Ok(Prepared { mean_gram, gram, mean, covariance, events })
+    }
+
+    /// The gradient in the order of [`Parameters::visit`], from the sums over all rows and `∂/∂KL`.
+    pub(crate) fn pullback(&self, prepared: Prepared, mut sums: LayerSums<f64>, kl_bar: f64) -> Vec<f64> {
+        let Prepared { mean_gram, gram, mean, covariance, .. } = prepared;
+        let kernel = &*self.kernel;
+        let mut gram_bar = gram.zero_bar();
+        let (projection, explained) = (&sums.projection, &sums.explained);
+        let factor_bar = self.covariance.pullback(&gram, &covariance, projection, explained, kl_bar, &mut gram_bar);
+        let mut inducing_bar = std::mem::take(&mut sums.inducing);
+        let theta = &mut sums.theta;
+        let free_bar = match (&self.inducing, mean_gram) {
+            (Inducing::Decoupled { mean: z_a, covariance: z_b }, Some(mean_gram)) => {
+                let mut mean_bar = mean_gram.zero_bar();
+                let free_bar = self.mean.pullback(&mean_gram, &mean, &sums.weights, kl_bar, &mut mean_bar);
+                let mut own = Mat::zeros(z_a.nrows(), z_a.ncols());
+                mean_gram.pullback(kernel, z_a.view(), mean_bar, &mut own, theta);
+                add_rows(&mut inducing_bar, 0, &own);
+                let mut own = Mat::zeros(z_b.nrows(), z_b.ncols());
+                gram.pullback(kernel, z_b.view(), gram_bar, &mut own, theta);
+                add_rows(&mut inducing_bar, z_a.nrows(), &own);
+                free_bar
+            }
+            _ => {
+                let free_bar = self.mean.pullback(&gram, &mean, &sums.weights, kl_bar, &mut gram_bar);
+                gram.pullback(kernel, self.inducing.mean().view(), gram_bar, &mut inducing_bar, theta);
+                free_bar
+            }
+        };
+        let mut flat = sums.theta;
+        for part in [inducing_bar, free_bar, factor_bar] {
+            flat.extend_from_slice(part.as_slice());
+        }
+        flat
+    }
+
+    /// How many parameters the kernel has.
+    pub(crate) fn kernel_parameters(&self) -> usize {
+        params::count(&mut *self.kernel.clone_box())
+    }
+}
+
+fn add_rows(into: &mut Mat, first: usize, rows: &Mat) {
+    let start = first * rows.ncols();
+    for (to, from) in into.as_mut_slice()[start..].iter_mut().zip(rows.as_slice()) {
+        *to += from;
+    }
+}
+
+/// Fails if two rows are equal.
+fn check_distinct(z: &Mat, layer: usize) -> Result<()> {
+    let mut order: Vec<usize> = (0..z.nrows()).collect();
+    order.sort_by(|&i, &j| z.row(i).partial_cmp(z.row(j)).unwrap_or(std::cmp::Ordering::Equal));
+    for pair in order.windows(2) {
+        if z.row(pair[0]) == z.row(pair[1]) {
+            let (first, second) = (pair[0].min(pair[1]), pair[0].max(pair[1]));
+            return Err(Error::DuplicateInducing { layer, first, second });
+        }
+    }
+    Ok(())
+}
+
+/// Lists the kernel's parameters, the inducing inputs, the mean's `free` and the covariance's `factor`.
+impl Parameters for Layer {
+    fn visit(&mut self, leaf: &mut dyn FnMut(Leaf<'_>)) {
+        visit_under("kernel", &mut *self.kernel, leaf);
+        let mut matrix = |name: &str, m: &mut Mat, constraint| {
+            let shape = [m.nrows(), m.ncols()];
+            leaf(Leaf { name, constraint, shape: &shape, values: m.as_mut_slice() });
+        };
+        match &mut self.inducing {
+            Inducing::Tied(z) => matrix("inducing", z, Constraint::Real),
+            Inducing::Decoupled { mean, covariance } => {
+                matrix("mean_inducing", mean, Constraint::Real);
+                matrix("covariance_inducing", covariance, Constraint::Real);
+            }
+        }
+        matrix("mean.free", &mut self.mean.free, Constraint::Real);
+        let order = self.covariance.factor.ncols();
+        let shape = [self.covariance.factor.nrows() / order, order, order];
+        leaf(Leaf {
+            name: "covariance.factor",
+            constraint: Constraint::LowerTriangular { order },
+            shape: &shape,
+            values: self.covariance.factor.as_mut_slice(),
+        });
+    }
+}

@@ -1,0 +1,76 @@
+//! Likelihoods: how observations `y` arise from the last layer's `f`. The open trait; one file for each.
+//!
+//! The ELBO needs `E_{N(f; mean, variance)} log p(y | f)` for one row at a time, in closed form or by quadrature, and its
+//! gradient. Everything is per row and in `f64`: it costs nothing beside the layers. A weight on a row is a factor on
+//! its expectation, and belongs to the caller.
+
+mod gaussian;
+
+pub use gaussian::Gaussian;
+
+use crate::error::Result;
+use crate::mat::View;
+use crate::noise::Key;
+use crate::params::Parameters;
+
+/// Independent Gaussian marginals of the latent functions at one row.
+#[derive(Clone, Copy, Debug)]
+pub struct Latent<'a> {
+    /// Means, one for each latent function.
+    pub mean: &'a [f64],
+    /// Variances.
+    pub variance: &'a [f64],
+}
+
+/// What [`Likelihood::expected_log_density_pullback`] adds gradients to.
+#[derive(Debug)]
+pub struct LatentBars<'a> {
+    /// `∂/∂mean`.
+    pub mean: &'a mut [f64],
+    /// `∂/∂variance`.
+    pub variance: &'a mut [f64],
+    /// `∂/∂θ` in the order of [`Parameters::visit`].
+    pub theta: &'a mut [f64],
+}
+
+/// `p(y | f)` of one row, with trainable parameters.
+pub trait Likelihood: Parameters + std::fmt::Debug + Send + Sync {
+    /// What it is, in a word.
+    fn name(&self) -> String;
+
+    /// A copy.
+    fn clone_box(&self) -> Box<dyn Likelihood>;
+
+    /// How many latent functions it reads: the width of the last layer.
+    fn latent_width(&self) -> usize;
+
+    /// How many columns `y` has.
+    fn observed_width(&self) -> usize;
+
+    /// Fails if some `y` is impossible, e.g. a negative count.
+    fn check(&self, y: View<'_>) -> Result<()>;
+
+    /// `E_{N(f; mean, variance)} log p(y | f)`.
+    fn expected_log_density(&self, y: &[f64], f: Latent<'_>) -> f64;
+
+    /// Adds `weight` times the gradient of [`Likelihood::expected_log_density`].
+    fn expected_log_density_pullback(&self, y: &[f64], f: Latent<'_>, weight: f64, bars: LatentBars<'_>);
+
+    /// Mean and variance of `y`.
+    fn observed_moments(&self, f: Latent<'_>, mean: &mut [f64], variance: &mut [f64]);
+
+    /// `log ∫ p(y | f) N(f; mean, variance) df`, jointly over the columns of `y`.
+    fn log_density(&self, y: &[f64], f: Latent<'_>) -> f64;
+
+    /// `P(y_output ≤ at)`.
+    fn cumulative(&self, output: usize, at: f64, f: Latent<'_>) -> f64;
+
+    /// Draws `y` given `f`. The counter's last word is free for the likelihood to count in.
+    fn draw(&self, f: &[f64], key: Key, counter: [u32; 4], y: &mut [f64]);
+}
+
+impl Clone for Box<dyn Likelihood> {
+    fn clone(&self) -> Self {
+        self.clone_box()
+    }
+}

@@ -1,0 +1,242 @@
+//! [`DeepGp`]: layers and a likelihood, and the one list of their parameters.
+//!
+//! ```text
+//! x → layer 0 → f → layer 1 → f → … → last layer → likelihood → y
+//! ```
+
+use std::collections::BTreeSet;
+
+use crate::error::{Error, Result};
+use crate::layer::{Floor, Jitter, Layer};
+use crate::likelihood::Likelihood;
+use crate::params::{Constraint, Leaf, Parameter, Parameters, visit_under};
+
+/// The precision of the work on rows. Everything of size `M × M`, the sums and the optimiser are `f64` in both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Precision {
+    /// Rows in `f64`.
+    #[default]
+    F64,
+    /// Rows in `f32`: about twice as fast, with more jitter.
+    Mixed,
+}
+
+impl Precision {
+    /// `1e-6` in `f64`; in `mixed` `1e-4` of the kernel's variance, below which half of the variances of a layer with
+    /// many close inducing inputs come out negative.
+    pub fn default_jitter(self) -> Jitter {
+        match self {
+            Self::F64 => Jitter { absolute: 1e-6, relative: 0.0 },
+            Self::Mixed => Jitter { absolute: 0.0, relative: 1e-4 },
+        }
+    }
+
+    pub(crate) fn floor(self) -> Floor {
+        match self {
+            Self::F64 => Floor { absolute: 1e-10, relative: 0.0 },
+            Self::Mixed => Floor { absolute: 0.0, relative: 1e-7 },
+        }
+    }
+}
+
+/// A deep Gaussian process.
+#[derive(Clone, Debug)]
+pub struct DeepGp {
+    layers: Vec<Layer>,
+    likelihood: Box<dyn Likelihood>,
+    frozen: BTreeSet<String>,
+    precision: Precision,
+    jitter: Jitter,
+}
+
+impl DeepGp {
+    /// Joins layers and a likelihood. Fails unless every width fits the next and inducing inputs are distinct.
+    pub fn new(layers: Vec<Layer>, likelihood: Box<dyn Likelihood>) -> Result<Self> {
+        if layers.is_empty() {
+            let requirement = "at least 1";
+            return Err(Error::Setting { name: "number of layers", value: "0".into(), requirement });
+        }
+        for (i, layer) in layers.iter().enumerate() {
+            layer.check(i)?;
+            let (expected, advice) = match layers.get(i + 1) {
+                Some(next) => (next.input_width(), "a layer's output must be as wide as the next layer's input"),
+                None => (likelihood.latent_width(), "the last layer must be as wide as the likelihood asks"),
+            };
+            let found = layer.output_width();
+            if found != expected {
+                return Err(Error::Width { layer: i, what: "the output", found, expected, advice });
+            }
+        }
+        let precision = Precision::default();
+        let mut model =
+            Self { layers, likelihood, frozen: BTreeSet::new(), precision, jitter: precision.default_jitter() };
+        model.check_values()?;
+        Ok(model)
+    }
+
+    /// The same model computed in another precision, with that precision's jitter.
+    pub fn with_precision(mut self, precision: Precision) -> Self {
+        (self.precision, self.jitter) = (precision, precision.default_jitter());
+        self
+    }
+
+    /// The same model with another jitter on its kernel matrices.
+    pub fn with_jitter(mut self, jitter: Jitter) -> Result<Self> {
+        if !(jitter.absolute >= 0.0 && jitter.relative >= 0.0) {
+            let requirement = "zero or more";
+            return Err(Error::Setting { name: "jitter", value: format!("{jitter:?}"), requirement });
+        }
+        self.jitter = jitter;
+        Ok(self)
+    }
+
+    /// The layers, first to last.
+    pub fn layers(&self) -> &[Layer] {
+        &self.layers
+    }
+
+    /// The likelihood.
+    pub fn likelihood(&self) -> &dyn Likelihood {
+        &*self.likelihood
+    }
+
+    /// The precision of the work on rows.
+    pub fn precision(&self) -> Precision {
+        self.precision
+    }
+
+    /// What is added to the diagonal of kernel matrices.
+    pub fn jitter(&self) -> Jitter {
+        self.jitter
+    }
+
+    /// `D`, the width of the inputs.
+    pub fn input_width(&self) -> usize {
+        self.layers[0].input_width()
+    }
+
+    /// `P`, the width of the last layer.
+    pub fn latent_width(&self) -> usize {
+        self.likelihood.latent_width()
+    }
+
+    /// Every parameter, with a copy of its values, in the one order that all flat vectors follow.
+    pub fn parameters(&self) -> Vec<Parameter> {
+        let (mut list, mut at) = (Vec::new(), 0);
+        self.clone().visit(&mut |leaf| {
+            let range = at..at + leaf.values.len();
+            at = range.end;
+            list.push(Parameter {
+                name: leaf.name.to_string(),
+                constraint: leaf.constraint,
+                shape: leaf.shape.to_vec(),
+                range,
+                values: leaf.values.to_vec(),
+                frozen: self.frozen.contains(leaf.name),
+            });
+        });
+        list
+    }
+
+    /// Sets one parameter by name. Fails if there is none, or if it cannot take these values.
+    pub fn set_parameter(&mut self, name: &str, values: &[f64]) -> Result<()> {
+        let mut done = Err(self.unknown(name));
+        self.visit(&mut |leaf| {
+            if leaf.name == name {
+                done = check_leaf(&leaf, values);
+                if done.is_ok() {
+                    leaf.values.copy_from_slice(values);
+                }
+            }
+        });
+        done
+    }
+
+    /// Keeps training away from every parameter whose name is `name` or starts with `name.`, e.g. `likelihood.noise` or
+    /// `layers.0.kernel`.
+    pub fn freeze(&mut self, name: &str) -> Result<()> {
+        let found = self.named(name)?;
+        self.frozen.extend(found);
+        Ok(())
+    }
+
+    /// Undoes [`DeepGp::freeze`].
+    pub fn unfreeze(&mut self, name: &str) -> Result<()> {
+        for found in self.named(name)? {
+            self.frozen.remove(&found);
+        }
+        Ok(())
+    }
+
+    fn named(&self, name: &str) -> Result<Vec<String>> {
+        let inside = |full: &str| full.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        let found: Vec<String> = self.parameters().into_iter().map(|p| p.name).filter(|n| inside(n)).collect();
+        if found.is_empty() { Err(self.unknown(name)) } else { Ok(found) }
+    }
+
+    fn unknown(&self, name: &str) -> Error {
+        let names: Vec<String> = self.parameters().into_iter().map(|p| p.name).collect();
+        Error::UnknownParameter { name: name.to_string(), known: names.join(", ") }
+    }
+
+    /// All parameters as the unconstrained numbers the optimiser moves.
+    pub fn raw(&self) -> Vec<f64> {
+        let mut raw = Vec::new();
+        self.clone().visit(&mut |leaf| raw.extend(leaf.values.iter().map(|v| leaf.constraint.raw(*v))));
+        raw
+    }
+
+    /// Sets all parameters from unconstrained numbers. Panics if their count is not the model's.
+    pub fn set_raw(&mut self, raw: &[f64]) {
+        let mut at = 0;
+        self.visit(&mut |leaf| {
+            for (value, raw) in leaf.values.iter_mut().zip(&raw[at..]) {
+                *value = leaf.constraint.value(*raw);
+            }
+            at += leaf.values.len();
+        });
+        assert_eq!(at, raw.len(), "as many raw numbers as the model has parameters");
+    }
+
+    fn check_values(&mut self) -> Result<()> {
+        let mut result = Ok(());
+        self.visit(&mut |leaf| {
+            if result.is_ok() {
+                result = check_leaf(&leaf, leaf.values);
+            }
+        });
+        result
+    }
+}
+
+fn check_leaf(leaf: &Leaf<'_>, values: &[f64]) -> Result<()> {
+    if values.len() != leaf.values.len() {
+        return Err(Error::Shape {
+            what: "parameter values",
+            expected: format!("{} numbers for `{}`", leaf.values.len(), leaf.name),
+            found: values.len().to_string(),
+        });
+    }
+    match (0..values.len()).find(|&i| !leaf.constraint.admits(i, values[i])) {
+        None => Ok(()),
+        Some(index) => Err(Error::ParameterValue {
+            name: leaf.name.to_string(),
+            index,
+            value: values[index],
+            constraint: match leaf.constraint {
+                Constraint::Real => "finite".into(),
+                Constraint::Positive { floor } => format!("above {floor:e}"),
+                Constraint::LowerTriangular { .. } => "finite, and 0 above the diagonal".into(),
+            },
+        }),
+    }
+}
+
+impl Parameters for DeepGp {
+    fn visit(&mut self, leaf: &mut dyn FnMut(Leaf<'_>)) {
+        for (i, layer) in self.layers.iter_mut().enumerate() {
+            visit_under(&format!("layers.{i}"), layer, leaf);
+        }
+        visit_under("likelihood", &mut *self.likelihood, leaf);
+    }
+}

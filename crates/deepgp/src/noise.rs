@@ -1,0 +1,214 @@
+//! Random numbers without state: a draw is a function of a key and a counter.
+//!
+//! Philox-4x32-10 (Salmon et al. 2011) turns a 64-bit key and a 128-bit counter into 128 random bits. The key is made
+//! of the seed and the [`Purpose`]; in training the counter is (step, dataset row, sample, layer and output), so a draw
+//! depends neither on threads nor on how rows are cut into blocks or dealt to machines. Prediction leaves the row out:
+//! all rows share the same draws, so a prediction does not depend on the other rows, and sampled curves are smooth.
+
+use crate::mat::Mat;
+use crate::real::Real;
+
+/// What random numbers are for. Each purpose has a stream of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Samples of hidden layers in training.
+    Train = 1,
+    /// Samples of hidden layers in prediction.
+    Predict = 2,
+    /// The order of rows in an epoch.
+    Shuffle = 3,
+    /// Which rows are held out.
+    Split = 4,
+    /// Where inducing inputs start.
+    Inducing = 5,
+    /// Draws over many rows at once.
+    Joint = 6,
+    /// Simulated data.
+    Simulate = 7,
+    /// Draws of observations.
+    Observe = 8,
+}
+
+/// The key of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key([u32; 2]);
+
+impl Key {
+    /// The stream of `seed` for one purpose (mixed by the finaliser of SplitMix64).
+    pub fn new(seed: u64, purpose: Purpose) -> Self {
+        let mut z = seed.wrapping_add((purpose as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^= z >> 31;
+        Self([z as u32, (z >> 32) as u32])
+    }
+
+    /// 128 random bits: ten rounds of Philox.
+    pub fn bits(self, mut counter: [u32; 4]) -> [u32; 4] {
+        let [mut k0, mut k1] = self.0;
+        for _ in 0..10 {
+            let a = u64::from(counter[0]) * 0xD251_1F53;
+            let b = u64::from(counter[2]) * 0xCD9E_8D57;
+            counter = [(b >> 32) as u32 ^ counter[1] ^ k0, b as u32, (a >> 32) as u32 ^ counter[3] ^ k1, a as u32];
+            k0 = k0.wrapping_add(0x9E37_79B9);
+            k1 = k1.wrapping_add(0xBB67_AE85);
+        }
+        counter
+    }
+
+    /// Two independent standard normals (Box and Muller), from two 53-bit uniforms.
+    pub fn normals(self, counter: [u32; 4]) -> [f64; 2] {
+        let [a, b, c, d] = self.bits(counter);
+        let (u, v) = (open_unit(a, b), open_unit(c, d));
+        let radius = (-2.0 * u.ln()).sqrt();
+        let (sin, cos) = (std::f64::consts::TAU * v).sin_cos();
+        [radius * cos, radius * sin]
+    }
+
+    /// A uniform number in (0, 1).
+    pub fn uniform(self, counter: [u32; 4]) -> f64 {
+        let [a, b, ..] = self.bits(counter);
+        open_unit(a, b)
+    }
+
+    /// `0..n` in random order (Fisher and Yates); `stream` numbers the shuffles of one key.
+    pub fn permutation(self, n: usize, stream: u64) -> Vec<u32> {
+        let mut order: Vec<u32> = (0..n as u32).collect();
+        let (low, high) = (stream as u32, (stream >> 32) as u32);
+        for i in (1..n).rev() {
+            let [a, b, ..] = self.bits([i as u32, low, high, 0]);
+            // A 64-bit multiple of the range: its bias, i / 2⁶⁴, cannot be seen.
+            let wide = u128::from(u64::from(a) << 32 | u64::from(b)) * (i as u128 + 1);
+            order.swap(i, (wide >> 64) as usize);
+        }
+        order
+    }
+}
+
+/// 53 of the 64 bits as a number in (0, 1): never 0, so that its logarithm is finite.
+fn open_unit(high: u32, low: u32) -> f64 {
+    let bits = (u64::from(high) << 32 | u64::from(low)) >> 11;
+    (bits as f64 + 0.5) * (1.0 / 9_007_199_254_740_992.0)
+}
+
+/// Where the standard normals of the hidden layers come from.
+#[derive(Clone, Copy, Debug)]
+pub enum Noise<'a> {
+    /// Fresh draws for each (step, row, sample, layer, output): training.
+    Rows {
+        /// The stream.
+        key: Key,
+        /// The optimiser's step.
+        step: u32,
+    },
+    /// The same draws for every row: prediction.
+    Shared {
+        /// The stream.
+        key: Key,
+    },
+    /// One `[rows · samples, width]` matrix for each hidden layer, sample by sample within a row; `rows` counts from
+    /// the first row of the batch. For comparison with other programs.
+    Given(&'a [Mat]),
+}
+
+impl Noise<'_> {
+    /// Writes the draws of hidden layer `layer` for some rows of a batch: `out` is `[rows · samples, width]`.
+    ///
+    /// `ids` are the rows' numbers in the dataset, `first` is the place of the first one in the batch.
+    pub(crate) fn fill<T: Real>(&self, layer: usize, ids: &[u32], first: usize, samples: usize, out: &mut Mat<T>) {
+        let width = out.ncols();
+        match *self {
+            Self::Given(given) => {
+                let source = &given[layer].as_slice()[first * samples * width..];
+                for (to, from) in out.as_mut_slice().iter_mut().zip(source) {
+                    *to = T::of(*from);
+                }
+            }
+            Self::Rows { key, step } => {
+                for (i, &id) in ids.iter().enumerate() {
+                    for s in 0..samples {
+                        fill_row(key, [id, step, s as u32, (layer as u32) << 16], out.row_mut(i * samples + s));
+                    }
+                }
+            }
+            Self::Shared { key } => {
+                let (drawn, rest) = out.as_mut_slice().split_at_mut(samples * width);
+                for (s, row) in drawn.chunks_exact_mut(width).enumerate() {
+                    fill_row(key, [0, 0, s as u32, (layer as u32) << 16], row);
+                }
+                for copy in rest.chunks_exact_mut(samples * width) {
+                    copy.copy_from_slice(drawn);
+                }
+            }
+        }
+    }
+}
+
+/// A row of normals, two for each counter; `counter[3]` counts the pairs.
+pub(crate) fn fill_row<T: Real>(key: Key, mut counter: [u32; 4], row: &mut [T]) {
+    for pair in row.chunks_mut(2) {
+        let normals = key.normals(counter);
+        for (to, from) in pair.iter_mut().zip(normals) {
+            *to = T::of(from);
+        }
+        counter[3] += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn philox_gives_the_published_numbers() {
+        // Known answers of the Random123 distribution for philox4x32-10.
+        assert_eq!(Key([0, 0]).bits([0; 4]), [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]);
+        assert_eq!(Key([u32::MAX; 2]).bits([u32::MAX; 4]), [0x408f_276d, 0x41c8_3b0e, 0xa20b_c7c6, 0x6d54_51fd]);
+        assert_eq!(
+            Key([0xa409_3822, 0x299f_31d0]).bits([0x243f_6a88, 0x85a3_08d3, 0x1319_8a2e, 0x0370_7344]),
+            [0xd16c_fe09, 0x94fd_cceb, 0x5001_e420, 0x2412_6ea1]
+        );
+    }
+
+    #[test]
+    fn normals_have_the_moments_of_normals() {
+        let key = Key::new(7, Purpose::Train);
+        let n = 100_000;
+        let draws: Vec<f64> = (0..n / 2).flat_map(|i| key.normals([i as u32, 0, 0, 0])).collect();
+        let moment = |p: i32| draws.iter().map(|z| z.powi(p)).sum::<f64>() / f64::from(n);
+        for (p, expected, variance) in [(1, 0.0, 1.0), (2, 1.0, 2.0), (3, 0.0, 15.0), (4, 3.0, 96.0)] {
+            let standard_error = (variance / f64::from(n)).sqrt();
+            assert!((moment(p) - expected).abs() < 4.0 * standard_error, "moment {p}: {}", moment(p));
+        }
+    }
+
+    #[test]
+    fn a_permutation_holds_each_row_once_and_streams_differ() {
+        let key = Key::new(1, Purpose::Shuffle);
+        let (first, second) = (key.permutation(100, 0), key.permutation(100, 1));
+        assert_ne!(first, second);
+        let mut sorted = first;
+        sorted.sort_unstable();
+        assert_eq!(sorted, (0..100).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn purposes_and_seeds_have_streams_of_their_own() {
+        let first = |seed, purpose| Key::new(seed, purpose).bits([0; 4]);
+        assert_ne!(first(0, Purpose::Train), first(0, Purpose::Predict));
+        assert_ne!(first(0, Purpose::Train), first(1, Purpose::Train));
+    }
+
+    #[test]
+    fn rows_get_their_own_draws_wherever_they_stand() {
+        let noise = Noise::Rows { key: Key::new(3, Purpose::Train), step: 5 };
+        let (mut all, mut one) = (Mat::<f64>::zeros(6, 3), Mat::<f64>::zeros(2, 3));
+        noise.fill(1, &[10, 11, 12], 0, 2, &mut all);
+        noise.fill(1, &[12], 0, 2, &mut one);
+        assert_eq!(&all.as_slice()[12..], one.as_slice());
+        let shared = Noise::Shared { key: Key::new(3, Purpose::Predict) };
+        shared.fill(0, &[0, 1, 2], 0, 2, &mut all);
+        assert_eq!(all.row(0), all.row(4));
+        assert_ne!(all.row(0), all.row(1));
+    }
+}

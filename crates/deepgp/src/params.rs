@@ -1,0 +1,148 @@
+//! Parameters: the maths sees values, the optimiser sees raw numbers.
+//!
+//! Whatever is trained is listed once, by [`Parameters::visit`]. The optimiser, the model file and the gradient tests
+//! all walk that list, so nothing can be trained but not saved. A gradient is a flat vector in the list's order.
+
+/// Which numbers a parameter may take, as a map from the unconstrained `raw` the optimiser moves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Constraint {
+    /// Any number.
+    Real,
+    /// Above `floor`: `floor + softplus(raw)`.
+    Positive {
+        /// The largest number that is *not* reached; 0 or more.
+        floor: f64,
+    },
+    /// Lower-triangular matrices, one after the other; entries above a diagonal are 0 and stay so.
+    LowerTriangular {
+        /// Rows of one matrix.
+        order: usize,
+    },
+}
+
+impl Constraint {
+    /// The value of a raw number. `softplus(raw) = ln(1 + exp raw)` is written so that neither tail overflows.
+    pub fn value(self, raw: f64) -> f64 {
+        match self {
+            Self::Real | Self::LowerTriangular { .. } => raw,
+            Self::Positive { floor } => floor + raw.max(0.0) + (-raw.abs()).exp().ln_1p(),
+        }
+    }
+
+    /// The raw number of a value: the inverse of [`Constraint::value`].
+    pub fn raw(self, value: f64) -> f64 {
+        match self {
+            Self::Real | Self::LowerTriangular { .. } => value,
+            Self::Positive { floor } => {
+                let above = value - floor;
+                above + (-(-above).exp_m1()).ln()
+            }
+        }
+    }
+
+    /// Chain rule: `∂L/∂raw` from `∂L/∂value`.
+    pub fn pullback(self, raw: f64, value_bar: f64) -> f64 {
+        match self {
+            Self::Real | Self::LowerTriangular { .. } => value_bar,
+            Self::Positive { .. } => value_bar / (1.0 + (-raw).exp()),
+        }
+    }
+
+    /// Whether entry `index` of the leaf may be this value.
+    pub fn admits(self, index: usize, value: f64) -> bool {
+        value.is_finite()
+            && match self {
+                Self::Real => true,
+                Self::Positive { floor } => value > floor,
+                Self::LowerTriangular { .. } => self.is_free(index) || value == 0.0,
+            }
+    }
+
+    /// Whether entry `index` of the leaf can move at all.
+    pub fn is_free(self, index: usize) -> bool {
+        match self {
+            Self::Real | Self::Positive { .. } => true,
+            Self::LowerTriangular { order } => index % order <= (index / order) % order,
+        }
+    }
+}
+
+/// One entry of the list: a named array of numbers.
+#[derive(Debug)]
+pub struct Leaf<'a> {
+    /// Dotted path, e.g. `layers.0.kernel.lengthscales`.
+    pub name: &'a str,
+    /// Which numbers it may hold.
+    pub constraint: Constraint,
+    /// Its shape, row-major; empty for a single number.
+    pub shape: &'a [usize],
+    /// The values themselves.
+    pub values: &'a mut [f64],
+}
+
+/// Lists every parameter once, always in the same order.
+pub trait Parameters {
+    /// Calls `leaf` on each parameter in turn.
+    fn visit(&mut self, leaf: &mut dyn FnMut(Leaf<'_>));
+}
+
+/// Visits `part`, with `prefix.` before each of its names.
+pub fn visit_under<P: Parameters + ?Sized>(prefix: &str, part: &mut P, leaf: &mut dyn FnMut(Leaf<'_>)) {
+    part.visit(&mut |inner| {
+        let name = format!("{prefix}.{}", inner.name);
+        leaf(Leaf { name: &name, ..inner });
+    });
+}
+
+/// How many numbers `part` lists. It is visited mutably, so give it a copy if it must not be touched.
+pub fn count(part: &mut dyn Parameters) -> usize {
+    let mut total = 0;
+    part.visit(&mut |leaf| total += leaf.values.len());
+    total
+}
+
+/// A parameter's place in the flat vector, and a copy of its values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameter {
+    /// Dotted path.
+    pub name: String,
+    /// Which numbers it may hold.
+    pub constraint: Constraint,
+    /// Its shape, row-major.
+    pub shape: Vec<usize>,
+    /// Where its numbers stand in a flat vector of all parameters (or of their gradient).
+    pub range: std::ops::Range<usize>,
+    /// The values.
+    pub values: Vec<f64>,
+    /// Whether training leaves it alone.
+    pub frozen: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn raw_and_value_undo_each_other_and_the_pullback_is_the_slope() {
+        for constraint in [Constraint::Real, Constraint::Positive { floor: 0.0 }, Constraint::Positive { floor: 1e-3 }]
+        {
+            for raw in [-30.0, -3.0, 0.1, 2.0, 40.0] {
+                let value = constraint.value(raw);
+                assert!(constraint.admits(0, value));
+                // With a floor, softplus(-30) drowns in its last digit.
+                if raw > -30.0 || constraint == Constraint::Real {
+                    assert!((constraint.raw(value) - raw).abs() < 1e-9 * raw.abs(), "{constraint:?} {raw}");
+                }
+                let slope = (constraint.value(raw + 1e-5) - constraint.value(raw - 1e-5)) / 2e-5;
+                assert!((constraint.pullback(raw, 1.0) - slope).abs() < 1e-9);
+            }
+        }
+    }
+
+    #[test]
+    fn a_lower_triangle_keeps_its_zeros() {
+        let lower = Constraint::LowerTriangular { order: 2 };
+        assert_eq!((0..8).map(|i| lower.is_free(i)).collect::<Vec<_>>(), [true, false, true, true].repeat(2));
+        assert!(lower.admits(1, 0.0) && !lower.admits(1, 0.5));
+    }
+}

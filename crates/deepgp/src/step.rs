@@ -1,0 +1,349 @@
+//! The ELBO of a batch and its gradient: prologue, blocks of rows, reduction, epilogue.
+//!
+//! ```text
+//! ELBO = (num_data / batch) Σ_n weight_n E[log p(y_n | f_n)] − κ Σ_l KL_l            κ = 1 but for KL warm-up
+//! ```
+//!
+//! 1. *Prologue*, a layer at a time, rows not involved: everything of size `M × M`, and the KL.
+//! 2. *Blocks* of rows, each forward through all layers, the likelihood, and back while it is in cache. There are at most
+//!    [`ACCUMULATORS`] sums; sum `i` takes blocks `i`, `i + ACCUMULATORS`, … in order. Neither their number nor the size of
+//!    a block depends on threads, so threads do not change a bit; nor need the blocks of one step share a process.
+//! 3. *Reduction* of the sums in a fixed order, in `f64`.
+//! 4. *Epilogue*: the sums are pulled back to the parameters, a layer at a time.
+//!
+//! Memory is `O(threads · block · M + ACCUMULATORS · parameters)`, whatever the batch.
+
+use rayon::prelude::*;
+
+use crate::chain::{Block, Chain, ChainRows, Workspaces};
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::layer::{JitterEvent, LayerSums, Prepared};
+use crate::likelihood::{Latent, LatentBars};
+use crate::model::{DeepGp, Precision};
+use crate::noise::Noise;
+use crate::params;
+use crate::real::Real;
+
+/// Rows (times samples) in a block: enough for fast products, few enough to stay in cache.
+pub(crate) const BLOCK_ROWS: usize = 256;
+/// How many partial sums there are at most.
+const ACCUMULATORS: usize = 16;
+
+/// Some rows of a dataset, standing for `num_data` rows.
+#[derive(Clone, Copy, Debug)]
+pub struct Batch<'a> {
+    /// Where the rows are, in the model's units.
+    pub data: &'a Dataset,
+    /// Which rows.
+    pub rows: &'a [u32],
+    /// How many rows the batch stands for: the data term is scaled by `num_data / rows.len()`.
+    pub num_data: usize,
+    /// Samples of the hidden layers for each row.
+    pub samples: usize,
+    /// `κ`, the factor on the KL that is optimised; 1 for the ELBO itself.
+    pub kl_weight: f64,
+}
+
+/// The ELBO of a batch in its parts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Elbo {
+    /// `(num_data / batch) Σ_n weight_n E[log p(y_n | f_n)]`.
+    pub data_term: f64,
+    /// `KL[q ‖ p]` of each layer.
+    pub kl: Vec<f64>,
+    /// How many variances were raised to the floor.
+    pub clamped: usize,
+    /// Kernel matrices that needed more jitter than asked for.
+    pub jitter: Vec<JitterEvent>,
+}
+
+impl Elbo {
+    /// The bound itself, whatever `kl_weight` was.
+    pub fn total(&self) -> f64 {
+        self.data_term - self.kl.iter().sum::<f64>()
+    }
+}
+
+/// One partial sum over rows.
+#[derive(Debug)]
+struct Sums<T> {
+    layers: Vec<LayerSums<T>>,
+    likelihood: Vec<f64>,
+    data_term: f64,
+    clamped: usize,
+}
+
+/// Memory that steps use again and again. It carries nothing from one step to the next.
+#[derive(Debug)]
+pub(crate) enum StepMemory {
+    F64(Memory<f64>),
+    Mixed(Memory<f32>),
+}
+
+#[derive(Debug)]
+pub(crate) struct Memory<T> {
+    sums: Vec<Sums<T>>,
+    workspaces: Workspaces<T>,
+}
+
+impl<T: Real> Memory<T> {
+    fn new(layers: usize) -> Self {
+        Self { sums: Vec::new(), workspaces: Workspaces::new(layers) }
+    }
+}
+
+impl StepMemory {
+    pub fn new(model: &DeepGp) -> Self {
+        match model.precision() {
+            Precision::F64 => Self::F64(Memory::new(model.layers().len())),
+            Precision::Mixed => Self::Mixed(Memory::new(model.layers().len())),
+        }
+    }
+}
+
+impl<T: Real> Sums<T> {
+    fn zeros(model: &DeepGp) -> Self {
+        Self {
+            layers: model.layers().iter().map(LayerSums::zeros).collect(),
+            likelihood: vec![0.0; params::count(&mut *model.likelihood().clone_box())],
+            data_term: 0.0,
+            clamped: 0,
+        }
+    }
+
+    fn clear(&mut self) {
+        for layer in &mut self.layers {
+            let (matrices, theta) = layer.parts_mut();
+            for part in matrices {
+                part.fill(T::ZERO);
+            }
+            theta.fill(0.0);
+        }
+        self.likelihood.fill(0.0);
+        (self.data_term, self.clamped) = (0.0, 0);
+    }
+}
+
+impl DeepGp {
+    /// The ELBO of a batch.
+    pub fn elbo(&self, batch: Batch<'_>, noise: Noise<'_>) -> Result<Elbo> {
+        Ok(self.evaluate(batch, noise, &mut StepMemory::new(self), false)?.0)
+    }
+
+    /// The ELBO of a batch, and the gradient of `data_term − kl_weight · Σ KL` in all parameter values, in the order of
+    /// [`DeepGp::parameters`].
+    pub fn elbo_gradient(&self, batch: Batch<'_>, noise: Noise<'_>) -> Result<(Elbo, Vec<f64>)> {
+        self.evaluate(batch, noise, &mut StepMemory::new(self), true)
+    }
+
+    /// The prologue: all layers side by side.
+    pub(crate) fn prepare(&self) -> Result<Vec<Prepared>> {
+        let layers = self.layers().par_iter().enumerate();
+        layers.map(|(i, layer)| layer.prepare(self.jitter(), i)).collect()
+    }
+
+    /// The ELBO and, if `gradient` is set, its gradient (else an empty vector).
+    pub(crate) fn evaluate(
+        &self,
+        batch: Batch<'_>,
+        noise: Noise<'_>,
+        memory: &mut StepMemory,
+        gradient: bool,
+    ) -> Result<(Elbo, Vec<f64>)> {
+        self.check_batch(batch, &noise)?;
+        let prepared = self.prepare()?;
+        match memory {
+            StepMemory::F64(memory) => self.evaluate_prepared(prepared, batch, noise, memory, gradient),
+            StepMemory::Mixed(memory) => self.evaluate_prepared(prepared, batch, noise, memory, gradient),
+        }
+    }
+
+    fn evaluate_prepared<T: Real>(
+        &self,
+        prepared: Vec<Prepared>,
+        batch: Batch<'_>,
+        noise: Noise<'_>,
+        memory: &mut Memory<T>,
+        gradient: bool,
+    ) -> Result<(Elbo, Vec<f64>)> {
+        let chain = Chain::<T>::new(self.layers(), &prepared, self.precision().floor(), batch.samples);
+        let block_rows = BLOCK_ROWS.div_ceil(chain.mixture_size());
+        let blocks = batch.rows.len().div_ceil(block_rows);
+        let used = blocks.min(ACCUMULATORS);
+        let Memory { sums, workspaces } = memory;
+        while sums.len() < used {
+            sums.push(Sums::zeros(self));
+        }
+        let sums = &mut sums[..used];
+        sums.par_iter_mut().enumerate().with_max_len(1).for_each(|(i, sum)| {
+            let mut rows = workspaces.take();
+            sum.clear();
+            for block in (i..blocks).step_by(used) {
+                let first = block * block_rows;
+                let ids = &batch.rows[first..batch.rows.len().min(first + block_rows)];
+                self.block(&chain, &mut rows, Block { ids, first }, batch, &noise, gradient, sum);
+            }
+        });
+
+        let elbo = Elbo {
+            data_term: sums.iter().map(|s| s.data_term).sum(),
+            kl: prepared.iter().map(|p| p.mean.kl + p.covariance.kl).collect(),
+            clamped: sums.iter().map(|s| s.clamped).sum(),
+            jitter: prepared.iter().flat_map(|p| p.events.iter().cloned()).collect(),
+        };
+        if !elbo.total().is_finite() {
+            let what = match elbo.kl.iter().position(|kl| !kl.is_finite()) {
+                Some(layer) => format!("the KL of layer {layer}"),
+                None => "the data term".into(),
+            };
+            return Err(Error::NonFinite { what });
+        }
+        if !gradient {
+            return Ok((elbo, Vec::new()));
+        }
+        let gradient = self.epilogue(prepared, sums, batch.kl_weight);
+        if let Some(at) = gradient.iter().position(|g| !g.is_finite()) {
+            let name = self.parameters().into_iter().find(|p| p.range.contains(&at)).map(|p| p.name);
+            return Err(Error::NonFinite { what: format!("the gradient of {}", name.unwrap_or_default()) });
+        }
+        Ok((elbo, gradient))
+    }
+
+    /// One block, forward, through the likelihood, and backward into `sum`.
+    #[allow(clippy::too_many_arguments, reason = "a block is a function of exactly these")]
+    fn block<T: Real>(
+        &self,
+        chain: &Chain<'_, T>,
+        rows: &mut ChainRows<T>,
+        block: Block<'_>,
+        batch: Batch<'_>,
+        noise: &Noise<'_>,
+        gradient: bool,
+        sum: &mut Sums<T>,
+    ) {
+        let x = &mut rows.layers[0].x;
+        x.reshape_for_overwrite(block.ids.len(), self.input_width());
+        for (i, &id) in block.ids.iter().enumerate() {
+            for (to, from) in x.row_mut(i).iter_mut().zip(batch.data.x().row(id as usize)) {
+                *to = T::of(*from);
+            }
+        }
+        sum.clamped += chain.forward(rows, noise, block);
+
+        let (fan, p) = (chain.mixture_size(), self.latent_width());
+        let scale = batch.num_data as f64 / batch.rows.len() as f64 / fan as f64;
+        let last = rows.layers.last_mut().expect("a model has a layer");
+        last.mean_bar.reshape_for_overwrite(block.ids.len() * fan, p);
+        last.variance_bar.reshape_for_overwrite(block.ids.len() * fan, p);
+        let mut buffer = vec![0.0; 4 * p];
+        for (i, &id) in block.ids.iter().enumerate() {
+            let y = batch.data.y().row(id as usize);
+            let weight = scale * batch.data.weights().map_or(1.0, |w| w[id as usize]);
+            for s in i * fan..(i + 1) * fan {
+                let (moments, bars) = buffer.split_at_mut(2 * p);
+                let (mean, variance) = moments.split_at_mut(p);
+                let (mean_bar, variance_bar) = bars.split_at_mut(p);
+                widen(last.mean.row(s), mean);
+                widen(last.variance.row(s), variance);
+                let f = Latent { mean, variance };
+                sum.data_term += weight * self.likelihood().expected_log_density(y, f);
+                if gradient {
+                    mean_bar.fill(0.0);
+                    variance_bar.fill(0.0);
+                    let theta = &mut sum.likelihood;
+                    let bars = LatentBars { mean: mean_bar, variance: variance_bar, theta };
+                    self.likelihood().expected_log_density_pullback(y, f, weight, bars);
+                    narrow(mean_bar, last.mean_bar.row_mut(s));
+                    narrow(variance_bar, last.variance_bar.row_mut(s));
+                }
+            }
+        }
+        if gradient {
+            chain.backward(rows, &mut sum.layers, false);
+        }
+    }
+
+    /// Adds the partial sums in order, in `f64`, and pulls them back to the parameters.
+    fn epilogue<T: Real>(&self, prepared: Vec<Prepared>, sums: &[Sums<T>], kl_weight: f64) -> Vec<f64> {
+        let layers = prepared.into_par_iter().enumerate();
+        let gradients: Vec<Vec<f64>> = layers
+            .map(|(l, prepared)| {
+                let mut total = LayerSums::<f64>::zeros(&self.layers()[l]);
+                let (mut into, theta) = total.parts_mut();
+                for sum in sums {
+                    let (from, from_theta) = sum.layers[l].parts();
+                    for (into, from) in into.iter_mut().zip(from) {
+                        for (to, from) in into.iter_mut().zip(from) {
+                            *to += from.to_f64();
+                        }
+                    }
+                    for (to, from) in theta.iter_mut().zip(from_theta) {
+                        *to += from;
+                    }
+                }
+                self.layers()[l].pullback(prepared, total, -kl_weight)
+            })
+            .collect();
+        let mut flat = gradients.concat();
+        for i in 0..sums[0].likelihood.len() {
+            flat.push(sums.iter().map(|s| s.likelihood[i]).sum());
+        }
+        flat
+    }
+
+    fn check_batch(&self, batch: Batch<'_>, noise: &Noise<'_>) -> Result<()> {
+        let widths = [
+            ("inputs", batch.data.x().ncols(), self.input_width()),
+            ("targets", batch.data.y().ncols(), self.likelihood().observed_width()),
+        ];
+        for (what, found, expected) in widths {
+            if found != expected {
+                return Err(Error::Shape {
+                    what,
+                    expected: format!("{expected} columns, the model's width"),
+                    found: found.to_string(),
+                });
+            }
+        }
+        let counts = [("batch rows", batch.rows.len()), ("samples", batch.samples), ("num_data", batch.num_data)];
+        for (name, value) in counts {
+            if value == 0 {
+                return Err(Error::Setting { name, value: "0".into(), requirement: "at least 1" });
+            }
+        }
+        if let Some(row) = batch.rows.iter().find(|&&r| r as usize >= batch.data.len()) {
+            return Err(Error::Shape {
+                what: "batch rows",
+                expected: format!("numbers below {}, the rows of the dataset", batch.data.len()),
+                found: row.to_string(),
+            });
+        }
+        if let Noise::Given(given) = noise {
+            let hidden = &self.layers()[..self.layers().len() - 1];
+            let expected: Vec<_> =
+                hidden.iter().map(|l| (batch.rows.len() * batch.samples, l.output_width())).collect();
+            let found: Vec<_> = given.iter().map(|m| (m.nrows(), m.ncols())).collect();
+            if found != expected {
+                return Err(Error::Shape {
+                    what: "noise",
+                    expected: format!("one matrix for each hidden layer, of shapes {expected:?}"),
+                    found: format!("{found:?}"),
+                });
+            }
+        }
+        self.likelihood().check(batch.data.y().view())
+    }
+}
+
+pub(crate) fn widen<T: Real>(from: &[T], to: &mut [f64]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = from.to_f64();
+    }
+}
+
+pub(crate) fn narrow<T: Real>(from: &[f64], to: &mut [T]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = T::of(*from);
+    }
+}
