@@ -65,31 +65,21 @@ impl Gram {
         kernel.gram(z, k.view_mut(), &mut Scratch::default());
         let mean = (0..m).map(|i| k[(i, i)]).sum::<f64>() / m as f64;
         let asked = jitter.absolute + jitter.relative * mean;
-        let first = if asked > 0.0 { asked } else { FIRST_RUNG * mean };
-        let mut added = 0.0;
-        let mut failure = None;
-        for rung in 0..=RUNGS {
-            let wanted = if rung == 0 { asked } else { first * 10f64.powi(rung) };
-            for i in 0..m {
-                k[(i, i)] += wanted - added;
-            }
-            added = wanted;
-            let relative = jitter.relative * if rung == 0 { 1.0 } else { 10f64.powi(rung) };
-            if !factor {
-                return Ok((Self { k, jitter: added, relative, factor: None }, None));
-            }
-            match Cholesky::new(&k) {
-                Ok(chol) => {
-                    let (layer, matrix) = place;
-                    let event = (rung > 0).then(|| JitterEvent { layer, matrix, jitter: added, cause: cause(z, &k) });
-                    return Ok((Self { k, jitter: added, relative, factor: Some(chol) }, event));
-                }
-                Err(not_positive) => failure = Some(not_positive),
-            }
+        if !factor {
+            add_diagonal(&mut k, asked);
+            return Ok((Self { k, jitter: asked, relative: jitter.relative, factor: None }, None));
         }
         let (layer, matrix) = place;
-        let pivot = failure.map_or(0, |f| f.pivot);
-        Err(Error::NotPositiveDefinite { layer, matrix, pivot, jitter: added, cause: cause(z, &k) })
+        match climb(&mut k, asked) {
+            Ok(Climbed { factor, jitter: added, rung }) => {
+                let event = (rung > 0).then(|| JitterEvent { layer, matrix, jitter: added, cause: cause(z, &k) });
+                let relative = jitter.relative * 10f64.powi(rung);
+                Ok((Self { k, jitter: added, relative, factor: Some(factor) }, event))
+            }
+            Err(Fallen { pivot, jitter }) => {
+                Err(Error::NotPositiveDefinite { layer, matrix, pivot, jitter, cause: cause(z, &k) })
+            }
+        }
     }
 
     /// The Cholesky factor. Only forms that asked for one may call this.
@@ -127,6 +117,44 @@ impl GramBar {
     pub fn lower_mut(&mut self) -> &mut Mat {
         let m = self.k.nrows();
         self.lower.get_or_insert_with(|| Mat::zeros(m, m))
+    }
+}
+
+/// A matrix that was factored on some rung of the ladder; 0 is the jitter asked for.
+#[derive(Debug)]
+pub(crate) struct Climbed {
+    pub factor: Cholesky,
+    pub jitter: f64,
+    pub rung: i32,
+}
+
+/// A matrix that no rung could save.
+#[derive(Debug)]
+pub(crate) struct Fallen {
+    pub pivot: usize,
+    pub jitter: f64,
+}
+
+/// Adds `asked` to the diagonal of `k` and factors it; as long as that fails, ten times more.
+pub(crate) fn climb(k: &mut Mat, asked: f64) -> std::result::Result<Climbed, Fallen> {
+    let mean = (0..k.nrows()).map(|i| k[(i, i)]).sum::<f64>() / k.nrows() as f64;
+    let first = if asked > 0.0 { asked } else { FIRST_RUNG * mean };
+    let (mut jitter, mut pivot) = (0.0, 0);
+    for rung in 0..=RUNGS {
+        let wanted = if rung == 0 { asked } else { first * 10f64.powi(rung) };
+        add_diagonal(k, wanted - jitter);
+        jitter = wanted;
+        match Cholesky::new(k) {
+            Ok(factor) => return Ok(Climbed { factor, jitter, rung }),
+            Err(failure) => pivot = failure.pivot,
+        }
+    }
+    Err(Fallen { pivot, jitter })
+}
+
+fn add_diagonal(k: &mut Mat, by: f64) {
+    for i in 0..k.nrows() {
+        k[(i, i)] += by;
     }
 }
 

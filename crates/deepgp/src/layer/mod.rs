@@ -14,6 +14,7 @@ mod mean_function;
 mod rows;
 
 pub use covariance::{CovarianceForm, LayerCovariance};
+pub(crate) use gram::{Climbed, Fallen, climb};
 pub use gram::{Jitter, JitterEvent};
 pub use mean::{LayerMean, MeanForm};
 pub use mean_function::MeanFunction;

@@ -1,0 +1,181 @@
+//! From data and a plan to a model at its starting point.
+//!
+//! Layer by layer, on the data pushed through the mean functions: inducing inputs are chosen there, the mean's `free` starts
+//! at 0, and a hidden layer's covariance starts tiny, so that the model starts as its mean functions: `L_s = 1e-5 · L_b`
+//! (`standard`), `1e-5 · I` (`whitened`). The `dual` form shrinks the prior by a *large* `L_B`. The last layer starts at the prior.
+
+use crate::error::{Error, Result};
+use crate::inducing::{Distinct, InducingStart, choose};
+use crate::kernel::{Kernel, Scratch};
+use crate::layer::{
+    CovarianceForm, Inducing, Jitter, Layer, LayerCovariance, LayerMean, MeanForm, MeanFunction, climb,
+};
+use crate::likelihood::{Gaussian, Likelihood};
+use crate::mat::{Mat, View};
+use crate::model::DeepGp;
+use crate::noise::{Key, Purpose};
+use crate::settings::{COVARIANCE_INDUCING, InducingSize, MEAN_INDUCING, ModelSettings};
+
+/// The scale at which the covariance of a hidden layer starts.
+const HIDDEN_SCALE: f64 = 1e-5;
+/// `L_B` of a hidden `dual` covariance at the start, times the identity.
+const HIDDEN_DUAL: f64 = 1e2;
+/// `L_B` of the last layer's `dual` covariance at the start: near the prior, but not at `L_B = 0`, where its slope is 0.
+const LAST_DUAL: f64 = 1.0;
+
+/// Where a layer's inducing inputs come from.
+#[derive(Clone, Debug)]
+pub enum InducingPlan {
+    /// Chosen from the layer's inputs.
+    Chosen {
+        /// How many.
+        size: InducingSize,
+        /// How.
+        start: InducingStart,
+    },
+    /// Given.
+    Given(Inducing),
+}
+
+/// One layer to build.
+#[derive(Clone, Debug)]
+pub struct LayerPlan {
+    /// Outputs.
+    pub width: usize,
+    /// The kernel, at its starting parameters.
+    pub kernel: Box<dyn Kernel>,
+    /// The variables of the mean.
+    pub mean_form: MeanForm,
+    /// The variables of the covariance.
+    pub covariance_form: CovarianceForm,
+    /// Inducing inputs.
+    pub inducing: InducingPlan,
+    /// The mean function; `None` is zero in the last layer and, in a hidden one, identity, principal directions or
+    /// zero-padding, as the widths ask.
+    pub mean_function: Option<MeanFunction>,
+}
+
+impl DeepGp {
+    /// Builds layers on inputs `x` (in the model's units) as planned, first to last.
+    pub fn build(
+        x: View<'_>,
+        plans: Vec<LayerPlan>,
+        likelihood: Box<dyn Likelihood>,
+        jitter: Jitter,
+        seed: u64,
+    ) -> Result<Self> {
+        let last = plans.len().saturating_sub(1);
+        let mut inputs = x.to_mat();
+        let mut distinct = Distinct::of(x);
+        let mut chosen: Option<(InducingSize, InducingStart, Inducing)> = None;
+        let mut layers = Vec::new();
+        for (index, plan) in plans.into_iter().enumerate() {
+            let key = Key::new(seed.wrapping_add(index as u64), Purpose::Inducing);
+            let inducing = match (&plan.inducing, &chosen) {
+                (InducingPlan::Given(given), _) => given.clone(),
+                // Distances have not changed since the layer before chose the same way.
+                (
+                    InducingPlan::Chosen { size, start: InducingStart::KMeans },
+                    Some((last, InducingStart::KMeans, z)),
+                ) if size == last => z.clone(),
+                (InducingPlan::Chosen { size, start }, _) => {
+                    let pick = |m| choose(*start, inputs.view(), &distinct, m, &*plan.kernel, key, index);
+                    match *size {
+                        InducingSize::Tied(m) => Inducing::Tied(pick(m)?),
+                        InducingSize::Decoupled { mean, covariance } => {
+                            Inducing::Decoupled { mean: pick(mean)?, covariance: pick(covariance)? }
+                        }
+                    }
+                }
+            };
+            let mean_function = match plan.mean_function.clone() {
+                Some(given) => given,
+                None if index == last => MeanFunction::Zero,
+                None => MeanFunction::between(inputs.view(), plan.width)?,
+            };
+            mean_function.check(index, inputs.ncols(), plan.width)?;
+            let free = Mat::zeros(inducing.mean().nrows(), plan.width);
+            let factor = start_factor(&plan, &inducing, jitter, index == last, index)?;
+            let push = |z: &Mat| mean_function.apply(z.view(), plan.width);
+            if mean_function.keeps_distances() {
+                if let InducingPlan::Chosen { size, start } = plan.inducing {
+                    let pushed = match &inducing {
+                        Inducing::Tied(z) => Inducing::Tied(push(z)),
+                        Inducing::Decoupled { mean, covariance } => {
+                            Inducing::Decoupled { mean: push(mean), covariance: push(covariance) }
+                        }
+                    };
+                    chosen = Some((size, start, pushed));
+                }
+                inputs = push(&inputs);
+            } else {
+                chosen = None;
+                inputs = push(&inputs);
+                distinct = Distinct::of(inputs.view());
+            }
+            layers.push(Layer {
+                kernel: plan.kernel,
+                mean_function,
+                inducing,
+                mean: LayerMean { form: plan.mean_form, free },
+                covariance: LayerCovariance { form: plan.covariance_form, factor },
+            });
+        }
+        DeepGp::new(layers, likelihood)?.with_jitter(jitter)
+    }
+
+    /// A regression model for standardised inputs `x` and `outputs` standardised targets.
+    pub fn for_regression(x: View<'_>, outputs: usize, settings: &ModelSettings) -> Result<Self> {
+        for (name, value) in [("width", settings.width), ("outputs", outputs)] {
+            if value == 0 {
+                return Err(Error::Setting { name, value: "0".into(), requirement: "at least 1" });
+            }
+        }
+        if !(settings.noise > 0.0 && settings.noise.is_finite()) {
+            let requirement = "a positive number";
+            return Err(Error::Setting { name: "noise", value: settings.noise.to_string(), requirement });
+        }
+        let distinct = Distinct::of(x).len();
+        let size = settings.inducing.unwrap_or(InducingSize::Decoupled {
+            mean: MEAN_INDUCING.min(distinct),
+            covariance: COVARIANCE_INDUCING.min(distinct),
+        });
+        let plans = (0..=settings.hidden_layers).map(|i| LayerPlan {
+            width: if i == settings.hidden_layers { outputs } else { settings.width },
+            kernel: settings.kernel.start(if i == 0 { x.ncols() } else { settings.width }),
+            mean_form: settings.mean_form,
+            covariance_form: settings.covariance_form,
+            inducing: InducingPlan::Chosen { size, start: settings.inducing_start },
+            mean_function: None,
+        });
+        let likelihood = Box::new(Gaussian::new(settings.noise, outputs));
+        let jitter = settings.jitter.unwrap_or(settings.precision.default_jitter());
+        let model = Self::build(x, plans.collect(), likelihood, jitter, settings.seed)?;
+        model.with_precision(settings.precision).with_jitter(jitter)
+    }
+}
+
+/// The covariance's factor at the start, `[P · M_b, M_b]`.
+fn start_factor(plan: &LayerPlan, inducing: &Inducing, jitter: Jitter, last: bool, layer: usize) -> Result<Mat> {
+    let z = inducing.covariance();
+    let m = z.nrows();
+    let scale = if last { 1.0 } else { HIDDEN_SCALE };
+    let one = match plan.covariance_form {
+        CovarianceForm::Whitened => Mat::identity(m).map(|v: f64| scale * v),
+        CovarianceForm::Dual => Mat::identity(m).map(|v: f64| v * if last { LAST_DUAL } else { HIDDEN_DUAL }),
+        CovarianceForm::Standard => {
+            if plan.kernel.input_width() != z.ncols() {
+                let advice = "give the layer a kernel over its own inputs";
+                let (found, expected) = (plan.kernel.input_width(), z.ncols());
+                return Err(Error::Width { layer, what: "the kernel", found, expected, advice });
+            }
+            let mut k = Mat::zeros(m, m);
+            plan.kernel.gram(z.view(), k.view_mut(), &mut Scratch::default());
+            let asked = jitter.absolute + jitter.relative * k[(0, 0)];
+            let climbed =
+                climb(&mut k, asked).map_err(|_| Error::NonFinite { what: format!("K_bb of layer {layer}") })?;
+            climbed.factor.to_lower().map(|v| scale * v)
+        }
+    };
+    Ok((1..plan.width).fold(one.clone(), |stack, _| stack.stack(&one)))
+}

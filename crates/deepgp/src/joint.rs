@@ -1,0 +1,166 @@
+//! Many rows at once: the joint covariance of `f`, and draws of whole functions.
+//!
+//! Where [`Predictor::moments`] treats each row by itself, here a hidden layer is sampled jointly over all rows,
+//! `f_p = μ_p + chol(Σ_p) ε`, so that a draw is one function seen at `N` places. The first layer's covariance is the same for
+//! every sample and is factored once; each further hidden layer costs `N³/3` flops an output and a sample, and memory
+//! is `P · N²` numbers: hence [`JOINT_ROWS`].
+
+use rayon::prelude::*;
+
+use crate::chain::Chain;
+use crate::data::check_finite;
+use crate::error::{Error, Matrix, Result};
+use crate::layer::{Climbed, Fallen, LayerRows, climb};
+use crate::linalg::{Cholesky, Into, product};
+use crate::mat::{Mat, View};
+use crate::noise::{Key, Purpose, fill_row};
+use crate::predict::Predictor;
+
+/// The largest number of rows that can be taken jointly.
+pub const JOINT_ROWS: usize = 2000;
+
+/// What is added to every joint covariance before it is factored: the floor of a marginal variance.
+const JITTER: f64 = 1e-10;
+
+/// Mean and covariance of `f` over all rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JointMoments {
+    /// `[N, P]`.
+    pub mean: Mat,
+    /// `[N, N]`, one for each output.
+    pub covariance: Vec<Mat>,
+}
+
+/// Draws of whole functions, `[N, P]` each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JointDraws {
+    /// Of the function.
+    pub f: Vec<Mat>,
+    /// Of observations, with noise of their own at each row.
+    pub y: Vec<Mat>,
+}
+
+/// The last layer given one joint sample of those before it.
+struct Conditional {
+    mean: Mat,
+    covariance: Vec<Mat>,
+}
+
+impl Predictor<'_> {
+    /// Mean and covariance of `f` over up to [`JOINT_ROWS`] rows, averaged over the predictor's samples of the hidden layers
+    /// (exact if there are none).
+    pub fn joint_moments(&self, x: View<'_>) -> Result<JointMoments> {
+        let p = self.model.latent_width();
+        let samples = if self.model.layers().len() == 1 { 1 } else { self.settings.samples };
+        let share = 1.0 / samples as f64;
+        let mut means = Vec::new();
+        let mut covariance = vec![Mat::zeros(x.nrows(), x.nrows()); p];
+        self.each_path(x, samples, |_, last| {
+            for (total, own) in covariance.iter_mut().zip(&last.covariance) {
+                total.add_scaled(share, own);
+            }
+            means.push(last.mean);
+            Ok(())
+        })?;
+        let mut mean = Mat::zeros(x.nrows(), p);
+        for own in &means {
+            mean.add_scaled(share, own);
+        }
+        // Plus the spread of the means over samples.
+        for (o, total) in covariance.iter_mut().enumerate() {
+            let spread = Mat::from_fn(samples, x.nrows(), |s, i| means[s][(i, o)] - mean[(i, o)]);
+            product(total.view_mut().faer(), Into::Add, share, spread.view().faer().transpose(), spread.view().faer());
+        }
+        Ok(JointMoments { mean, covariance })
+    }
+
+    /// `draws` draws of the function and of observations over up to [`JOINT_ROWS`] rows.
+    pub fn joint_draws(&self, x: View<'_>, draws: usize) -> Result<JointDraws> {
+        let likelihood = self.model.likelihood();
+        let observe = Key::new(self.settings.seed, Purpose::Observe);
+        let layer = self.model.layers().len() - 1;
+        let (mut f, mut y) = (Vec::new(), Vec::new());
+        self.each_path(x, draws, |path, last| {
+            let factors = factor_all(last.covariance, layer)?;
+            let drawn = self.draw(&last.mean, &factors, path, layer);
+            let mut observed = Mat::zeros(x.nrows(), likelihood.observed_width());
+            for i in 0..x.nrows() {
+                likelihood.draw(drawn.row(i), observe, [i as u32, 1, path as u32, 0], observed.row_mut(i));
+            }
+            f.push(drawn);
+            y.push(observed);
+            Ok(())
+        })?;
+        Ok(JointDraws { f, y })
+    }
+
+    /// Samples the hidden layers `paths` times and hands on the last layer's moments.
+    fn each_path(
+        &self,
+        x: View<'_>,
+        paths: usize,
+        mut then: impl FnMut(usize, Conditional) -> Result<()>,
+    ) -> Result<()> {
+        if x.ncols() != self.model.input_width() || x.nrows() == 0 || x.nrows() > JOINT_ROWS {
+            return Err(Error::Shape {
+                what: "rows taken jointly",
+                expected: format!("1 to {JOINT_ROWS} rows of {} columns", self.model.input_width()),
+                found: format!("{} x {}", x.nrows(), x.ncols()),
+            });
+        }
+        check_finite("x", x)?;
+        let chain = Chain::<f64>::new(self.model.layers(), &self.prepared, self.model.precision().floor(), 1);
+        let conditional = |l: usize, x: Mat| {
+            let mut rows = LayerRows::default();
+            rows.x = x;
+            chain.layers[l].joint_mean(&mut rows);
+            let outputs = 0..chain.layers[l].output_width();
+            let covariance = outputs.into_par_iter().map(|p| chain.layers[l].joint_covariance(&rows, p)).collect();
+            Conditional { mean: rows.mean, covariance }
+        };
+        let last = chain.layers.len() - 1;
+        let first = conditional(0, x.to_mat());
+        if last == 0 {
+            let Conditional { mean, covariance } = first;
+            return (0..paths)
+                .try_for_each(|path| then(path, Conditional { mean: mean.clone(), covariance: covariance.clone() }));
+        }
+        let factors = factor_all(first.covariance, 0)?;
+        for path in 0..paths {
+            let mut f = self.draw(&first.mean, &factors, path, 0);
+            for l in 1..last {
+                let Conditional { mean, covariance } = conditional(l, f);
+                f = self.draw(&mean, &factor_all(covariance, l)?, path, l);
+            }
+            then(path, conditional(last, f))?;
+        }
+        Ok(())
+    }
+
+    /// `μ_p + L_p ε` for each output.
+    fn draw(&self, mean: &Mat, factors: &[Cholesky], path: usize, layer: usize) -> Mat {
+        let key = Key::new(self.settings.seed, Purpose::Joint);
+        let (n, p) = (mean.nrows(), mean.ncols());
+        let mut epsilon = Mat::zeros(n, p);
+        for i in 0..n {
+            fill_row(key, [i as u32, 0, path as u32, (layer as u32) << 16], epsilon.row_mut(i));
+        }
+        let mut out = mean.clone();
+        for (o, factor) in factors.iter().enumerate() {
+            let into = out.view_mut().faer().subcols_mut(o, 1);
+            product(into, Into::Add, 1.0, factor.lower(), epsilon.view().faer().subcols(o, 1));
+        }
+        out
+    }
+}
+
+/// Factors every output's covariance, each with as little jitter as it needs.
+fn factor_all(covariance: Vec<Mat>, layer: usize) -> Result<Vec<Cholesky>> {
+    let factored = covariance.into_par_iter().map(|mut own| {
+        climb(&mut own, JITTER).map(|Climbed { factor, .. }| factor).map_err(|Fallen { pivot, jitter }| {
+            let cause = "rows may coincide".to_string();
+            Error::NotPositiveDefinite { layer, matrix: Matrix::Joint, pivot, jitter, cause }
+        })
+    });
+    factored.collect()
+}

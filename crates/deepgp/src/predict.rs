@@ -1,0 +1,436 @@
+//! Prediction: the mixture over samples propagated through the hidden layers, reduced row by row.
+//!
+//! At a row the model's answer is `1/S Σ_s N(f; μ_s, σ²_s)`, where `s` runs over samples of the hidden layers. Moments,
+//! quantiles and log density are those of the mixture: the density by log-sum-exp, never an average of logarithms. `f` is
+//! the function, `y` an observation of it; they are kept apart. All rows share the samples' noise, so results depend
+//! neither on the other rows nor on how rows are cut into chunks. Everything is in the model's units here; `Regressor`
+//! speaks the user's.
+
+use rayon::prelude::*;
+
+use crate::chain::{Block, Chain, ChainRows, Workspaces};
+use crate::data::check_finite;
+use crate::error::{Error, Result};
+use crate::layer::{LayerSums, Prepared};
+use crate::likelihood::Latent;
+use crate::mat::{Mat, View};
+use crate::model::{DeepGp, Precision};
+use crate::noise::{Key, Noise, Purpose, fill_row};
+use crate::real::Real;
+use crate::settings::PredictSettings;
+use crate::step::{BLOCK_ROWS, widen};
+
+/// Means and variances, a row each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Moments {
+    /// Means.
+    pub mean: Mat,
+    /// Variances.
+    pub variance: Mat,
+}
+
+/// Moments of the function and of an observation, `[N, P]` each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prediction {
+    /// Of `f`.
+    pub f: Moments,
+    /// Of `y`: noise included.
+    pub y: Moments,
+}
+
+/// Slopes of the predicted moments of `f` in the inputs: row `n`, column `p · D + d` is `∂ moment_p(x_n) / ∂x_nd`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InputGradient {
+    /// Of the mean, `[N, P · D]`.
+    pub mean: Mat,
+    /// Of the variance, `[N, P · D]`.
+    pub variance: Mat,
+}
+
+/// The mixture at one row: `[S, P]` means and variances of the last layer.
+#[derive(Clone, Copy, Debug)]
+struct Mixture<'a> {
+    mean: &'a [f64],
+    variance: &'a [f64],
+    width: usize,
+}
+
+impl<'a> Mixture<'a> {
+    fn parts(self) -> impl ExactSizeIterator<Item = Latent<'a>> {
+        let chunks = self.mean.chunks_exact(self.width).zip(self.variance.chunks_exact(self.width));
+        chunks.map(|(mean, variance)| Latent { mean, variance })
+    }
+
+    fn part(self, s: usize) -> Latent<'a> {
+        let s = s % (self.mean.len() / self.width);
+        let range = s * self.width..(s + 1) * self.width;
+        Latent { mean: &self.mean[range.clone()], variance: &self.variance[range] }
+    }
+}
+
+/// A model made ready to answer: what does not depend on rows is computed once.
+#[derive(Debug)]
+pub struct Predictor<'a> {
+    pub(crate) model: &'a DeepGp,
+    pub(crate) prepared: Vec<Prepared>,
+    pub(crate) settings: PredictSettings,
+    engine: Engine<'a>,
+}
+
+#[derive(Debug)]
+enum Engine<'a> {
+    F64(Chain<'a, f64>, Workspaces<f64>),
+    Mixed(Chain<'a, f32>, Workspaces<f32>),
+}
+
+impl DeepGp {
+    /// Makes the model ready to answer.
+    pub fn predictor(&self, settings: PredictSettings) -> Result<Predictor<'_>> {
+        if settings.samples == 0 {
+            return Err(Error::Setting { name: "samples", value: "0".into(), requirement: "at least 1" });
+        }
+        let prepared = self.prepare()?;
+        let (layers, floor, count) = (self.layers(), self.precision().floor(), self.layers().len());
+        let engine = match self.precision() {
+            Precision::F64 => {
+                Engine::F64(Chain::new(layers, &prepared, floor, settings.samples), Workspaces::new(count))
+            }
+            Precision::Mixed => {
+                Engine::Mixed(Chain::new(layers, &prepared, floor, settings.samples), Workspaces::new(count))
+            }
+        };
+        Ok(Predictor { model: self, prepared, settings, engine })
+    }
+
+    /// Moments of the last layer for each row and sample of the hidden layers, in `f64`: row `n · samples + s` of the
+    /// result is sample `s` of row `n` (one row for each if there is no hidden layer).
+    pub fn propagate(&self, x: View<'_>, noise: Noise<'_>, samples: usize) -> Result<Moments> {
+        check_inputs(self, x)?;
+        let ids: Vec<u32> = (0..x.nrows() as u32).collect();
+        let prepared = self.prepare()?;
+        let chain = Chain::<f64>::new(self.layers(), &prepared, self.precision().floor(), samples);
+        let workspaces = Workspaces::new(self.layers().len());
+        let mut rows = workspaces.take();
+        rows.layers[0].x = x.to_mat();
+        chain.forward(&mut rows, &noise, Block { ids: &ids, first: 0 });
+        let last = rows.layers.last_mut().expect("a model has a layer");
+        Ok(Moments { mean: std::mem::take(&mut last.mean), variance: std::mem::take(&mut last.variance) })
+    }
+}
+
+fn check_inputs(model: &DeepGp, x: View<'_>) -> Result<()> {
+    if x.ncols() != model.input_width() {
+        return Err(Error::Shape {
+            what: "inputs",
+            expected: format!("{} columns, as in training", model.input_width()),
+            found: x.ncols().to_string(),
+        });
+    }
+    check_finite("x", x)
+}
+
+impl Predictor<'_> {
+    /// Mean and variance of `f` and `y` at each row.
+    pub fn moments(&self, x: View<'_>) -> Result<Prediction> {
+        let (p, o) = (self.model.latent_width(), self.model.likelihood().observed_width());
+        let all = self.map_rows(x, 2 * (p + o), |_, mixture, out| {
+            let (f, y) = out.split_at_mut(2 * p);
+            let (f_mean, f_variance) = f.split_at_mut(p);
+            mixture_moments(mixture, p, f_mean, f_variance, |part, mean, variance| {
+                mean.copy_from_slice(part.mean);
+                variance.copy_from_slice(part.variance);
+            });
+            let (y_mean, y_variance) = y.split_at_mut(o);
+            mixture_moments(mixture, o, y_mean, y_variance, |part, mean, variance| {
+                self.model.likelihood().observed_moments(part, mean, variance);
+            });
+        })?;
+        let columns = |from: usize, width| Mat::from_fn(x.nrows(), width, |i, j| all[(i, from + j)]);
+        Ok(Prediction {
+            f: Moments { mean: columns(0, p), variance: columns(p, p) },
+            y: Moments { mean: columns(2 * p, o), variance: columns(2 * p + o, o) },
+        })
+    }
+
+    /// Quantiles of `y` at each row: column `p · levels + l` of the result is level `l` of output `p`.
+    pub fn quantiles(&self, x: View<'_>, levels: &[f64]) -> Result<Mat> {
+        if let Some(bad) = levels.iter().find(|q| !(**q > 0.0 && **q < 1.0)) {
+            let requirement = "above 0 and below 1";
+            return Err(Error::Setting { name: "quantile level", value: bad.to_string(), requirement });
+        }
+        let outputs = self.model.likelihood().observed_width();
+        self.map_rows(x, outputs * levels.len(), |_, mixture, out| {
+            for (p, out) in out.chunks_exact_mut(levels.len().max(1)).enumerate() {
+                for (q, &level) in out.iter_mut().zip(levels) {
+                    *q = self.quantile(mixture, p, level);
+                }
+            }
+        })
+    }
+
+    /// `log p(y_n | x_n)` of each row, jointly over outputs: `log 1/S Σ_s exp log p_s(y_n)`.
+    pub fn log_density(&self, x: View<'_>, y: View<'_>) -> Result<Vec<f64>> {
+        self.check_targets(x, y)?;
+        let all = self.map_rows(x, 1, |row, mixture, out| {
+            let densities = mixture.parts().map(|part| self.model.likelihood().log_density(y.row(row), part));
+            out[0] = log_mean_exp(&densities.collect::<Vec<_>>());
+        })?;
+        Ok(all.into_vec())
+    }
+
+    /// `P(y ≤ y_np)` for each target, `[N, P]`: uniform in (0, 1) if the model is calibrated.
+    pub fn below(&self, x: View<'_>, y: View<'_>) -> Result<Mat> {
+        self.check_targets(x, y)?;
+        self.map_rows(x, y.ncols(), |row, mixture, out| {
+            for (p, out) in out.iter_mut().enumerate() {
+                *out = self.cumulative(mixture, p, y[(row, p)]);
+            }
+        })
+    }
+
+    /// `draws` draws of `f` at each row, each from one sample of the hidden layers; `[N, P]` each. Right for each row by
+    /// itself; for draws of whole functions see [`Predictor::joint_draws`].
+    pub fn draws_of_f(&self, x: View<'_>, draws: usize) -> Result<Vec<Mat>> {
+        let p = self.model.latent_width();
+        self.draws(x, draws, p, |f, _, out| out.copy_from_slice(f))
+    }
+
+    /// Like [`Predictor::draws_of_f`], of observations.
+    pub fn draws_of_y(&self, x: View<'_>, draws: usize) -> Result<Vec<Mat>> {
+        let key = Key::new(self.settings.seed, Purpose::Observe);
+        self.draws(x, draws, self.model.likelihood().observed_width(), |f, k, out| {
+            self.model.likelihood().draw(f, key, [0, 0, k as u32, 0], out);
+        })
+    }
+
+    fn draws(
+        &self,
+        x: View<'_>,
+        draws: usize,
+        width: usize,
+        observe: impl Fn(&[f64], usize, &mut [f64]) + Sync,
+    ) -> Result<Vec<Mat>> {
+        let p = self.model.latent_width();
+        let last = (self.model.layers().len() as u32 - 1) << 16;
+        let key = Key::new(self.settings.seed, Purpose::Predict);
+        let all = self.map_rows(x, draws * width, |_, mixture, out| {
+            let mut f = vec![0.0; p];
+            for (k, out) in out.chunks_exact_mut(width).enumerate() {
+                let part = mixture.part(k);
+                fill_row(key, [0, 0, k as u32, last], &mut f);
+                for ((f, mean), variance) in f.iter_mut().zip(part.mean).zip(part.variance) {
+                    *f = mean + variance.sqrt() * *f;
+                }
+                observe(&f, k, out);
+            }
+        })?;
+        Ok((0..draws).map(|k| Mat::from_fn(x.nrows(), width, |i, j| all[(i, k * width + j)])).collect())
+    }
+
+    /// Slopes of the predicted mean and variance of `f` in the inputs.
+    pub fn input_gradient(&self, x: View<'_>) -> Result<InputGradient> {
+        check_inputs(self.model, x)?;
+        let width = 2 * self.model.latent_width() * x.ncols();
+        let mut all = Mat::zeros(x.nrows(), width);
+        match &self.engine {
+            Engine::F64(chain, workspaces) => self.fill_gradients(chain, workspaces, x, &mut all),
+            Engine::Mixed(chain, workspaces) => self.fill_gradients(chain, workspaces, x, &mut all),
+        }
+        let half = |from: usize| Mat::from_fn(x.nrows(), width / 2, |i, j| all[(i, from + j)]);
+        Ok(InputGradient { mean: half(0), variance: half(width / 2) })
+    }
+
+    fn check_targets(&self, x: View<'_>, y: View<'_>) -> Result<()> {
+        let width = self.model.likelihood().observed_width();
+        if (y.nrows(), y.ncols()) != (x.nrows(), width) {
+            return Err(Error::Shape {
+                what: "targets",
+                expected: format!("{} x {width}", x.nrows()),
+                found: format!("{} x {}", y.nrows(), y.ncols()),
+            });
+        }
+        check_finite("y", y)?;
+        self.model.likelihood().check(y)
+    }
+
+    /// The mixture's distribution function of output `p`.
+    fn cumulative(&self, mixture: Mixture<'_>, p: usize, at: f64) -> f64 {
+        let parts = mixture.parts();
+        let count = parts.len() as f64;
+        parts.map(|part| self.model.likelihood().cumulative(p, at, part)).sum::<f64>() / count
+    }
+
+    /// Reduces the mixture at each row to `width` numbers. Memory is that of the result and one block a thread.
+    fn map_rows(
+        &self,
+        x: View<'_>,
+        width: usize,
+        reduce: impl Fn(usize, Mixture<'_>, &mut [f64]) + Sync,
+    ) -> Result<Mat> {
+        check_inputs(self.model, x)?;
+        let mut out = Mat::zeros(x.nrows(), width);
+        match &self.engine {
+            Engine::F64(chain, workspaces) => self.fill_rows(chain, workspaces, x, &mut out, reduce),
+            Engine::Mixed(chain, workspaces) => self.fill_rows(chain, workspaces, x, &mut out, reduce),
+        }
+        Ok(out)
+    }
+
+    fn fill_rows<T: Real>(
+        &self,
+        chain: &Chain<'_, T>,
+        workspaces: &Workspaces<T>,
+        x: View<'_>,
+        out: &mut Mat,
+        reduce: impl Fn(usize, Mixture<'_>, &mut [f64]) + Sync,
+    ) {
+        let (s, p) = (chain.mixture_size(), self.model.latent_width());
+        self.each_block(chain, workspaces, x, out, |rows, first, out| {
+            let last = rows.layers.last().expect("a model has a layer");
+            let (mut mean, mut variance) = (vec![0.0; s * p], vec![0.0; s * p]);
+            for (i, out) in out.enumerate() {
+                widen(&last.mean.as_slice()[i * s * p..(i + 1) * s * p], &mut mean);
+                widen(&last.variance.as_slice()[i * s * p..(i + 1) * s * p], &mut variance);
+                reduce(first + i, Mixture { mean: &mean, variance: &variance, width: p }, out);
+            }
+        });
+    }
+
+    /// With `m = 1/S Σ μ_s` and `v = 1/S Σ (σ²_s + (μ_s − m)²)`: `∂m/∂μ_s = 1/S`, `∂v/∂μ_s = 2 (μ_s − m)/S`, `∂v/∂σ²_s = 1/S`.
+    fn fill_gradients<T: Real>(&self, chain: &Chain<'_, T>, workspaces: &Workspaces<T>, x: View<'_>, out: &mut Mat) {
+        let (s, p, d) = (chain.mixture_size(), self.model.latent_width(), x.ncols());
+        self.each_block(chain, workspaces, x, out, |rows, _, out| {
+            let mut unused: Vec<LayerSums<T>> = self.model.layers().iter().map(LayerSums::zeros).collect();
+            let share = T::of(1.0 / s as f64);
+            let mut out: Vec<&mut [f64]> = out.collect();
+            for moment in 0..2 {
+                for o in 0..p {
+                    let last = rows.layers.last_mut().expect("a model has a layer");
+                    last.mean_bar.reshape_for_overwrite(last.mean.nrows(), p);
+                    last.variance_bar.reshape_for_overwrite(last.mean.nrows(), p);
+                    last.mean_bar.fill(T::ZERO);
+                    last.variance_bar.fill(T::ZERO);
+                    for i in 0..out.len() {
+                        let own = i * s..(i + 1) * s;
+                        let mean = own.clone().map(|r| last.mean[(r, o)]).sum::<T>() * share;
+                        for r in own {
+                            if moment == 0 {
+                                last.mean_bar[(r, o)] = share;
+                            } else {
+                                last.variance_bar[(r, o)] = share;
+                                last.mean_bar[(r, o)] = (T::ONE + T::ONE) * (last.mean[(r, o)] - mean) * share;
+                            }
+                        }
+                    }
+                    chain.backward(rows, &mut unused, true);
+                    for (i, out) in out.iter_mut().enumerate() {
+                        let start = (moment * p + o) * d;
+                        widen(rows.layers[0].x_bar.row(i), &mut out[start..start + d]);
+                    }
+                }
+            }
+        });
+    }
+
+    /// Takes every block of rows forward and hands it on, with its rows of `out`.
+    fn each_block<T: Real>(
+        &self,
+        chain: &Chain<'_, T>,
+        workspaces: &Workspaces<T>,
+        x: View<'_>,
+        out: &mut Mat,
+        then: impl Fn(&mut ChainRows<T>, usize, std::slice::ChunksExactMut<'_, f64>) + Sync,
+    ) {
+        let width = out.ncols();
+        if width == 0 || x.nrows() == 0 {
+            return;
+        }
+        let noise = Noise::Shared { key: Key::new(self.settings.seed, Purpose::Predict) };
+        let block_rows = BLOCK_ROWS.div_ceil(chain.mixture_size());
+        out.as_mut_slice().par_chunks_mut(block_rows * width).enumerate().for_each(|(block, out)| {
+            let mut rows = workspaces.take();
+            let (first, count) = (block * block_rows, out.len() / width);
+            let input = &mut rows.layers[0].x;
+            input.reshape_for_overwrite(count, x.ncols());
+            for (to, from) in input.as_mut_slice().iter_mut().zip(x.rows(first..first + count).as_slice()) {
+                *to = T::of(*from);
+            }
+            // Shared noise asks for no row numbers, only for how many rows there are.
+            let ids: Vec<u32> = vec![0; count];
+            chain.forward(&mut rows, &noise, Block { ids: &ids, first });
+            then(&mut rows, first, out.chunks_exact_mut(width));
+        });
+    }
+
+    /// Where the mixture's distribution function of output `p` crosses `level`: bracketed, then false position with a
+    /// bisection in between so that it always closes in.
+    fn quantile(&self, mixture: Mixture<'_>, p: usize, level: f64) -> f64 {
+        let likelihood = self.model.likelihood();
+        let width = likelihood.observed_width();
+        let below = |at: f64| self.cumulative(mixture, p, at) - level;
+        let (mut mean, mut variance) = (vec![0.0; width], vec![0.0; width]);
+        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+        for part in mixture.parts() {
+            likelihood.observed_moments(part, &mut mean, &mut variance);
+            let reach = 4.0 * variance[p].sqrt();
+            low = low.min(mean[p] - reach);
+            high = high.max(mean[p] + reach);
+        }
+        let (mut at_low, mut at_high) = (below(low), below(high));
+        while at_low > 0.0 || at_high < 0.0 {
+            let reach = high - low;
+            (low, high) = (low - reach, high + reach);
+            (at_low, at_high) = (below(low), below(high));
+        }
+        let tolerance = 1e-12 * (high - low);
+        for round in 0.. {
+            if high - low <= tolerance || round == 200 {
+                break;
+            }
+            let guess = low - at_low * (high - low) / (at_high - at_low);
+            let at = if round % 3 == 2 || !(guess > low && guess < high) { 0.5 * (low + high) } else { guess };
+            let value = below(at);
+            if value.abs() < 1e-14 {
+                return at;
+            }
+            if value < 0.0 {
+                (low, at_low) = (at, value);
+            } else {
+                (high, at_high) = (at, value);
+            }
+        }
+        0.5 * (low + high)
+    }
+}
+
+/// `m = 1/S Σ m_s`, `v = 1/S Σ (v_s + (m_s − m)²)`.
+fn mixture_moments(
+    mixture: Mixture<'_>,
+    width: usize,
+    mean: &mut [f64],
+    variance: &mut [f64],
+    of_part: impl Fn(Latent<'_>, &mut [f64], &mut [f64]),
+) {
+    let parts = mixture.parts();
+    let count = parts.len();
+    let mut each = vec![0.0; 2 * count * width];
+    for (part, each) in parts.zip(each.chunks_exact_mut(2 * width)) {
+        let (m, v) = each.split_at_mut(width);
+        of_part(part, m, v);
+    }
+    let average = |of: &dyn Fn(&[f64]) -> f64| each.chunks_exact(2 * width).map(of).sum::<f64>() / count as f64;
+    for p in 0..width {
+        let m = average(&|each| each[p]);
+        mean[p] = m;
+        variance[p] = average(&|each| each[width + p] + (each[p] - m) * (each[p] - m));
+    }
+}
+
+/// `log 1/n Σ exp v`.
+pub(crate) fn log_mean_exp(values: &[f64]) -> f64 {
+    let largest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if !largest.is_finite() {
+        return largest;
+    }
+    largest + (values.iter().map(|v| (v - largest).exp()).sum::<f64>() / values.len() as f64).ln()
+}

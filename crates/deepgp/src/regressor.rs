@@ -1,0 +1,188 @@
+//! [`Regressor`]: a model and the change of units around it. What goes in and comes out is in the user's units.
+
+use std::ops::ControlFlow;
+
+use crate::data::{Dataset, Standardiser};
+use crate::error::Result;
+use crate::joint::{JointDraws, JointMoments};
+use crate::mat::{Mat, View};
+use crate::metrics::Score;
+use crate::model::DeepGp;
+use crate::predict::{InputGradient, Moments, Prediction, Predictor};
+use crate::settings::{FitSettings, PredictSettings};
+use crate::train::{StepReport, Stop, TrainState, Trainer};
+
+/// A regression model for data in the user's units.
+#[derive(Clone, Debug)]
+pub struct Regressor {
+    /// The model, for standardised inputs and targets.
+    pub model: DeepGp,
+    /// Between the user's units and the model's.
+    pub standardiser: Standardiser,
+}
+
+/// What [`Regressor::fit`] did.
+#[derive(Clone, Debug)]
+pub struct Fit {
+    /// The trained model.
+    pub regressor: Regressor,
+    /// Why training ended.
+    pub stop: Stop,
+    /// The state it ended in.
+    pub state: TrainState,
+}
+
+impl Regressor {
+    /// A model at its starting point, for data that looks like `data`.
+    pub fn start(data: &Dataset, settings: &FitSettings) -> Result<Self> {
+        let standardiser = Standardiser::fit(data, settings.constant_columns)?;
+        let scaled = standardiser.apply(data)?;
+        let model = DeepGp::for_regression(scaled.x().view(), scaled.y().ncols(), &settings.model)?;
+        Ok(Self { model, standardiser })
+    }
+
+    /// Trains a model on `data`. `callback` sees every step and can end training by breaking.
+    ///
+    /// A share of the rows is held out for early stopping if the settings say so; units are learnt from the rest alone.
+    pub fn fit(
+        data: &Dataset,
+        settings: &FitSettings,
+        callback: impl FnMut(&StepReport, &TrainState) -> ControlFlow<()>,
+    ) -> Result<Fit> {
+        let (train, held_out) = match settings.validation {
+            Some(fraction) => {
+                let (train, held_out) = data.split(fraction, settings.train.seed)?;
+                (train, Some(held_out))
+            }
+            None => (data.clone(), None),
+        };
+        let Self { model, standardiser } = Self::start(&train, settings)?;
+        let train = standardiser.apply(&train)?;
+        let held_out = held_out.map(|d| standardiser.apply(&d)).transpose()?;
+        let mut trainer = Trainer::new(model, &train, held_out.as_ref(), settings.train.clone())?;
+        let stop = trainer.run(callback)?;
+        let state = trainer.state().clone();
+        Ok(Fit { regressor: Self { model: trainer.finish(), standardiser }, stop, state })
+    }
+
+    /// Makes the model ready to answer.
+    pub fn predictor(&self, settings: PredictSettings) -> Result<UserPredictor<'_>> {
+        Ok(UserPredictor { inner: self.model.predictor(settings)?, standardiser: &self.standardiser })
+    }
+
+    /// Mean and variance of `f` and `y` at each row of `x`, with the default settings.
+    pub fn predict(&self, x: View<'_>) -> Result<Prediction> {
+        self.predictor(PredictSettings::default())?.moments(x)
+    }
+}
+
+/// A [`Predictor`] that speaks the user's units.
+#[derive(Debug)]
+pub struct UserPredictor<'a> {
+    inner: Predictor<'a>,
+    standardiser: &'a Standardiser,
+}
+
+impl UserPredictor<'_> {
+    fn inputs(&self, x: View<'_>) -> Result<Mat> {
+        self.standardiser.x.apply("x", x)
+    }
+
+    /// See [`Predictor::moments`].
+    pub fn moments(&self, x: View<'_>) -> Result<Prediction> {
+        let Prediction { mut f, mut y } = self.inner.moments(self.inputs(x)?.view())?;
+        for Moments { mean, variance } in [&mut f, &mut y] {
+            self.standardiser.y.undo(mean);
+            self.standardiser.y.undo_variance(variance);
+        }
+        Ok(Prediction { f, y })
+    }
+
+    /// See [`Predictor::quantiles`].
+    pub fn quantiles(&self, x: View<'_>, levels: &[f64]) -> Result<Mat> {
+        let mut out = self.inner.quantiles(self.inputs(x)?.view(), levels)?;
+        let units = &self.standardiser.y;
+        for i in 0..out.nrows() {
+            for (p, own) in out.row_mut(i).chunks_exact_mut(levels.len().max(1)).enumerate() {
+                for v in own {
+                    *v = *v * units.scale[p] + units.shift[p];
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// See [`Predictor::log_density`].
+    pub fn log_density(&self, x: View<'_>, y: View<'_>) -> Result<Vec<f64>> {
+        let y = self.standardiser.y.apply("y", y)?;
+        let mut out = self.inner.log_density(self.inputs(x)?.view(), y.view())?;
+        // A density of y / scale is `scale` times the density of y.
+        let volume: f64 = self.standardiser.y.scale.iter().map(|s| s.ln()).sum();
+        for v in &mut out {
+            *v -= volume;
+        }
+        Ok(out)
+    }
+
+    /// See [`Predictor::below`].
+    pub fn below(&self, x: View<'_>, y: View<'_>) -> Result<Mat> {
+        let y = self.standardiser.y.apply("y", y)?;
+        self.inner.below(self.inputs(x)?.view(), y.view())
+    }
+
+    /// See [`Predictor::draws_of_f`].
+    pub fn draws_of_f(&self, x: View<'_>, draws: usize) -> Result<Vec<Mat>> {
+        Ok(self.undo_all(self.inner.draws_of_f(self.inputs(x)?.view(), draws)?))
+    }
+
+    /// See [`Predictor::draws_of_y`].
+    pub fn draws_of_y(&self, x: View<'_>, draws: usize) -> Result<Vec<Mat>> {
+        Ok(self.undo_all(self.inner.draws_of_y(self.inputs(x)?.view(), draws)?))
+    }
+
+    /// See [`Predictor::input_gradient`].
+    pub fn input_gradient(&self, x: View<'_>) -> Result<InputGradient> {
+        let InputGradient { mut mean, mut variance } = self.inner.input_gradient(self.inputs(x)?.view())?;
+        let (from, to) = (&self.standardiser.x.scale, &self.standardiser.y.scale);
+        for i in 0..mean.nrows() {
+            for (p, to) in to.iter().enumerate() {
+                for (d, from) in from.iter().enumerate() {
+                    mean[(i, p * x.ncols() + d)] *= to / from;
+                    variance[(i, p * x.ncols() + d)] *= to * to / from;
+                }
+            }
+        }
+        Ok(InputGradient { mean, variance })
+    }
+
+    /// See [`Predictor::joint_moments`].
+    pub fn joint_moments(&self, x: View<'_>) -> Result<JointMoments> {
+        let JointMoments { mut mean, mut covariance } = self.inner.joint_moments(self.inputs(x)?.view())?;
+        self.standardiser.y.undo(&mut mean);
+        for (own, scale) in covariance.iter_mut().zip(&self.standardiser.y.scale) {
+            for v in own.as_mut_slice() {
+                *v *= scale * scale;
+            }
+        }
+        Ok(JointMoments { mean, covariance })
+    }
+
+    /// See [`Predictor::joint_draws`].
+    pub fn joint_draws(&self, x: View<'_>, draws: usize) -> Result<JointDraws> {
+        let JointDraws { f, y } = self.inner.joint_draws(self.inputs(x)?.view(), draws)?;
+        Ok(JointDraws { f: self.undo_all(f), y: self.undo_all(y) })
+    }
+
+    /// How well the model predicts `data`.
+    pub fn score(&self, data: &Dataset) -> Result<Score> {
+        let (x, y) = (data.x().view(), data.y().view());
+        Ok(Score::new(y, &self.moments(x)?.y.mean, &self.log_density(x, y)?, &self.below(x, y)?))
+    }
+
+    fn undo_all(&self, mut all: Vec<Mat>) -> Vec<Mat> {
+        for own in &mut all {
+            self.standardiser.y.undo(own);
+        }
+        all
+    }
+}

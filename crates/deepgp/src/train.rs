@@ -1,0 +1,336 @@
+//! The training loop: minibatch, ELBO, step, report.
+//!
+//! [`TrainState`] is all there is to a run beside model, data and settings: parameters, Adam's moments, counters. Noise and
+//! minibatches are functions of the counters, so a run that is saved, loaded and continued makes the same steps to the
+//! last bit. A step whose ELBO or gradient cannot be computed is rolled back: parameters and moments return to what they
+//! were before the last update, and the learning rate halves; it grows back by 1 % with each good step.
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use crate::adam::Adam;
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::model::DeepGp;
+use crate::noise::{Key, Noise, Purpose};
+use crate::params::Parameter;
+use crate::settings::{PredictSettings, TrainSettings};
+use crate::step::{Batch, Elbo, StepMemory};
+
+/// How many steps in a row may be rolled back before training gives up.
+const MAX_FAILURES: u32 = 20;
+
+/// Parameters and optimiser at some moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot {
+    /// Unconstrained parameters.
+    pub raw: Vec<f64>,
+    /// The optimiser's memory.
+    pub adam: Adam,
+}
+
+/// The best parameters so far by the validation rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Best {
+    /// Unconstrained parameters.
+    pub raw: Vec<f64>,
+    /// Mean log density of the validation rows.
+    pub score: f64,
+    /// After which step.
+    pub step: u64,
+}
+
+/// Everything that changes while a model is trained.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrainState {
+    /// Parameters and optimiser.
+    pub now: Snapshot,
+    /// The same before the last update, to return to.
+    pub before: Option<Snapshot>,
+    /// Steps so far, rolled back ones included.
+    pub step: u64,
+    /// Which pass over the data this is.
+    pub epoch: u64,
+    /// Minibatches of this pass already used.
+    pub batches_used: u64,
+    /// Factor on the learning rate after roll-backs; 1 in quiet times.
+    pub rate_factor: f64,
+    /// Steps rolled back in a row.
+    pub failures: u32,
+    /// Steps rolled back in all.
+    pub rolled_back: u64,
+    /// The best parameters by the validation rows.
+    pub best: Option<Best>,
+    /// Looks at the validation rows since the best one.
+    pub looks_since_best: u32,
+    /// Rows of the training data, to tell whether a state belongs to them.
+    pub num_data: usize,
+}
+
+/// What a step did.
+#[derive(Clone, Debug)]
+pub enum StepOutcome {
+    /// The parameters moved; this was the ELBO before they did.
+    Taken(Elbo),
+    /// The step was rolled back, for this reason.
+    RolledBack(Error),
+}
+
+/// One step, as reported to the callback.
+#[derive(Clone, Debug)]
+pub struct StepReport {
+    /// Its number, from 1.
+    pub step: u64,
+    /// Passes over the data so far, in fractions.
+    pub epoch: f64,
+    /// What it did.
+    pub outcome: StepOutcome,
+    /// The learning rate it used.
+    pub learning_rate: f64,
+    /// The factor on the KL it used.
+    pub kl_weight: f64,
+    /// Mean log density of the validation rows (in the model's units), at steps that looked.
+    pub validation: Option<f64>,
+    /// Wall-clock time of the step.
+    pub seconds: f64,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// All steps were made.
+    Steps,
+    /// The validation rows saw nothing better for `patience` looks.
+    Patience,
+    /// The callback asked for it.
+    Callback,
+}
+
+/// A model being trained.
+#[derive(Debug)]
+pub struct Trainer<'a> {
+    model: DeepGp,
+    data: &'a Dataset,
+    validation: Option<&'a Dataset>,
+    settings: TrainSettings,
+    state: TrainState,
+    parameters: Vec<Parameter>,
+    memory: StepMemory,
+    order: Vec<u32>,
+    order_of: Option<u64>,
+}
+
+impl<'a> Trainer<'a> {
+    /// Starts to train `model` on `data`, both in the model's units; `validation` decides when to stop, if given.
+    pub fn new(
+        model: DeepGp,
+        data: &'a Dataset,
+        validation: Option<&'a Dataset>,
+        settings: TrainSettings,
+    ) -> Result<Self> {
+        let raw = model.raw();
+        let state = TrainState {
+            now: Snapshot { adam: Adam::new(raw.len()), raw },
+            before: None,
+            step: 0,
+            epoch: 0,
+            batches_used: 0,
+            rate_factor: 1.0,
+            failures: 0,
+            rolled_back: 0,
+            best: None,
+            looks_since_best: 0,
+            num_data: data.len(),
+        };
+        Self::resume(model, data, validation, settings, state)
+    }
+
+    /// Goes on from a saved state. Model, data and settings must be those it was saved with.
+    pub fn resume(
+        mut model: DeepGp,
+        data: &'a Dataset,
+        validation: Option<&'a Dataset>,
+        settings: TrainSettings,
+        state: TrainState,
+    ) -> Result<Self> {
+        settings.check()?;
+        let parameters = model.parameters();
+        let count = parameters.last().map_or(0, |p| p.range.end);
+        let fits = [
+            ("the number of parameters", state.now.raw.len(), count),
+            ("the size of the optimiser's memory", state.now.adam.first.len(), count),
+            ("the number of training rows", state.num_data, data.len()),
+        ];
+        for (what, expected, found) in fits {
+            if expected != found {
+                return Err(Error::ForeignState { what, expected: expected.to_string(), found: found.to_string() });
+            }
+        }
+        model.set_raw(&state.now.raw);
+        let memory = StepMemory::new(&model);
+        Ok(Self { model, data, validation, settings, state, parameters, memory, order: Vec::new(), order_of: None })
+    }
+
+    /// The model at the current parameters.
+    pub fn model(&self) -> &DeepGp {
+        &self.model
+    }
+
+    /// What to save in order to go on later.
+    pub fn state(&self) -> &TrainState {
+        &self.state
+    }
+
+    /// The settings of the run.
+    pub fn settings(&self) -> &TrainSettings {
+        &self.settings
+    }
+
+    /// Steps until the budget is spent, patience runs out, or the callback breaks. Can be called again to go on.
+    pub fn run(&mut self, mut callback: impl FnMut(&StepReport, &TrainState) -> ControlFlow<()>) -> Result<Stop> {
+        loop {
+            if self.out_of_patience() {
+                return Ok(Stop::Patience);
+            }
+            if self.state.step >= self.settings.steps {
+                return Ok(Stop::Steps);
+            }
+            let report = self.step()?;
+            if callback(&report, &self.state).is_break() {
+                return Ok(Stop::Callback);
+            }
+        }
+    }
+
+    fn out_of_patience(&self) -> bool {
+        self.validation.is_some() && self.state.looks_since_best >= self.settings.patience
+    }
+
+    /// One step of the optimiser.
+    pub fn step(&mut self) -> Result<StepReport> {
+        let started = Instant::now();
+        let (from, to) = self.next_rows();
+        let settings = &self.settings;
+        let learning_rate =
+            settings.learning_rate * settings.schedule.factor(self.state.step, settings.steps) * self.state.rate_factor;
+        let kl_weight = match settings.kl_warm_up {
+            0 => 1.0,
+            over => ((self.state.step + 1) as f64 / over as f64).min(1.0),
+        };
+        let batch = Batch {
+            data: self.data,
+            rows: &self.order[from..to],
+            num_data: self.data.len(),
+            samples: settings.samples,
+            kl_weight,
+        };
+        let noise = Noise::Rows { key: Key::new(settings.seed, Purpose::Train), step: self.state.step as u32 };
+        let evaluated = self.model.evaluate(batch, noise, &mut self.memory, true);
+        self.state.step += 1;
+        let outcome = match evaluated {
+            Ok((elbo, gradient)) => {
+                self.update(&gradient, learning_rate);
+                StepOutcome::Taken(elbo)
+            }
+            Err(reason @ (Error::NonFinite { .. } | Error::NotPositiveDefinite { .. })) => {
+                self.roll_back(reason.clone())?;
+                StepOutcome::RolledBack(reason)
+            }
+            Err(other) => return Err(other),
+        };
+        let validation = self.validate();
+        let epoch = self.state.epoch as f64 + self.state.batches_used as f64 / self.batches() as f64;
+        let seconds = started.elapsed().as_secs_f64();
+        Ok(StepReport { step: self.state.step, epoch, outcome, learning_rate, kl_weight, validation, seconds })
+    }
+
+    /// Minibatches in a pass over the data.
+    fn batches(&self) -> u64 {
+        self.data.len().div_ceil(self.settings.batch_size) as u64
+    }
+
+    /// The next minibatch as a range of `self.order`. A pass is cut into batches whose sizes differ by one at most, so
+    /// that no small rest gets a large weight.
+    fn next_rows(&mut self) -> (usize, usize) {
+        let (n, batches) = (self.data.len() as u64, self.batches());
+        if self.order_of != Some(self.state.epoch) {
+            if batches > 1 {
+                let key = Key::new(self.settings.seed, Purpose::Shuffle);
+                self.order = key.permutation(self.data.len(), self.state.epoch);
+            } else if self.order.is_empty() {
+                self.order = (0..n as u32).collect();
+            }
+            self.order_of = Some(self.state.epoch);
+        }
+        let used = self.state.batches_used;
+        let range = ((used * n / batches) as usize, ((used + 1) * n / batches) as usize);
+        self.state.batches_used += 1;
+        if self.state.batches_used == batches {
+            (self.state.epoch, self.state.batches_used) = (self.state.epoch + 1, 0);
+        }
+        range
+    }
+
+    fn update(&mut self, gradient: &[f64], learning_rate: f64) {
+        let state = &mut self.state;
+        match &mut state.before {
+            Some(before) => before.clone_from(&state.now),
+            none => *none = Some(state.now.clone()),
+        }
+        state.now.adam.ascend(&mut state.now.raw, gradient, &self.parameters, learning_rate);
+        state.failures = 0;
+        state.rate_factor = (state.rate_factor * 1.01).min(1.0);
+        self.model.set_raw(&state.now.raw);
+    }
+
+    fn roll_back(&mut self, reason: Error) -> Result<()> {
+        let state = &mut self.state;
+        state.failures += 1;
+        state.rolled_back += 1;
+        state.rate_factor *= 0.5;
+        // Before the first update there is nothing to return to: the start itself is at fault.
+        let Some(before) = &state.before else { return Err(reason) };
+        state.now.clone_from(before);
+        self.model.set_raw(&state.now.raw);
+        if state.failures >= MAX_FAILURES {
+            return Err(Error::Stuck { step: state.step, attempts: state.failures, reason: Box::new(reason) });
+        }
+        Ok(())
+    }
+
+    /// Looks at the validation rows, if it is time to.
+    fn validate(&mut self) -> Option<f64> {
+        let held_out = self.validation?;
+        if !self.state.step.is_multiple_of(self.settings.validate_every) {
+            return None;
+        }
+        let settings = PredictSettings { samples: self.settings.validation_samples, seed: self.settings.seed };
+        let densities = self
+            .model
+            .predictor(settings)
+            .and_then(|predictor| predictor.log_density(held_out.x().view(), held_out.y().view()));
+        // A model that cannot be asked is no better than any other.
+        let score = densities.map_or(f64::NEG_INFINITY, |d| d.iter().sum::<f64>() / d.len() as f64);
+        let state = &mut self.state;
+        if state.best.as_ref().is_none_or(|best| score > best.score) && score.is_finite() {
+            state.best = Some(Best { raw: state.now.raw.clone(), score, step: state.step });
+            state.looks_since_best = 0;
+        } else {
+            state.looks_since_best += 1;
+        }
+        Some(score)
+    }
+
+    /// The trained model: the best one by the validation rows if there are any, else the last one. If the last update led
+    /// to parameters that cannot be evaluated, the ones before it are taken.
+    pub fn finish(mut self) -> DeepGp {
+        if let Some(best) = &self.state.best {
+            self.model.set_raw(&best.raw);
+        } else if self.model.prepare().is_err() {
+            if let Some(before) = &self.state.before {
+                self.model.set_raw(&before.raw);
+            }
+        }
+        self.model
+    }
+}
