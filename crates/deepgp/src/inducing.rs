@@ -10,6 +10,7 @@ use crate::kernel::{Evaluate, Kernel, Scratch};
 use crate::linalg::{Into, dot, product};
 use crate::mat::{Mat, View, ViewMut};
 use crate::noise::Key;
+use crate::simd::vectorised;
 
 /// The largest number of rows that k-means and the greedy choice look at.
 pub const SUBSAMPLE: usize = 20_000;
@@ -147,7 +148,7 @@ fn k_means_plus_plus(x: &Mat, m: usize, key: Key) -> Mat {
     while chosen.len() < m {
         let newest = x.row(chosen[chosen.len() - 1]);
         distance.par_chunks_mut(CHUNK).zip(x.as_slice().par_chunks(CHUNK * d)).for_each(|(distance, rows)| {
-            pulp::Arch::new().dispatch(
+            vectorised(
                 #[inline(always)]
                 || {
                     for (best, row) in distance.iter_mut().zip(rows.chunks_exact(d)) {

@@ -21,6 +21,7 @@ mod predict;
 mod real;
 mod regressor;
 mod settings;
+mod simd;
 pub mod simulate;
 mod step;
 #[cfg(test)]

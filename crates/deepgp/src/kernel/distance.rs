@@ -11,6 +11,7 @@ use super::{CrossBars, Scratch};
 use crate::linalg::{Into, product, sum_lanes};
 use crate::mat::{View, ViewMut};
 use crate::real::Real;
+use crate::simd::vectorised;
 
 /// `r²` by products; tiny negative values are cut off at 0.
 pub(super) fn by_products<T: Real>(
@@ -40,7 +41,7 @@ pub(super) fn by_products<T: Real>(
     let left_view = View::new(&left, n, d + 1).faer();
     let right_view = View::new(&right, m, d + 1).faer();
     product(r2.reborrow().faer(), Into::Replace, T::ONE, left_view, right_view.transpose());
-    pulp::Arch::new().dispatch(
+    vectorised(
         #[inline(always)]
         || {
             for (row, from) in r2.as_mut_slice().chunks_exact_mut(m).zip(x.as_slice().chunks_exact(d)) {
@@ -147,7 +148,7 @@ pub(super) fn by_differences<T: Real>(
 ) {
     let m = z.nrows();
     let columns = transposed(z, scratch);
-    pulp::Arch::new().dispatch(
+    vectorised(
         #[inline(always)]
         || {
             for i in 0..x.nrows() {
@@ -180,7 +181,7 @@ pub(super) fn by_differences_pullback<T: Real>(
     let columns = transposed(z, scratch);
     let mut column_bars = scratch.take(m * d);
     column_bars.fill(T::ZERO);
-    pulp::Arch::new().dispatch(
+    vectorised(
         #[inline(always)]
         || {
             for i in 0..x.nrows() {

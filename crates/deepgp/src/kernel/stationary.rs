@@ -7,6 +7,7 @@ use super::{CrossBars, Evaluate, Kernel, Scratch};
 use crate::mat::{View, ViewMut};
 use crate::params::{Constraint, Leaf, Parameters};
 use crate::real::Real;
+use crate::simd::vectorised;
 
 /// No lengthscale falls to or below this.
 const LENGTHSCALE_FLOOR: f64 = 1e-4;
@@ -62,10 +63,10 @@ impl<P: Profile> Stationary<P> {
     /// `r²` in place becomes `σ² g(r²)`.
     fn apply<T: Real>(&self, r2: &mut [T]) {
         let variance = T::of(self.variance);
-        pulp::Arch::new().dispatch(
+        vectorised(
             #[inline(always)]
             || {
-                for v in r2 {
+                for v in r2.iter_mut() {
                     *v = variance * self.profile.value(*v);
                 }
             },
@@ -76,7 +77,7 @@ impl<P: Profile> Stationary<P> {
     fn weigh<T: Real>(&self, r2: &[T], k: &[T], k_bar: &mut [T], columns: usize, theta_bar: &mut [f64]) {
         let (variance, inverse) = (T::of(self.variance), T::of(1.0 / self.variance));
         let d = self.lengthscales.len();
-        pulp::Arch::new().dispatch(
+        vectorised(
             #[inline(always)]
             || {
                 const LANES: usize = 16;

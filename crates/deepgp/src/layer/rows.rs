@@ -15,6 +15,7 @@ use crate::kernel::{CrossBars, Kernel, Scratch};
 use crate::linalg::{Into, dot, lower_product, product};
 use crate::mat::{Mat, ViewMut};
 use crate::real::Real;
+use crate::simd::vectorised;
 
 /// Variances below `absolute + relative · k(x, x)` are raised to it, with zero gradient, and counted.
 #[derive(Clone, Copy, Debug)]
@@ -168,7 +169,7 @@ impl<'a, T: Real> RowLayer<'a, T> {
         product(q.view_mut().faer(), Into::Replace, T::ONE, a.view().faer(), self.explained.view().faer());
         variance.reshape_for_overwrite(b, p);
         *clamped = 0;
-        pulp::Arch::new().dispatch(
+        vectorised(
             #[inline(always)]
             || {
                 for i in 0..b {
@@ -200,7 +201,7 @@ impl<'a, T: Real> RowLayer<'a, T> {
         a_bar.reshape_for_overwrite(b, m_b);
         scaled.reshape_for_overwrite(b, m_b);
         let mut diagonal_bar = scratch.take(b);
-        pulp::Arch::new().dispatch(
+        vectorised(
             #[inline(always)]
             || {
                 for i in 0..b {
