@@ -38,7 +38,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (name, value) = argument.split_once('=').ok_or(format!("`{argument}` is not of the form name=value"))?;
         *words.get_mut(name).ok_or(format!("there is no word `{name}`"))? = value.to_string();
     }
-    rayon::ThreadPoolBuilder::new().num_threads(words["threads"].parse()?).build_global()?;
 
     let mut text = String::new();
     std::io::stdin().read_to_string(&mut text)?;
@@ -71,7 +70,12 @@ fn main() -> Result<(), Box<dyn Error>> {
             seed: split,
             ..ModelSettings::default()
         },
-        train: TrainSettings { steps: words["steps"].parse()?, seed: split, ..TrainSettings::default() },
+        train: TrainSettings {
+            steps: words["steps"].parse()?,
+            threads: words["threads"].parse()?,
+            seed: split,
+            ..TrainSettings::default()
+        },
         validation: None,
         constant_columns: ConstantColumns::Keep,
     };

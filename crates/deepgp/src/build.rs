@@ -70,6 +70,7 @@ impl DeepGp {
         let mut chosen: Option<(InducingSize, InducingStart, Inducing)> = None;
         let mut layers = Vec::new();
         for (index, plan) in plans.into_iter().enumerate() {
+            check_widths(&plan, inputs.ncols(), index)?;
             let key = Key::new(seed.wrapping_add(index as u64), Purpose::Inducing);
             let inducing = match (&plan.inducing, &chosen) {
                 (InducingPlan::Given(given), _) => given.clone(),
@@ -155,6 +156,22 @@ impl DeepGp {
     }
 }
 
+/// Fails unless kernel and given inducing inputs have the width of the layer's input.
+fn check_widths(plan: &LayerPlan, expected: usize, layer: usize) -> Result<()> {
+    let mut widths = vec![("the kernel", plan.kernel.input_width())];
+    if let InducingPlan::Given(given) = &plan.inducing {
+        widths.push(("the mean's set of inducing inputs", given.mean().ncols()));
+        widths.push(("the covariance's set of inducing inputs", given.covariance().ncols()));
+    }
+    for (what, found) in widths {
+        if found != expected {
+            let advice = "give the layer a kernel and inducing inputs over its own inputs";
+            return Err(Error::Width { layer, what, found, expected, advice });
+        }
+    }
+    Ok(())
+}
+
 /// The covariance's factor at the start, `[P · M_b, M_b]`.
 fn start_factor(plan: &LayerPlan, inducing: &Inducing, jitter: Jitter, last: bool, layer: usize) -> Result<Mat> {
     let z = inducing.covariance();
@@ -164,11 +181,6 @@ fn start_factor(plan: &LayerPlan, inducing: &Inducing, jitter: Jitter, last: boo
         CovarianceForm::Whitened => Mat::identity(m).map(|v: f64| scale * v),
         CovarianceForm::Dual => Mat::identity(m).map(|v: f64| v * if last { LAST_DUAL } else { HIDDEN_DUAL }),
         CovarianceForm::Standard => {
-            if plan.kernel.input_width() != z.ncols() {
-                let advice = "give the layer a kernel over its own inputs";
-                let (found, expected) = (plan.kernel.input_width(), z.ncols());
-                return Err(Error::Width { layer, what: "the kernel", found, expected, advice });
-            }
             let mut k = Mat::zeros(m, m);
             plan.kernel.gram(z.view(), k.view_mut(), &mut Scratch::default());
             let asked = jitter.absolute + jitter.relative * k[(0, 0)];

@@ -99,7 +99,7 @@ impl Predictor<'_> {
         &self,
         x: View<'_>,
         paths: usize,
-        mut then: impl FnMut(usize, Conditional) -> Result<()>,
+        then: impl FnMut(usize, Conditional) -> Result<()> + Send,
     ) -> Result<()> {
         if x.ncols() != self.model.input_width() || x.nrows() == 0 || x.nrows() > JOINT_ROWS {
             return Err(Error::Shape {
@@ -109,6 +109,15 @@ impl Predictor<'_> {
             });
         }
         check_finite("x", x)?;
+        self.threads.run(|| self.walk_paths(x, paths, then))
+    }
+
+    fn walk_paths(
+        &self,
+        x: View<'_>,
+        paths: usize,
+        mut then: impl FnMut(usize, Conditional) -> Result<()>,
+    ) -> Result<()> {
         let chain = Chain::<f64>::new(self.model.layers(), &self.prepared, self.model.precision().floor(), 1);
         let conditional = |l: usize, x: Mat| {
             let mut rows = LayerRows::default();

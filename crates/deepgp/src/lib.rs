@@ -26,6 +26,7 @@ pub mod simulate;
 mod step;
 #[cfg(test)]
 mod testing;
+mod threads;
 mod train;
 
 pub use adam::Adam;

@@ -186,15 +186,20 @@ impl DeepGp {
         raw
     }
 
-    /// Sets all parameters from unconstrained numbers. Panics if their count is not the model's.
+    /// Sets all parameters but the frozen ones from unconstrained numbers. Panics if their count is not the model's.
     pub fn set_raw(&mut self, raw: &[f64]) {
         let mut at = 0;
+        let frozen = std::mem::take(&mut self.frozen);
         self.visit(&mut |leaf| {
-            for (value, raw) in leaf.values.iter_mut().zip(&raw[at..]) {
-                *value = leaf.constraint.value(*raw);
+            // There and back would cost a frozen value its last digit.
+            if !frozen.contains(leaf.name) {
+                for (value, raw) in leaf.values.iter_mut().zip(&raw[at..]) {
+                    *value = leaf.constraint.value(*raw);
+                }
             }
             at += leaf.values.len();
         });
+        self.frozen = frozen;
         assert_eq!(at, raw.len(), "as many raw numbers as the model has parameters");
     }
 

@@ -18,7 +18,8 @@ use crate::model::{DeepGp, Precision};
 use crate::noise::{Key, Noise, Purpose, fill_row};
 use crate::real::Real;
 use crate::settings::PredictSettings;
-use crate::step::{BLOCK_ROWS, widen};
+use crate::step::{BLOCK_ROWS, narrow, widen};
+use crate::threads::Threads;
 
 /// Means and variances, a row each.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,6 +75,7 @@ pub struct Predictor<'a> {
     pub(crate) model: &'a DeepGp,
     pub(crate) prepared: Vec<Prepared>,
     pub(crate) settings: PredictSettings,
+    pub(crate) threads: Threads,
     engine: Engine<'a>,
 }
 
@@ -89,7 +91,8 @@ impl DeepGp {
         if settings.samples == 0 {
             return Err(Error::Setting { name: "samples", value: "0".into(), requirement: "at least 1" });
         }
-        let prepared = self.prepare()?;
+        let threads = Threads::new(settings.threads)?;
+        let prepared = threads.run(|| self.prepare())?;
         let (layers, floor, count) = (self.layers(), self.precision().floor(), self.layers().len());
         let engine = match self.precision() {
             Precision::F64 => {
@@ -99,7 +102,7 @@ impl DeepGp {
                 Engine::Mixed(Chain::new(layers, &prepared, floor, settings.samples), Workspaces::new(count))
             }
         };
-        Ok(Predictor { model: self, prepared, settings, engine })
+        Ok(Predictor { model: self, prepared, settings, threads, engine })
     }
 
     /// Moments of the last layer for each row and sample of the hidden layers, in `f64`: row `n · samples + s` of the
@@ -347,19 +350,22 @@ impl Predictor<'_> {
         }
         let noise = Noise::Shared { key: Key::new(self.settings.seed, Purpose::Predict) };
         let block_rows = BLOCK_ROWS.div_ceil(chain.mixture_size());
-        out.as_mut_slice().par_chunks_mut(block_rows * width).enumerate().for_each(|(block, out)| {
+        // Shared noise asks for no row numbers, only for how many rows there are.
+        let ids = vec![0; block_rows];
+        let compute = |(block, out): (usize, &mut [f64])| {
             let mut rows = workspaces.take();
             let (first, count) = (block * block_rows, out.len() / width);
+            // A short block is filled up, so that products have one shape and a row's bits do not depend on the others.
             let input = &mut rows.layers[0].x;
-            input.reshape_for_overwrite(count, x.ncols());
-            for (to, from) in input.as_mut_slice().iter_mut().zip(x.rows(first..first + count).as_slice()) {
-                *to = T::of(*from);
+            input.reshape_for_overwrite(block_rows, x.ncols());
+            for i in 0..block_rows {
+                narrow(x.row(first + i.min(count - 1)), input.row_mut(i));
             }
-            // Shared noise asks for no row numbers, only for how many rows there are.
-            let ids: Vec<u32> = vec![0; count];
             chain.forward(&mut rows, &noise, Block { ids: &ids, first });
             then(&mut rows, first, out.chunks_exact_mut(width));
-        });
+        };
+        let blocks = out.as_mut_slice().par_chunks_mut(block_rows * width).enumerate();
+        self.threads.run(|| blocks.for_each(compute));
     }
 
     /// Where the mixture's distribution function of output `p` crosses `level`: bracketed, then false position with a

@@ -10,6 +10,7 @@ use crate::metrics::Score;
 use crate::model::DeepGp;
 use crate::predict::{InputGradient, Moments, Prediction, Predictor};
 use crate::settings::{FitSettings, PredictSettings};
+use crate::threads::Threads;
 use crate::train::{StepReport, Stop, TrainState, Trainer};
 
 /// A regression model for data in the user's units.
@@ -56,7 +57,9 @@ impl Regressor {
             }
             None => (data.clone(), None),
         };
-        let Self { model, standardiser } = Self::start(&train, settings)?;
+        let threads = Threads::new(settings.train.threads)?;
+        let Self { model, standardiser } = threads.run(|| Self::start(&train, settings))?;
+        drop(threads);
         let train = standardiser.apply(&train)?;
         let held_out = held_out.map(|d| standardiser.apply(&d)).transpose()?;
         let mut trainer = Trainer::new(model, &train, held_out.as_ref(), settings.train.clone())?;

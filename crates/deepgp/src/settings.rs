@@ -159,6 +159,8 @@ pub struct TrainSettings {
     pub validation_samples: usize,
     /// Seeds minibatches and noise.
     pub seed: u64,
+    /// Threads to work with; 0 for all. No result depends on it.
+    pub threads: usize,
 }
 
 impl Default for TrainSettings {
@@ -174,6 +176,7 @@ impl Default for TrainSettings {
             patience: 10,
             validation_samples: 20,
             seed: 0,
+            threads: 0,
         }
     }
 }
@@ -247,11 +250,13 @@ pub struct PredictSettings {
     pub samples: usize,
     /// Seeds them.
     pub seed: u64,
+    /// Threads to work with; 0 for all. No result depends on it.
+    pub threads: usize,
 }
 
 impl Default for PredictSettings {
     fn default() -> Self {
-        Self { samples: 100, seed: 0 }
+        Self { samples: 100, seed: 0, threads: 0 }
     }
 }
 

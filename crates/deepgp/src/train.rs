@@ -16,6 +16,7 @@ use crate::noise::{Key, Noise, Purpose};
 use crate::params::Parameter;
 use crate::settings::{PredictSettings, TrainSettings};
 use crate::step::{Batch, Elbo, StepMemory};
+use crate::threads::Threads;
 
 /// How many steps in a row may be rolled back before training gives up.
 const MAX_FAILURES: u32 = 20;
@@ -116,6 +117,7 @@ pub struct Trainer<'a> {
     state: TrainState,
     parameters: Vec<Parameter>,
     memory: StepMemory,
+    threads: Threads,
     order: Vec<u32>,
     order_of: Option<u64>,
 }
@@ -168,7 +170,9 @@ impl<'a> Trainer<'a> {
         }
         model.set_raw(&state.now.raw);
         let memory = StepMemory::new(&model);
-        Ok(Self { model, data, validation, settings, state, parameters, memory, order: Vec::new(), order_of: None })
+        let threads = Threads::new(settings.threads)?;
+        let (order, order_of) = (Vec::new(), None);
+        Ok(Self { model, data, validation, settings, state, parameters, memory, threads, order, order_of })
     }
 
     /// The model at the current parameters.
@@ -225,7 +229,8 @@ impl<'a> Trainer<'a> {
             kl_weight,
         };
         let noise = Noise::Rows { key: Key::new(settings.seed, Purpose::Train), step: self.state.step as u32 };
-        let evaluated = self.model.evaluate(batch, noise, &mut self.memory, true);
+        let (model, memory) = (&self.model, &mut self.memory);
+        let evaluated = self.threads.run(|| model.evaluate(batch, noise, memory, true));
         self.state.step += 1;
         let outcome = match evaluated {
             Ok((elbo, gradient)) => {
@@ -304,7 +309,8 @@ impl<'a> Trainer<'a> {
         if !self.state.step.is_multiple_of(self.settings.validate_every) {
             return None;
         }
-        let settings = PredictSettings { samples: self.settings.validation_samples, seed: self.settings.seed };
+        let TrainSettings { validation_samples: samples, seed, threads, .. } = self.settings;
+        let settings = PredictSettings { samples, seed, threads };
         let densities = self
             .model
             .predictor(settings)
@@ -332,5 +338,35 @@ impl<'a> Trainer<'a> {
             }
         }
         self.model
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::{InducingSize, ModelSettings};
+    use crate::testing::uniform;
+
+    #[test]
+    fn a_pass_holds_every_row_once_in_batches_of_even_size() {
+        let data = Dataset::new(uniform(23, 1, 1), uniform(23, 1, 2)).unwrap();
+        let settings = ModelSettings { inducing: Some(InducingSize::Tied(2)), ..ModelSettings::default() };
+        let model = DeepGp::for_regression(data.x().view(), 1, &settings).unwrap();
+        let settings = TrainSettings { batch_size: 10, ..TrainSettings::default() };
+        let mut trainer = Trainer::new(model, &data, None, settings).unwrap();
+        let mut passes = Vec::new();
+        for _ in 0..2 {
+            let mut rows = Vec::new();
+            for _ in 0..3 {
+                let (from, to) = trainer.next_rows();
+                assert!((7..=8).contains(&(to - from)));
+                rows.extend_from_slice(&trainer.order[from..to]);
+            }
+            passes.push(rows.clone());
+            rows.sort_unstable();
+            assert_eq!(rows, (0..23).collect::<Vec<_>>());
+        }
+        assert_ne!(passes[0], passes[1]);
+        assert_eq!(trainer.state.epoch, 2);
     }
 }

@@ -124,7 +124,7 @@ impl Layer {
         let advice = "give the layer a kernel over its own inputs";
         width("the kernel", self.kernel.input_width(), d, advice)?;
         let advice = "give both sets the width of the layer's input";
-        width("the covariance's inducing inputs", covariance.ncols(), d, advice)?;
+        width("the covariance's set of inducing inputs", covariance.ncols(), d, advice)?;
         let advice = "give `free` one row for each of the mean's inducing inputs";
         width("the mean's free parameter", self.mean.free.nrows(), mean.nrows(), advice)?;
         let advice = "give `factor` one square block for each output, one below the other";

@@ -1,0 +1,200 @@
+//! Bad input is an error that says what is wrong and what to do, never a panic.
+
+mod common;
+
+use std::ops::ControlFlow;
+
+use common::*;
+use deepgp::build::{InducingPlan, LayerPlan};
+use deepgp::kernel::SquaredExponential;
+use deepgp::likelihood::Gaussian;
+use deepgp::{
+    Batch, ConstantColumns, CovarianceForm, Dataset, DeepGp, FitSettings, Inducing, InducingSize, InducingStart,
+    Jitter, KernelChoice, Layer, Mat, MeanForm, MeanFunction, ModelSettings, Noise, Regressor, TrainSettings, Trainer,
+};
+
+const FORMS: (MeanForm, CovarianceForm) = (MeanForm::Whitened, CovarianceForm::Standard);
+
+fn message<T: std::fmt::Debug>(result: deepgp::Result<T>) -> String {
+    result.unwrap_err().to_string()
+}
+
+fn contains(message: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(message.contains(part), "`{part}` is not in: {message}");
+    }
+}
+
+fn layer(d: usize, p: usize) -> Layer {
+    random_layer((d, p), FORMS, false, MeanFunction::Zero, 1)
+}
+
+fn joined(layers: Vec<Layer>, outputs: usize) -> deepgp::Result<DeepGp> {
+    DeepGp::new(layers, Box::new(Gaussian::new(0.1, outputs)))
+}
+
+#[test]
+fn widths_that_do_not_fit() {
+    contains(&message(joined(vec![], 1)), &["number of layers", "at least 1"]);
+    contains(
+        &message(joined(vec![layer(2, 3), layer(2, 1)], 1)),
+        &["layer 0", "the output has width 3", "2 is needed"],
+    );
+    contains(&message(joined(vec![layer(2, 3)], 1)), &["width 3, but 1 is needed", "likelihood"]);
+    let kernel = Box::new(SquaredExponential::new(1.0, vec![1.0; 5]));
+    contains(&message(joined(vec![Layer { kernel, ..layer(2, 1) }], 1)), &["the kernel has width 5, but 2"]);
+    let identity = Layer { mean_function: MeanFunction::Identity, ..layer(2, 1) };
+    contains(&message(joined(vec![identity], 1)), &["the mean function has width 2, but 1"]);
+    let mut wrong = layer(2, 1);
+    wrong.mean.free = Mat::zeros(2, 1);
+    contains(&message(joined(vec![wrong], 1)), &["the mean's free parameter has width 2, but 5"]);
+    let mut wrong = layer(2, 1);
+    wrong.covariance.factor = Mat::identity(2);
+    contains(&message(joined(vec![wrong], 1)), &["the covariance's factor has width 2, but 3"]);
+}
+
+#[test]
+fn equal_inducing_inputs() {
+    let mut z = uniform(4, 2, 1);
+    let first = z.row(1).to_vec();
+    z.row_mut(3).copy_from_slice(&first);
+    let twice = Layer { inducing: Inducing::Tied(z), ..random_layer((2, 1), FORMS, true, MeanFunction::Zero, 1) };
+    contains(&message(joined(vec![twice], 1)), &["layer 0: inducing inputs 1 and 3 are equal", "remove one"]);
+}
+
+#[test]
+fn more_inducing_inputs_than_distinct_rows() {
+    let x = Mat::from_fn(30, 2, |i, _| (i / 3) as f64);
+    let settings = |inducing| ModelSettings { inducing, ..ModelSettings::default() };
+    let too_many = DeepGp::for_regression(x.view(), 1, &settings(Some(InducingSize::Tied(11))));
+    contains(&message(too_many), &["layer 0: 11 inducing inputs", "only 10 distinct rows", "at most 10"]);
+    // The defaults cap themselves.
+    let capped = DeepGp::for_regression(x.view(), 1, &settings(None)).unwrap();
+    for layer in capped.layers() {
+        assert_eq!((layer.inducing.mean().nrows(), layer.inducing.covariance().nrows()), (10, 10));
+    }
+    let none = DeepGp::for_regression(x.view(), 1, &settings(Some(InducingSize::Tied(0))));
+    contains(&message(none), &["`inducing inputs` is 0"]);
+}
+
+#[test]
+fn settings_of_a_model_that_make_no_sense() {
+    let x = uniform(20, 2, 1);
+    let refused = |change: fn(&mut ModelSettings)| {
+        let mut settings = ModelSettings::default();
+        change(&mut settings);
+        message(DeepGp::for_regression(x.view(), 1, &settings))
+    };
+    contains(&refused(|s| s.width = 0), &["`width` is 0"]);
+    contains(&refused(|s| s.noise = -0.1), &["`noise` is -0.1", "positive"]);
+    contains(&refused(|s| s.jitter = Some(Jitter { absolute: -1.0, relative: 0.0 })), &["`jitter`", "zero or more"]);
+}
+
+#[test]
+fn parameters_by_name() {
+    let mut model = joined(vec![layer(2, 1)], 1).unwrap();
+    contains(&message(model.freeze("layers.3")), &["no parameter `layers.3`", "layers.0.kernel.lengthscales"]);
+    contains(&message(model.set_parameter("noise", &[0.1])), &["no parameter `noise`", "likelihood.noise"]);
+    contains(&message(model.set_parameter("likelihood.noise", &[0.1, 0.2])), &["1 numbers for `likelihood.noise`"]);
+    contains(&message(model.set_parameter("likelihood.noise", &[-1.0])), &["`likelihood.noise`: entry 0 cannot be -1"]);
+    let factor = message(model.set_parameter("layers.0.covariance.factor", &[1.0; 9]));
+    contains(&factor, &["entry 1 cannot be 1", "0 above the diagonal"]);
+    let mut bad = layer(2, 1);
+    bad.kernel = Box::new(SquaredExponential::new(1.0, vec![1.0, 0.0]));
+    contains(&message(joined(vec![bad], 1)), &["layers.0.kernel.lengthscales", "entry 1 cannot be 0"]);
+}
+
+#[test]
+fn batches_that_do_not_fit() {
+    let model = random_model(1, FORMS, false, 1);
+    let data = random_data(5, 1);
+    let batch = Batch { data: &data, rows: &[0, 1], num_data: 5, samples: 1, kl_weight: 1.0 };
+    let noise = training_noise(1);
+    contains(&message(model.elbo(Batch { rows: &[], ..batch }, noise)), &["`batch rows` is 0"]);
+    contains(&message(model.elbo(Batch { rows: &[7], ..batch }, noise)), &["numbers below 5", "found 7"]);
+    contains(&message(model.elbo(Batch { samples: 0, ..batch }, noise)), &["`samples` is 0"]);
+    contains(&message(model.elbo(batch, Noise::Given(&[]))), &["noise", "[(2, 3)]", "found []"]);
+    let wide = Dataset::new(uniform(5, 3, 1), uniform(5, 1, 1)).unwrap();
+    contains(&message(model.elbo(Batch { data: &wide, ..batch }, noise)), &["inputs: expected 2 columns", "found 3"]);
+    let outputs = Dataset::new(uniform(5, 2, 1), uniform(5, 2, 1)).unwrap();
+    contains(&message(model.elbo(Batch { data: &outputs, ..batch }, noise)), &["targets: expected 1 columns"]);
+}
+
+#[test]
+fn numbers_that_leave_the_scale() {
+    let mut model = random_model(0, FORMS, false, 1);
+    let data = Dataset::new(uniform(3, 2, 1), uniform(3, 1, 1).map(|v: f64| 1e300 * v)).unwrap();
+    let batch = Batch { data: &data, rows: &[0, 1, 2], num_data: 3, samples: 1, kl_weight: 1.0 };
+    contains(&message(model.elbo(batch, Noise::Given(&[]))), &["not finite (the data term)", "scale of the data"]);
+    let huge = vec![1e200; 5];
+    model.set_parameter("layers.0.mean.free", &huge).unwrap();
+    let data = random_data(3, 1);
+    let result = model.elbo(Batch { data: &data, ..batch }, Noise::Given(&[]));
+    contains(&message(result), &["the KL of layer 0"]);
+}
+
+#[test]
+fn kernel_matrices_beyond_rescue() {
+    let mut model = random_model(0, FORMS, false, 1);
+    let raw = vec![f64::NAN; model.raw().len()];
+    model.set_raw(&raw);
+    let data = random_data(3, 1);
+    let batch = Batch { data: &data, rows: &[0], num_data: 3, samples: 1, kl_weight: 1.0 };
+    let text = message(model.elbo(batch, Noise::Given(&[])));
+    contains(&text, &["layer 0: K_aa (mean inducing inputs) is not positive definite", "not finite", "`dual`"]);
+}
+
+#[test]
+fn data_that_cannot_be_fitted() {
+    let go = |data: &Dataset, settings: &FitSettings| {
+        Regressor::fit(data, settings, |_, _| ControlFlow::Continue(())).map(|_| ())
+    };
+    let defaults = FitSettings::default();
+    let one = Dataset::new(uniform(1, 2, 1), uniform(1, 1, 1)).unwrap();
+    contains(&message(go(&one, &defaults)), &["at least 2 rows", "there are 1"]);
+    let two = Dataset::new(uniform(2, 2, 1), uniform(2, 1, 1)).unwrap();
+    contains(&message(go(&two, &defaults)), &["standardising needs at least 2 rows"]);
+    let flat = Dataset::new(uniform(9, 2, 1), Mat::from_fn(9, 1, |_, _| 3.0)).unwrap();
+    contains(&message(go(&flat, &defaults)), &["y: column 0 has the value 3 in every row"]);
+    let column =
+        Dataset::new(Mat::from_fn(9, 2, |i, j| if j == 0 { 5.0 } else { i as f64 }), uniform(9, 1, 1)).unwrap();
+    contains(&message(go(&column, &defaults)), &["x: column 0 has the value 5", "ConstantColumns::Keep"]);
+    let quick = FitSettings {
+        constant_columns: ConstantColumns::Keep,
+        train: TrainSettings { steps: 2, ..TrainSettings::default() },
+        ..FitSettings::default()
+    };
+    go(&column, &quick).unwrap();
+    let bad = FitSettings { validation: Some(1.5), ..FitSettings::default() };
+    contains(&message(go(&column, &bad)), &["split fraction", "1.5"]);
+}
+
+#[test]
+fn a_plan_can_give_inducing_inputs_and_other_kernels_by_layer() {
+    let x = uniform(40, 2, 1);
+    let plan = |width, d, inducing| LayerPlan {
+        width,
+        kernel: KernelChoice::Matern52.start(d),
+        mean_form: MeanForm::Standard,
+        covariance_form: CovarianceForm::Standard,
+        inducing,
+        mean_function: None,
+    };
+    let given = Inducing::Decoupled { mean: uniform(6, 2, 2), covariance: uniform(3, 2, 3) };
+    let chosen = InducingPlan::Chosen { size: InducingSize::Tied(7), start: InducingStart::GreedyVariance };
+    let build = |first: InducingPlan, kernel_width| {
+        let plans = vec![plan(4, kernel_width, first), plan(1, 4, chosen.clone())];
+        let jitter = Jitter { absolute: 1e-6, relative: 0.0 };
+        DeepGp::build(x.view(), plans, Box::new(Gaussian::new(0.1, 1)), jitter, 0)
+    };
+    let model = build(InducingPlan::Given(given.clone()), 2).unwrap();
+    assert_eq!(model.layers()[0].inducing, given);
+    assert_eq!(model.layers()[1].inducing.mean().nrows(), 7);
+    contains(&message(build(InducingPlan::Given(given), 3)), &["the kernel has width 3, but 2"]);
+    contains(&message(build(chosen.clone(), 1)), &["the kernel has width 1, but 2"]);
+    let wide = InducingPlan::Given(Inducing::Tied(uniform(6, 5, 2)));
+    contains(&message(build(wide, 2)), &["the mean's set of inducing inputs has width 5, but 2"]);
+    let data = Dataset::new(x.clone(), uniform(40, 1, 4)).unwrap();
+    let settings = TrainSettings { steps: 3, ..TrainSettings::default() };
+    Trainer::new(model, &data, None, settings).unwrap().run(|_, _| ControlFlow::Continue(())).unwrap();
+}

@@ -1,0 +1,246 @@
+//! What a user adds in one file: a kernel, and a likelihood without a closed form.
+
+mod common;
+
+use common::*;
+use deepgp::kernel::{CrossBars, Evaluate, Kernel, Scratch};
+use deepgp::likelihood::{Latent, LatentBars, Likelihood};
+use deepgp::noise::{Key, Purpose};
+use deepgp::params::{Constraint, Leaf, Parameters};
+use deepgp::{
+    CovarianceForm, DeepGp, Error, MeanForm, MeanFunction, PredictSettings, Real, Result, TrainSettings, Trainer, View,
+    ViewMut,
+};
+
+/// `k(x, z) = variance · x·z + offset`: straight lines. `DEFECT` scales its slope in `z`; 1 is right.
+#[derive(Clone, Debug)]
+struct Linear<const DEFECT: i32> {
+    width: usize,
+    variance: f64,
+    offset: f64,
+}
+
+impl<const DEFECT: i32> Parameters for Linear<DEFECT> {
+    fn visit(&mut self, leaf: &mut dyn FnMut(Leaf<'_>)) {
+        let constraint = Constraint::Positive { floor: 0.0 };
+        for (name, value) in [("variance", &mut self.variance), ("offset", &mut self.offset)] {
+            leaf(Leaf { name, constraint, shape: &[], values: std::slice::from_mut(value) });
+        }
+    }
+}
+
+impl<T: Real, const DEFECT: i32> Evaluate<T> for Linear<DEFECT> {
+    fn cross(&self, x: View<'_, T>, z: View<'_, T>, mut k: ViewMut<'_, T>, _: &mut Scratch<T>) {
+        for n in 0..x.nrows() {
+            for (m, k) in k.row_mut(n).iter_mut().enumerate() {
+                let dot: T = x.row(n).iter().zip(z.row(m)).map(|(&a, &b)| a * b).sum();
+                *k = T::of(self.variance) * dot + T::of(self.offset);
+            }
+        }
+    }
+
+    fn cross_pullback(
+        &self,
+        x: View<'_, T>,
+        z: View<'_, T>,
+        k: View<'_, T>,
+        k_bar: ViewMut<'_, T>,
+        mut bars: CrossBars<'_, T>,
+        _: &mut Scratch<T>,
+    ) {
+        for n in 0..x.nrows() {
+            for m in 0..z.nrows() {
+                let bar = k_bar.as_view()[(n, m)];
+                bars.theta[0] += (bar * (k[(n, m)] - T::of(self.offset))).to_f64() / self.variance;
+                bars.theta[1] += bar.to_f64();
+                let weight = bar * T::of(self.variance);
+                for d in 0..self.width {
+                    if let Some(x_bar) = &mut bars.x {
+                        x_bar.row_mut(n)[d] += weight * z[(m, d)];
+                    }
+                    bars.z.row_mut(m)[d] += T::of(f64::from(DEFECT)) * weight * x[(n, d)];
+                }
+            }
+        }
+    }
+
+    fn diagonal(&self, x: View<'_, T>, out: &mut [T]) {
+        for (n, out) in out.iter_mut().enumerate() {
+            *out = T::of(self.variance) * x.row(n).iter().map(|&a| a * a).sum::<T>() + T::of(self.offset);
+        }
+    }
+
+    fn diagonal_pullback(&self, x: View<'_, T>, bar: &[T], mut x_bar: Option<ViewMut<'_, T>>, theta: &mut [f64]) {
+        for (n, &bar) in bar.iter().enumerate() {
+            theta[0] += (bar * x.row(n).iter().map(|&a| a * a).sum::<T>()).to_f64();
+            theta[1] += bar.to_f64();
+            if let Some(x_bar) = &mut x_bar {
+                for (to, &from) in x_bar.row_mut(n).iter_mut().zip(x.row(n)) {
+                    *to += T::of(2.0 * self.variance) * bar * from;
+                }
+            }
+        }
+    }
+}
+
+impl<const DEFECT: i32> Kernel for Linear<DEFECT> {
+    fn name(&self) -> String {
+        "linear".into()
+    }
+
+    fn input_width(&self) -> usize {
+        self.width
+    }
+
+    fn clone_box(&self) -> Box<dyn Kernel> {
+        Box::new(self.clone())
+    }
+}
+
+/// `y` counts events at rate `exp f`. The expectation is known (`y f − exp(f)` under a Gaussian), but it is computed here
+/// by quadrature, as a likelihood without such luck would be.
+#[derive(Clone, Debug)]
+struct Poisson;
+
+/// Eight-point Gauss–Hermite rule for `E[g(ε)]`, `ε ~ N(0, 1)`.
+const NODES: [(f64, f64); 4] = [
+    (0.539_079_811_351_375_1, 0.373_012_257_679_077_4),
+    (1.636_519_042_435_107_8, 0.117_239_907_661_759),
+    (2.802_485_861_287_541_7, 0.009_635_220_120_788_258),
+    (4.144_547_186_125_894_5, 0.000_112_614_538_375_367_9),
+];
+
+fn expect(mean: f64, variance: f64, g: impl Fn(f64) -> f64) -> f64 {
+    let deviation = variance.sqrt();
+    NODES.iter().map(|(node, weight)| weight * (g(mean + deviation * node) + g(mean - deviation * node))).sum()
+}
+
+impl Parameters for Poisson {
+    fn visit(&mut self, _: &mut dyn FnMut(Leaf<'_>)) {}
+}
+
+impl Likelihood for Poisson {
+    fn name(&self) -> String {
+        "poisson".into()
+    }
+
+    fn clone_box(&self) -> Box<dyn Likelihood> {
+        Box::new(self.clone())
+    }
+
+    fn latent_width(&self) -> usize {
+        1
+    }
+
+    fn observed_width(&self) -> usize {
+        1
+    }
+
+    fn check(&self, y: View<'_>) -> Result<()> {
+        match y.as_slice().iter().find(|v| **v < 0.0 || v.fract() != 0.0) {
+            None => Ok(()),
+            Some(v) => Err(Error::Setting { name: "a count", value: v.to_string(), requirement: "0, 1, 2, …" }),
+        }
+    }
+
+    fn expected_log_density(&self, y: &[f64], f: Latent<'_>) -> f64 {
+        expect(f.mean[0], f.variance[0], |f| y[0] * f - f.exp()) - ln_factorial(y[0])
+    }
+
+    /// `∂E[g]/∂mean = E[g']` and `∂E[g]/∂variance = ½ E[g'']`.
+    fn expected_log_density_pullback(&self, y: &[f64], f: Latent<'_>, weight: f64, bars: LatentBars<'_>) {
+        let (mean, variance) = (f.mean[0], f.variance[0]);
+        bars.mean[0] += weight * expect(mean, variance, |f| y[0] - f.exp());
+        bars.variance[0] += weight * 0.5 * expect(mean, variance, |f| -f.exp());
+    }
+
+    fn observed_moments(&self, f: Latent<'_>, mean: &mut [f64], variance: &mut [f64]) {
+        mean[0] = expect(f.mean[0], f.variance[0], f64::exp);
+        let square = expect(f.mean[0], f.variance[0], |f| (2.0 * f).exp());
+        variance[0] = mean[0] + square - mean[0] * mean[0];
+    }
+
+    fn log_density(&self, y: &[f64], f: Latent<'_>) -> f64 {
+        expect(f.mean[0], f.variance[0], |f| (y[0] * f - f.exp() - ln_factorial(y[0])).exp()).ln()
+    }
+
+    fn cumulative(&self, _: usize, at: f64, f: Latent<'_>) -> f64 {
+        if at < 0.0 { 0.0 } else { (0..=at as u32).map(|y| self.log_density(&[f64::from(y)], f).exp()).sum() }
+    }
+
+    fn draw(&self, f: &[f64], key: Key, counter: [u32; 4], y: &mut [f64]) {
+        let (mut left, rate) = (key.uniform(counter), f[0].exp());
+        let mut probability = (-rate).exp();
+        y[0] = 0.0;
+        while left > probability && y[0] < 1e6 {
+            left -= probability;
+            y[0] += 1.0;
+            probability *= rate / y[0];
+        }
+    }
+}
+
+fn ln_factorial(y: f64) -> f64 {
+    (1..=y as u32).map(|k| f64::from(k).ln()).sum()
+}
+
+fn model_with<const DEFECT: i32>() -> DeepGp {
+    let mut first = random_layer((2, 3), (MeanForm::Dual, CovarianceForm::Dual), false, MeanFunction::ZeroPadding, 1);
+    first.kernel = Box::new(Linear::<DEFECT> { width: 2, variance: 0.8, offset: 0.3 });
+    let last = random_layer((3, 1), (MeanForm::Whitened, CovarianceForm::Standard), true, MeanFunction::Zero, 2);
+    DeepGp::new(vec![first, last], Box::new(Poisson)).unwrap()
+}
+
+fn counts() -> deepgp::Dataset {
+    let key = Key::new(3, Purpose::Simulate);
+    let x = uniform(40, 2, 4);
+    let y = deepgp::Mat::from_fn(40, 1, |i, _| {
+        let mut y = [0.0];
+        Poisson.draw(&[1.0 + 2.0 * x[(i, 0)]], key, [i as u32, 0, 0, 0], &mut y);
+        y[0]
+    });
+    deepgp::Dataset::new(x, y).unwrap()
+}
+
+#[test]
+fn a_kernel_and_a_quadrature_likelihood_of_ones_own_have_gradients() {
+    let data = counts();
+    let rows = all_rows(&data);
+    assert_gradient("own", &model_with::<1>(), full_batch(&data, &rows), training_noise(1), 5e-6);
+}
+
+/// The check that all gradients stand on must be able to fail, and to say where.
+#[test]
+#[should_panic(expected = "layers.0.mean_inducing[0] has gradient")]
+fn a_kernel_with_a_wrong_slope_is_found_out() {
+    let data = counts();
+    let rows = all_rows(&data);
+    assert_gradient("defect", &model_with::<2>(), full_batch(&data, &rows), training_noise(1), 5e-6);
+}
+
+#[test]
+fn they_train_and_predict() {
+    let data = counts();
+    let settings = TrainSettings { steps: 150, ..TrainSettings::default() };
+    let mut trainer = Trainer::new(model_with::<1>(), &data, None, settings).unwrap();
+    let mut elbos = Vec::new();
+    trainer
+        .run(|report, _| {
+            if let deepgp::StepOutcome::Taken(elbo) = &report.outcome {
+                elbos.push(elbo.total());
+            }
+            std::ops::ControlFlow::Continue(())
+        })
+        .unwrap();
+    let average = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
+    assert!(average(&elbos[140..]) > average(&elbos[..10]) + 10.0, "{elbos:?}");
+    let model = trainer.finish();
+    let predictor = model.predictor(PredictSettings::default()).unwrap();
+    let ends = deepgp::Mat::from_vec(2, 2, vec![-0.8, 0.0, 0.8, 0.0]).unwrap();
+    let mean = predictor.moments(ends.view()).unwrap().y.mean;
+    assert!(mean[(1, 0)] > 3.0 * mean[(0, 0)], "{mean:?}");
+    let median = predictor.quantiles(ends.view(), &[0.5]).unwrap();
+    assert!(median[(1, 0)] > median[(0, 0)]);
+    let impossible = deepgp::Mat::column(vec![1.5, 1.0]);
+    assert!(predictor.log_density(ends.view(), impossible.view()).is_err());
+}

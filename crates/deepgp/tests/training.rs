@@ -1,0 +1,269 @@
+//! The training loop: determinism, resumption, stopping, and steps that fail.
+
+mod common;
+
+use std::ops::ControlFlow;
+
+use common::*;
+use deepgp::simulate::eight_link_arm;
+use deepgp::{
+    ConstantColumns, CovarianceForm, Dataset, DeepGp, Error, InducingSize, MeanForm, ModelSettings, Precision,
+    Schedule, Standardiser, StepOutcome, StepReport, Stop, TrainSettings, TrainState, Trainer,
+};
+
+/// Standardised arm data, cut into a training and a validation part.
+fn arm(rows: usize) -> (Dataset, Dataset) {
+    let data = eight_link_arm(rows, 1);
+    let data = Standardiser::fit(&data, ConstantColumns::Reject).unwrap().apply(&data).unwrap();
+    data.split(0.2, 1).unwrap()
+}
+
+fn model(data: &Dataset, precision: Precision) -> DeepGp {
+    let settings = ModelSettings {
+        hidden_layers: 1,
+        width: 4,
+        inducing: Some(InducingSize::Decoupled { mean: 24, covariance: 10 }),
+        precision,
+        ..ModelSettings::default()
+    };
+    DeepGp::for_regression(data.x().view(), 1, &settings).unwrap()
+}
+
+fn settings(steps: u64) -> TrainSettings {
+    TrainSettings { steps, batch_size: 100, validate_every: 7, patience: 1000, ..TrainSettings::default() }
+}
+
+fn go_on(_: &StepReport, _: &TrainState) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+fn bits(values: &[f64]) -> Vec<u64> {
+    values.iter().map(|v| v.to_bits()).collect()
+}
+
+#[test]
+fn a_resumed_run_ends_with_the_same_bits() {
+    let (train, held_out) = arm(500);
+    for precision in [Precision::F64, Precision::Mixed] {
+        let whole = {
+            let start = model(&train, precision);
+            let mut trainer = Trainer::new(start, &train, Some(&held_out), settings(40)).unwrap();
+            assert_eq!(trainer.run(go_on).unwrap(), Stop::Steps);
+            trainer.state().clone()
+        };
+        // 23 steps are neither a whole number of epochs nor of looks at the validation rows.
+        let mut first = Trainer::new(model(&train, precision), &train, Some(&held_out), settings(40)).unwrap();
+        let stop =
+            first.run(|report, _| if report.step == 23 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) });
+        assert_eq!(stop.unwrap(), Stop::Callback);
+        let saved = first.state().clone();
+        let mut second =
+            Trainer::resume(model(&train, precision), &train, Some(&held_out), settings(40), saved).unwrap();
+        second.run(go_on).unwrap();
+        assert_eq!(second.state(), &whole);
+        assert_eq!(bits(&second.state().now.raw), bits(&whole.now.raw));
+        assert!(whole.best.is_some());
+    }
+}
+
+#[test]
+fn the_number_of_threads_does_not_change_a_bit() {
+    let (train, held_out) = arm(3000);
+    for precision in [Precision::F64, Precision::Mixed] {
+        let run = |threads: usize| {
+            let settings = TrainSettings { threads, batch_size: 2000, samples: 2, ..settings(8) };
+            let mut trainer = Trainer::new(model(&train, precision), &train, Some(&held_out), settings).unwrap();
+            trainer.run(go_on).unwrap();
+            let state = trainer.state().clone();
+            let predict = deepgp::PredictSettings { samples: 9, seed: 1, threads };
+            let predictor = trainer.model().predictor(predict).unwrap();
+            let moments = predictor.moments(held_out.x().view()).unwrap();
+            (bits(&state.now.raw), bits(&state.now.adam.second), bits(moments.y.variance.as_slice()))
+        };
+        let one = run(1);
+        assert_eq!(one, run(2));
+        assert_eq!(one, run(16));
+    }
+}
+
+#[test]
+fn training_raises_the_elbo_in_all_nine_combinations() {
+    let (train, _) = arm(300);
+    for mean in [MeanForm::Whitened, MeanForm::Standard, MeanForm::Dual] {
+        for covariance in COVARIANCE_FORMS {
+            let settings = ModelSettings {
+                hidden_layers: 1,
+                width: 4,
+                inducing: Some(InducingSize::Decoupled { mean: 20, covariance: 10 }),
+                mean_form: mean,
+                covariance_form: covariance,
+                ..ModelSettings::default()
+            };
+            let model = DeepGp::for_regression(train.x().view(), 1, &settings).unwrap();
+            let mut trainer =
+                Trainer::new(model, &train, None, TrainSettings { steps: 150, ..Default::default() }).unwrap();
+            let mut elbos = Vec::new();
+            trainer
+                .run(|report, _| {
+                    if let StepOutcome::Taken(elbo) = &report.outcome {
+                        elbos.push(elbo.total());
+                    }
+                    ControlFlow::Continue(())
+                })
+                .unwrap();
+            let gain = elbos.last().unwrap() - elbos[0];
+            assert!(gain > 100.0, "{mean:?}, {covariance:?}: {gain}");
+        }
+    }
+}
+
+#[test]
+fn a_frozen_parameter_stays_and_the_others_move() {
+    let (train, _) = arm(200);
+    let mut start = model(&train, Precision::F64);
+    start.freeze("likelihood.noise").unwrap();
+    start.freeze("layers.0.kernel").unwrap();
+    let before = start.parameters();
+    let mut trainer = Trainer::new(start, &train, None, settings(5)).unwrap();
+    trainer.run(go_on).unwrap();
+    for (old, new) in before.iter().zip(trainer.model().parameters()) {
+        let frozen = old.name == "likelihood.noise" || old.name.starts_with("layers.0.kernel.");
+        assert_eq!(old.frozen, frozen, "{}", old.name);
+        assert_eq!(old.values == new.values, frozen, "{}", old.name);
+    }
+    let mut thawed = trainer.finish();
+    thawed.unfreeze("layers.0").unwrap();
+    assert_eq!(thawed.parameters().iter().filter(|p| p.frozen).count(), 1);
+}
+
+#[test]
+fn early_stopping_returns_the_best_state_and_not_the_last() {
+    let (train, held_out) = arm(120);
+    // A rate this large overshoots, so the validation rows soon see nothing better.
+    let settings =
+        TrainSettings { steps: 5000, learning_rate: 0.2, validate_every: 5, patience: 6, ..TrainSettings::default() };
+    let mut trainer = Trainer::new(model(&train, Precision::F64), &train, Some(&held_out), settings).unwrap();
+    let mut looks = Vec::new();
+    let stop = trainer.run(|report, _| {
+        looks.extend(report.validation.map(|score| (report.step, score)));
+        ControlFlow::Continue(())
+    });
+    assert_eq!(stop.unwrap(), Stop::Patience);
+    let state = trainer.state().clone();
+    let best = state.best.clone().unwrap();
+    assert_eq!(state.step, best.step + 30);
+    assert!(looks.iter().all(|(_, score)| *score <= best.score));
+    assert!(looks.contains(&(best.step, best.score)));
+    let finished = trainer.finish();
+    let mut expected = finished.clone();
+    expected.set_raw(&best.raw);
+    assert_eq!(finished.parameters(), expected.parameters());
+    assert_ne!(best.raw, state.now.raw);
+}
+
+#[test]
+fn reports_say_where_training_is() {
+    let (train, held_out) = arm(250);
+    let settings = TrainSettings { kl_warm_up: 10, schedule: Schedule::Step { every: 4, factor: 0.5 }, ..settings(12) };
+    let mut trainer = Trainer::new(model(&train, Precision::F64), &train, Some(&held_out), settings).unwrap();
+    let mut reports = Vec::new();
+    trainer
+        .run(|report, _| {
+            reports.push(report.clone());
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    assert_eq!(reports.iter().map(|r| r.step).collect::<Vec<_>>(), (1..=12).collect::<Vec<_>>());
+    // 200 rows in batches of 100.
+    all_close("epoch", &[reports[0].epoch, reports[1].epoch, reports[11].epoch], &[0.5, 1.0, 6.0], 1e-12);
+    all_close("warm-up", &[reports[0].kl_weight, reports[4].kl_weight, reports[11].kl_weight], &[0.1, 0.5, 1.0], 1e-12);
+    all_close("rate", &[reports[3].learning_rate, reports[4].learning_rate], &[0.01, 0.005], 1e-12);
+    assert_eq!(reports.iter().filter(|r| r.validation.is_some()).count(), 1);
+    for report in &reports {
+        let StepOutcome::Taken(elbo) = &report.outcome else { panic!("{report:?}") };
+        assert_eq!(elbo.kl.len(), 2);
+        assert!(report.seconds > 0.0);
+        close("ELBO", elbo.total(), elbo.data_term - elbo.kl[0] - elbo.kl[1], 1e-12);
+    }
+}
+
+#[test]
+fn a_step_that_leaves_the_numbers_is_rolled_back_and_training_goes_on() {
+    let (train, _) = arm(200);
+    let mut trainer = Trainer::new(model(&train, Precision::F64), &train, None, settings(60)).unwrap();
+    for _ in 0..5 {
+        trainer.step().unwrap();
+    }
+    let good = trainer.state().clone();
+    // As after an update that went wrong: parameters that cannot be evaluated, with a good state before them.
+    let mut broken = good.clone();
+    broken.before = Some(good.now.clone());
+    for v in &mut broken.now.raw {
+        *v = f64::NAN;
+    }
+    let mut trainer = Trainer::resume(model(&train, Precision::F64), &train, None, settings(60), broken).unwrap();
+    let report = trainer.step().unwrap();
+    assert!(matches!(report.outcome, StepOutcome::RolledBack(_)), "{report:?}");
+    assert_eq!(trainer.state().now, good.now);
+    assert_eq!((trainer.state().rate_factor, trainer.state().rolled_back), (0.5, 1));
+    let report = trainer.step().unwrap();
+    assert!(matches!(report.outcome, StepOutcome::Taken(_)));
+    assert!((report.learning_rate - 0.005).abs() < 1e-15);
+    assert_eq!(trainer.state().failures, 0);
+    trainer.run(go_on).unwrap();
+    assert!(trainer.state().rate_factor > 0.5);
+}
+
+#[test]
+fn a_hopeless_run_stops_with_the_last_good_state() {
+    let (train, _) = arm(200);
+    let mut trainer = Trainer::new(model(&train, Precision::F64), &train, None, settings(60)).unwrap();
+    trainer.step().unwrap();
+    let mut state = trainer.state().clone();
+    let good = state.before.clone().unwrap();
+    for v in &mut state.now.raw {
+        *v = f64::NAN;
+    }
+    state.before = Some(state.now.clone());
+    let mut stuck = Trainer::resume(model(&train, Precision::F64), &train, None, settings(60), state.clone()).unwrap();
+    let error = stuck.run(go_on).unwrap_err();
+    assert!(matches!(error, Error::Stuck { attempts: 20, .. }), "{error}");
+    assert!(error.to_string().contains("20 steps in a row were rolled back"), "{error}");
+    // If only the last update was bad, `finish` hands out the parameters before it.
+    state.before = Some(good.clone());
+    let trainer = Trainer::resume(model(&train, Precision::F64), &train, None, settings(60), state).unwrap();
+    let mut expected = model(&train, Precision::F64);
+    expected.set_raw(&good.raw);
+    assert_eq!(trainer.finish().parameters(), expected.parameters());
+    // At the start there is nothing to return to.
+    let mut start = model(&train, Precision::F64);
+    start.set_raw(&vec![f64::NAN; start.raw().len()]);
+    let error = Trainer::new(start, &train, None, settings(5)).unwrap().step().unwrap_err();
+    assert!(matches!(error, Error::NotPositiveDefinite { layer: 0, .. }), "{error}");
+}
+
+#[test]
+fn a_huge_learning_rate_does_not_kill_a_run() {
+    let (train, _) = arm(200);
+    let settings = TrainSettings { learning_rate: 50.0, ..settings(80) };
+    let mut trainer = Trainer::new(model(&train, Precision::F64), &train, None, settings).unwrap();
+    let outcome = trainer.run(go_on);
+    assert!(matches!(outcome, Ok(Stop::Steps) | Err(Error::Stuck { .. })), "{outcome:?}");
+    let finished = trainer.finish();
+    let moments = finished.predictor(Default::default()).unwrap().moments(train.x().view()).unwrap();
+    assert!(moments.y.mean.as_slice().iter().all(|v| v.is_finite()));
+}
+
+#[test]
+fn a_foreign_state_is_refused() {
+    let (train, held_out) = arm(200);
+    let state = Trainer::new(model(&train, Precision::F64), &train, None, settings(5)).unwrap().state().clone();
+    let refused = |model: DeepGp, data: &Dataset| {
+        Trainer::resume(model, data, None, settings(5), state.clone()).unwrap_err().to_string()
+    };
+    let message = refused(model(&held_out, Precision::F64), &held_out);
+    assert!(message.contains("the number of training rows is 40 here but 160 in the state"), "{message}");
+    let other = random_model(0, (MeanForm::Whitened, CovarianceForm::Whitened), true, 1);
+    let message = refused(other, &train);
+    assert!(message.contains("the number of parameters"), "{message}");
+}
