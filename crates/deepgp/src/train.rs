@@ -330,12 +330,10 @@ impl<'a> Trainer<'a> {
     /// The trained model: the best one by the validation rows if there are any, else the last one. If the last update led
     /// to parameters that cannot be evaluated, the ones before it are taken.
     pub fn finish(mut self) -> DeepGp {
-        if let Some(best) = &self.state.best {
-            self.model.set_raw(&best.raw);
-        } else if self.model.prepare().is_err() {
-            if let Some(before) = &self.state.before {
-                self.model.set_raw(&before.raw);
-            }
+        match (&self.state.best, &self.state.before) {
+            (Some(best), _) => self.model.set_raw(&best.raw),
+            (None, Some(before)) if self.model.prepare().is_err() => self.model.set_raw(&before.raw),
+            _ => {}
         }
         self.model
     }
