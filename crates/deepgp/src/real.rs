@@ -48,114 +48,80 @@ pub trait Real:
 /// `ln 1e-18`: where [`Real::exp_decay`] becomes 0.
 const SMALLEST_EXPONENT: f64 = -41.446_531_673_892_82;
 
-impl Real for f64 {
-    const ZERO: Self = 0.0;
-    const ONE: Self = 1.0;
+/// Both precisions are one text: they differ in the exponential's constants.
+macro_rules! real {
+    ($real:ident, mantissa: $mantissa:literal, ln_2: $ln_2_high:literal + $ln_2_low:literal, terms: $terms:literal) => {
+        impl Real for $real {
+            const ZERO: Self = 0.0;
+            const ONE: Self = 1.0;
 
-    #[inline(always)]
-    fn of(value: f64) -> Self {
-        value
-    }
-    #[inline(always)]
-    fn to_f64(self) -> f64 {
-        self
-    }
-    #[inline(always)]
-    fn root(self) -> Self {
-        f64::sqrt(self)
-    }
-    #[inline(always)]
-    fn ln(self) -> Self {
-        f64::ln(self)
-    }
-    #[inline(always)]
-    fn at_least(self, other: Self) -> Self {
-        if self < other { other } else { self }
-    }
-    /// `exp x = 2ⁿ exp r` with `n = round(x / ln 2)`: adding `1.5·2⁵²` rounds, and leaves `n` in the low bits.
-    #[inline(always)]
-    fn exp_decay(self) -> Self {
-        const ROUND: f64 = 6_755_399_441_055_744.0;
-        const LN_2_HIGH: f64 = 6.931_471_803_691_238e-1;
-        const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
-        // 1/k!, k = 13 … 2: the first term left out is below 5e-18 on |r| ≤ ½ ln 2.
-        const TAYLOR: [f64; 12] = [
-            1.0 / 6_227_020_800.0,
-            1.0 / 479_001_600.0,
-            1.0 / 39_916_800.0,
-            1.0 / 3_628_800.0,
-            1.0 / 362_880.0,
-            1.0 / 40_320.0,
-            1.0 / 5_040.0,
-            1.0 / 720.0,
-            1.0 / 120.0,
-            1.0 / 24.0,
-            1.0 / 6.0,
-            0.5,
-        ];
-        let x = self.at_least(SMALLEST_EXPONENT);
-        let shifted = x.mul_add(std::f64::consts::LOG2_E, ROUND);
-        let n = shifted - ROUND;
-        let r = n.mul_add(-LN_2_LOW, n.mul_add(-LN_2_HIGH, x));
-        let mut p = TAYLOR[0];
-        for c in &TAYLOR[1..] {
-            p = p.mul_add(r, *c);
+            #[inline(always)]
+            fn of(value: f64) -> Self {
+                value as Self
+            }
+
+            #[inline(always)]
+            fn to_f64(self) -> f64 {
+                self.into()
+            }
+
+            #[inline(always)]
+            fn root(self) -> Self {
+                self.sqrt()
+            }
+
+            #[inline(always)]
+            fn ln(self) -> Self {
+                self.ln()
+            }
+
+            #[inline(always)]
+            fn at_least(self, other: Self) -> Self {
+                if self < other { other } else { self }
+            }
+
+            /// `exp x = 2ⁿ exp r` with `n = round(x / ln 2)`, `|r| ≤ ½ ln 2`. Adding `1.5 · 2^mantissa` rounds, and leaves `n`
+            /// in the low bits, from where it is shifted into the exponent. `exp r` is its Taylor series.
+            #[inline(always)]
+            fn exp_decay(self) -> Self {
+                const ROUND: $real = 1.5 * (1u64 << $mantissa) as $real;
+                const SMALLEST: $real = SMALLEST_EXPONENT as $real;
+                const TAYLOR: [f64; $terms] = reciprocal_factorials();
+                let x = self.at_least(SMALLEST);
+                let shifted = x.mul_add(std::$real::consts::LOG2_E, ROUND);
+                let n = shifted - ROUND;
+                let r = n.mul_add(-$ln_2_low, n.mul_add(-$ln_2_high, x));
+                let mut p = TAYLOR[0] as $real;
+                for c in &TAYLOR[1..] {
+                    p = p.mul_add(r, *c as $real);
+                }
+                let p = (p * r).mul_add(r, r) + 1.0;
+                let power = $real::from_bits(p.to_bits().wrapping_add(shifted.to_bits() << $mantissa));
+                if self < SMALLEST { 0.0 } else { power }
+            }
+
+            fn evaluator(kernel: &dyn Kernel) -> &dyn Evaluate<Self> {
+                kernel
+            }
         }
-        let p = (p * r).mul_add(r, r) + 1.0;
-        let power = f64::from_bits(p.to_bits().wrapping_add(shifted.to_bits() << 52));
-        if self < SMALLEST_EXPONENT { 0.0 } else { power }
-    }
-    fn evaluator(kernel: &dyn Kernel) -> &dyn Evaluate<Self> {
-        kernel
-    }
+    };
 }
 
-impl Real for f32 {
-    const ZERO: Self = 0.0;
-    const ONE: Self = 1.0;
-
-    #[inline(always)]
-    fn of(value: f64) -> Self {
-        value as f32
+/// `1/k!` for `k = N + 1` down to 2: the Taylor series of the exponential beyond its first two terms.
+const fn reciprocal_factorials<const N: usize>() -> [f64; N] {
+    let mut out = [0.0; N];
+    let (mut factorial, mut k) = (1.0, 2);
+    while k <= N + 1 {
+        factorial *= k as f64;
+        out[N + 1 - k] = 1.0 / factorial;
+        k += 1;
     }
-    #[inline(always)]
-    fn to_f64(self) -> f64 {
-        f64::from(self)
-    }
-    #[inline(always)]
-    fn root(self) -> Self {
-        f32::sqrt(self)
-    }
-    #[inline(always)]
-    fn ln(self) -> Self {
-        f32::ln(self)
-    }
-    #[inline(always)]
-    fn at_least(self, other: Self) -> Self {
-        if self < other { other } else { self }
-    }
-    #[inline(always)]
-    fn exp_decay(self) -> Self {
-        const ROUND: f32 = 12_582_912.0;
-        const LN_2_HIGH: f32 = 0.693_359_4;
-        const LN_2_LOW: f32 = -2.121_944_4e-4;
-        const TAYLOR: [f32; 6] = [1.0 / 5_040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5];
-        let x = self.at_least(SMALLEST_EXPONENT as f32);
-        let shifted = x.mul_add(std::f32::consts::LOG2_E, ROUND);
-        let n = shifted - ROUND;
-        let r = n.mul_add(-LN_2_LOW, n.mul_add(-LN_2_HIGH, x));
-        let mut p = TAYLOR[0];
-        for c in &TAYLOR[1..] {
-            p = p.mul_add(r, *c);
-        }
-        let p = (p * r).mul_add(r, r) + 1.0;
-        let power = f32::from_bits(p.to_bits().wrapping_add(shifted.to_bits() << 23));
-        if self < SMALLEST_EXPONENT as f32 { 0.0 } else { power }
-    }
-    fn evaluator(kernel: &dyn Kernel) -> &dyn Evaluate<Self> {
-        kernel
-    }
+    out
 }
+
+// `ln 2` in two parts, the first with zeros at its end, so that `n` times it is exact.
+real!(f64, mantissa: 52, ln_2: 6.931_471_803_691_238e-1 + 1.908_214_929_270_587_7e-10, terms: 12);
+real!(f32, mantissa: 23, ln_2: 0.693_359_4 + -2.121_944_4e-4, terms: 6);
 
 #[cfg(test)]
 mod tests {

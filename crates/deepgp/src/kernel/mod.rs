@@ -110,23 +110,32 @@ pub trait Kernel: Parameters + Evaluate<f32> + Evaluate<f64> + std::fmt::Debug +
         z: View<'_>,
         k: View<'_>,
         k_bar: ViewMut<'_>,
-        mut z_bar: ViewMut<'_>,
+        z_bar: ViewMut<'_>,
         theta_bar: &mut [f64],
         scratch: &mut Scratch<f64>,
     ) {
-        let mut first = scratch.take(z_bar.as_mut_slice().len());
-        first.fill(0.0);
-        let bars = CrossBars {
-            x: Some(ViewMut::new(&mut first, z.nrows(), z.ncols())),
-            z: z_bar.reborrow(),
-            theta: theta_bar,
-        };
-        Evaluate::<f64>::cross_pullback(self, z, z, k, k_bar, bars, scratch);
-        for (to, from) in z_bar.as_mut_slice().iter_mut().zip(&first) {
-            *to += from;
-        }
-        scratch.give(first);
+        both_sides(z, z_bar, theta_bar, scratch, |bars, scratch| {
+            Evaluate::<f64>::cross_pullback(self, z, z, k, k_bar, bars, scratch);
+        });
     }
+}
+
+/// Runs the pullback of `k(x, z)` at `x = z` and adds both sides' gradients to `z_bar`.
+fn both_sides(
+    z: View<'_>,
+    mut z_bar: ViewMut<'_>,
+    theta: &mut [f64],
+    scratch: &mut Scratch<f64>,
+    pullback: impl FnOnce(CrossBars<'_, f64>, &mut Scratch<f64>),
+) {
+    let mut left = scratch.take(z.as_slice().len());
+    left.fill(0.0);
+    let x = Some(ViewMut::new(&mut left, z.nrows(), z.ncols()));
+    pullback(CrossBars { x, z: z_bar.reborrow(), theta }, scratch);
+    for (to, from) in z_bar.as_mut_slice().iter_mut().zip(&left) {
+        *to += from;
+    }
+    scratch.give(left);
 }
 
 impl Clone for Box<dyn Kernel> {

@@ -3,7 +3,7 @@
 //! One lengthscale for each input (ARD). A [`Profile`] is `g`; everything else is written once, here.
 
 use super::distance::{by_differences, by_differences_pullback, by_products, by_products_pullback};
-use super::{CrossBars, Evaluate, Kernel, Scratch};
+use super::{CrossBars, Evaluate, Kernel, Scratch, both_sides};
 use crate::mat::{View, ViewMut};
 use crate::params::{Constraint, Leaf, Parameters};
 use crate::real::Real;
@@ -195,7 +195,7 @@ impl<P: Profile> Kernel for Stationary<P> {
         z: View<'_>,
         k: View<'_>,
         mut k_bar: ViewMut<'_>,
-        mut z_bar: ViewMut<'_>,
+        z_bar: ViewMut<'_>,
         theta_bar: &mut [f64],
         scratch: &mut Scratch<f64>,
     ) {
@@ -205,14 +205,9 @@ impl<P: Profile> Kernel for Stationary<P> {
             by_differences(z, z, &self.lengthscales, ViewMut::new(&mut r2, m, m), scratch);
         }
         self.weigh(&r2, k.as_slice(), k_bar.as_mut_slice(), m, theta_bar);
-        let mut first = scratch.take(m * z.ncols());
-        first.fill(0.0);
-        let bars = CrossBars { x: Some(ViewMut::new(&mut first, m, z.ncols())), z: z_bar.reborrow(), theta: theta_bar };
-        by_differences_pullback(z, z, &self.lengthscales, k_bar.as_view(), bars, scratch);
-        for (to, from) in z_bar.as_mut_slice().iter_mut().zip(&first) {
-            *to += from;
-        }
+        both_sides(z, z_bar, theta_bar, scratch, |bars, scratch| {
+            by_differences_pullback(z, z, &self.lengthscales, k_bar.as_view(), bars, scratch);
+        });
         scratch.give(r2);
-        scratch.give(first);
     }
 }
