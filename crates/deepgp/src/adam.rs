@@ -39,7 +39,8 @@ impl Adam {
                 let g = parameter.constraint.pullback(raw[i], gradient[i]);
                 self.first[i] = BETA_1 * self.first[i] + (1.0 - BETA_1) * g;
                 self.second[i] = BETA_2 * self.second[i] + (1.0 - BETA_2) * g * g;
-                raw[i] += scaled_rate * self.first[i] / (self.second[i].sqrt() + EPSILON);
+                let moved = raw[i] + scaled_rate * self.first[i] / (self.second[i].sqrt() + EPSILON);
+                raw[i] = parameter.constraint.within(moved);
             }
         }
     }

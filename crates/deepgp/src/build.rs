@@ -4,12 +4,11 @@
 //! at 0, and a hidden layer's covariance starts tiny, so that the model starts as its mean functions: `L_s = 1e-5 · L_b`
 //! (`standard`), `1e-5 · I` (`whitened`). The `dual` form shrinks the prior by a *large* `L_B`. The last layer starts at the prior.
 
-use crate::error::{Error, Result};
+use crate::data::check_finite;
+use crate::error::{Error, Matrix, Result};
 use crate::inducing::{Distinct, InducingStart, choose};
-use crate::kernel::{Kernel, Scratch};
-use crate::layer::{
-    CovarianceForm, Inducing, Jitter, Layer, LayerCovariance, LayerMean, MeanForm, MeanFunction, climb,
-};
+use crate::kernel::Kernel;
+use crate::layer::{CovarianceForm, Gram, Inducing, Jitter, Layer, LayerCovariance, LayerMean, MeanForm, MeanFunction};
 use crate::likelihood::{Gaussian, Likelihood};
 use crate::mat::{Mat, View};
 use crate::model::DeepGp;
@@ -21,15 +20,15 @@ const HIDDEN_SCALE: f64 = 1e-5;
 /// `L_B` of a hidden `dual` covariance at the start, times the identity.
 const HIDDEN_DUAL: f64 = 1e2;
 /// `L_B` of the last layer's `dual` covariance at the start: near the prior, but not at `L_B = 0`, where its slope is 0.
-const LAST_DUAL: f64 = 1.0;
+const LAST_DUAL: f64 = 0.03;
 
 /// Where a layer's inducing inputs come from.
 #[derive(Clone, Debug)]
 pub enum InducingPlan {
     /// Chosen from the layer's inputs.
     Chosen {
-        /// How many.
-        size: InducingSize,
+        /// How many; `None` is 500 for the mean and 100 for the covariance, or as many as there are distinct rows.
+        size: Option<InducingSize>,
         /// How.
         start: InducingStart,
     },
@@ -64,29 +63,36 @@ impl DeepGp {
         jitter: Jitter,
         seed: u64,
     ) -> Result<Self> {
+        check_finite("x", x)?;
         let last = plans.len().saturating_sub(1);
         let mut inputs = x.to_mat();
         let mut distinct = Distinct::of(x);
-        let mut chosen: Option<(InducingSize, InducingStart, Inducing)> = None;
+        // What k-means chose last, pushed along as long as distances do not change.
+        let mut centres: Option<(InducingSize, Inducing)> = None;
         let mut layers = Vec::new();
         for (index, plan) in plans.into_iter().enumerate() {
             check_widths(&plan, inputs.ncols(), index)?;
-            let key = Key::new(seed.wrapping_add(index as u64), Purpose::Inducing);
-            let inducing = match (&plan.inducing, &chosen) {
-                (InducingPlan::Given(given), _) => given.clone(),
-                // Distances have not changed since the layer before chose the same way.
-                (
-                    InducingPlan::Chosen { size, start: InducingStart::KMeans },
-                    Some((last, InducingStart::KMeans, z)),
-                ) if size == last => z.clone(),
-                (InducingPlan::Chosen { size, start }, _) => {
+            let key = Key::new(seed ^ (index as u64).rotate_right(16), Purpose::Inducing);
+            let inducing = match &plan.inducing {
+                InducingPlan::Given(given) => given.clone(),
+                InducingPlan::Chosen { size, start } => {
+                    let size = size.unwrap_or(InducingSize::Decoupled {
+                        mean: MEAN_INDUCING.min(distinct.len()),
+                        covariance: COVARIANCE_INDUCING.min(distinct.len()),
+                    });
+                    let again = centres.as_ref().filter(|(old, _)| *start == InducingStart::KMeans && *old == size);
                     let pick = |m| choose(*start, inputs.view(), &distinct, m, &*plan.kernel, key, index);
-                    match *size {
-                        InducingSize::Tied(m) => Inducing::Tied(pick(m)?),
-                        InducingSize::Decoupled { mean, covariance } => {
+                    let chosen = match (again, size) {
+                        (Some((_, again)), _) => again.clone(),
+                        (None, InducingSize::Tied(m)) => Inducing::Tied(pick(m)?),
+                        (None, InducingSize::Decoupled { mean, covariance }) => {
                             Inducing::Decoupled { mean: pick(mean)?, covariance: pick(covariance)? }
                         }
+                    };
+                    if *start == InducingStart::KMeans {
+                        centres = Some((size, chosen.clone()));
                     }
+                    chosen
                 }
             };
             let mean_function = match plan.mean_function.clone() {
@@ -97,22 +103,15 @@ impl DeepGp {
             mean_function.check(index, inputs.ncols(), plan.width)?;
             let free = Mat::zeros(inducing.mean().nrows(), plan.width);
             let factor = start_factor(&plan, &inducing, jitter, index == last, index)?;
-            let push = |z: &Mat| mean_function.apply(z.view(), plan.width);
-            if mean_function.keeps_distances() {
-                if let InducingPlan::Chosen { size, start } = plan.inducing {
-                    let pushed = match &inducing {
-                        Inducing::Tied(z) => Inducing::Tied(push(z)),
-                        Inducing::Decoupled { mean, covariance } => {
-                            Inducing::Decoupled { mean: push(mean), covariance: push(covariance) }
-                        }
-                    };
-                    chosen = Some((size, start, pushed));
+            if index < last {
+                inputs = mean_function.apply(inputs.view(), plan.width);
+                if mean_function.keeps_distances() {
+                    let push = |z: &Mat| mean_function.apply(z.view(), plan.width);
+                    centres = centres.map(|(size, z)| (size, z.map(push)));
+                } else {
+                    centres = None;
+                    distinct = Distinct::of(inputs.view());
                 }
-                inputs = push(&inputs);
-            } else {
-                chosen = None;
-                inputs = push(&inputs);
-                distinct = Distinct::of(inputs.view());
             }
             layers.push(Layer {
                 kernel: plan.kernel,
@@ -136,17 +135,12 @@ impl DeepGp {
             let requirement = "a positive number";
             return Err(Error::Setting { name: "noise", value: settings.noise.to_string(), requirement });
         }
-        let distinct = Distinct::of(x).len();
-        let size = settings.inducing.unwrap_or(InducingSize::Decoupled {
-            mean: MEAN_INDUCING.min(distinct),
-            covariance: COVARIANCE_INDUCING.min(distinct),
-        });
         let plans = (0..=settings.hidden_layers).map(|i| LayerPlan {
             width: if i == settings.hidden_layers { outputs } else { settings.width },
             kernel: settings.kernel.start(if i == 0 { x.ncols() } else { settings.width }),
             mean_form: settings.mean_form,
             covariance_form: settings.covariance_form,
-            inducing: InducingPlan::Chosen { size, start: settings.inducing_start },
+            inducing: InducingPlan::Chosen { size: settings.inducing, start: settings.inducing_start },
             mean_function: None,
         });
         let likelihood = Box::new(Gaussian::new(settings.noise, outputs));
@@ -160,8 +154,14 @@ impl DeepGp {
 fn check_widths(plan: &LayerPlan, expected: usize, layer: usize) -> Result<()> {
     let mut widths = vec![("the kernel", plan.kernel.input_width())];
     if let InducingPlan::Given(given) = &plan.inducing {
+        if given.mean().nrows() == 0 || given.covariance().nrows() == 0 {
+            return Err(Error::Setting { name: "inducing inputs", value: "0".into(), requirement: "at least 1" });
+        }
         widths.push(("the mean's set of inducing inputs", given.mean().ncols()));
         widths.push(("the covariance's set of inducing inputs", given.covariance().ncols()));
+    }
+    if expected == 0 {
+        return Err(Error::Setting { name: "input columns", value: "0".into(), requirement: "at least 1" });
     }
     for (what, found) in widths {
         if found != expected {
@@ -181,12 +181,9 @@ fn start_factor(plan: &LayerPlan, inducing: &Inducing, jitter: Jitter, last: boo
         CovarianceForm::Whitened => Mat::identity(m).map(|v: f64| scale * v),
         CovarianceForm::Dual => Mat::identity(m).map(|v: f64| v * if last { LAST_DUAL } else { HIDDEN_DUAL }),
         CovarianceForm::Standard => {
-            let mut k = Mat::zeros(m, m);
-            plan.kernel.gram(z.view(), k.view_mut(), &mut Scratch::default());
-            let asked = jitter.absolute + jitter.relative * k[(0, 0)];
-            let climbed =
-                climb(&mut k, asked).map_err(|_| Error::NonFinite { what: format!("K_bb of layer {layer}") })?;
-            climbed.factor.to_lower().map(|v| scale * v)
+            let place = (layer, Matrix::CovarianceGram);
+            let (gram, _) = Gram::new(&*plan.kernel, z.view(), jitter, true, place)?;
+            gram.factor().to_lower().map(|v| scale * v)
         }
     };
     Ok((1..plan.width).fold(one.clone(), |stack, _| stack.stack(&one)))

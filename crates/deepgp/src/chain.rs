@@ -9,6 +9,7 @@ use std::sync::Mutex;
 use crate::layer::{Floor, Layer, LayerRows, LayerSums, Prepared, RowLayer};
 use crate::noise::Noise;
 use crate::real::Real;
+use crate::simd::vectorised;
 
 /// All layers, as a block of rows sees them.
 #[derive(Debug)]
@@ -64,14 +65,24 @@ impl<'a, T: Real> Chain<'a, T> {
             epsilon.reshape_for_overwrite(n * fan, p);
             noise.fill(l, block.ids, block.first, self.samples, epsilon);
             next.x.reshape_for_overwrite(n * fan, p);
-            for i in 0..n {
-                for s in i * fan..(i + 1) * fan {
-                    let moments = here.mean.row(i).iter().zip(here.variance.row(i));
-                    for ((f, &e), (&mean, &variance)) in next.x.row_mut(s).iter_mut().zip(epsilon.row(s)).zip(moments) {
-                        *f = mean + variance.root() * e;
+            let LayerRows { mean, variance, deviation, .. } = here;
+            deviation.reshape_for_overwrite(n, p);
+            vectorised(
+                #[inline(always)]
+                || {
+                    for (to, from) in deviation.as_mut_slice().iter_mut().zip(variance.as_slice()) {
+                        *to = from.root();
                     }
-                }
-            }
+                    for i in 0..n {
+                        for s in i * fan..(i + 1) * fan {
+                            let (f, e) = (next.x.row_mut(s), epsilon.row(s));
+                            for (((f, &e), &m), &d) in f.iter_mut().zip(e).zip(mean.row(i)).zip(deviation.row(i)) {
+                                *f = m + d * e;
+                            }
+                        }
+                    }
+                },
+            );
         }
         clamped
     }
@@ -88,20 +99,28 @@ impl<'a, T: Real> Chain<'a, T> {
             let (below, f_bar) = (&mut before[l - 1], &after[0].x_bar);
             let (n, p, fan) = (below.x.nrows(), f_bar.ncols(), self.fan(l - 1));
             let half = T::of(0.5);
-            below.mean_bar.reshape_for_overwrite(n, p);
-            below.variance_bar.reshape_for_overwrite(n, p);
-            below.mean_bar.fill(T::ZERO);
-            below.variance_bar.fill(T::ZERO);
-            for i in 0..n {
-                for s in i * fan..(i + 1) * fan {
-                    for j in 0..p {
-                        let bar = f_bar[(s, j)];
-                        below.mean_bar[(i, j)] += bar;
-                        below.variance_bar[(i, j)] +=
-                            half * bar * rows.noise[l - 1][(s, j)] / below.variance[(i, j)].root();
+            let LayerRows { mean_bar, variance_bar, deviation, .. } = below;
+            mean_bar.reshape_for_overwrite(n, p);
+            variance_bar.reshape_for_overwrite(n, p);
+            let epsilon = &rows.noise[l - 1];
+            vectorised(
+                #[inline(always)]
+                || {
+                    mean_bar.fill(T::ZERO);
+                    variance_bar.fill(T::ZERO);
+                    for i in 0..n {
+                        let (mean_bar, variance_bar) = (mean_bar.row_mut(i), variance_bar.row_mut(i));
+                        for s in i * fan..(i + 1) * fan {
+                            let at = f_bar.row(s).iter().zip(epsilon.row(s)).zip(deviation.row(i));
+                            let to = mean_bar.iter_mut().zip(variance_bar.iter_mut());
+                            for (((&bar, &e), &d), (mean, variance)) in at.zip(to) {
+                                *mean += bar;
+                                *variance += half * bar * e / d;
+                            }
+                        }
                     }
-                }
-            }
+                },
+            );
         }
     }
 }

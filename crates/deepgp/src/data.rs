@@ -33,6 +33,13 @@ impl Dataset {
                 found: format!("{} and {}", x.ncols(), y.ncols()),
             });
         }
+        if u32::try_from(x.nrows()).is_err() {
+            return Err(Error::Shape {
+                what: "dataset",
+                expected: format!("at most {} rows", u32::MAX),
+                found: x.nrows().to_string(),
+            });
+        }
         check_finite("x", x.view())?;
         check_finite("y", y.view())?;
         Ok(Self { x, y, weights: None })
@@ -79,8 +86,19 @@ impl Dataset {
         self.weights.as_deref()
     }
 
-    /// The rows of `index`, in that order.
-    pub fn gather(&self, index: &[u32]) -> Self {
+    /// The rows of `index`, in that order. Fails if there are none, or one does not exist.
+    pub fn gather(&self, index: &[u32]) -> Result<Self> {
+        match index.iter().copied().max() {
+            Some(largest) if (largest as usize) < self.len() => Ok(self.gather_checked(index)),
+            largest => Err(Error::Shape {
+                what: "row numbers",
+                expected: format!("at least one, and all below {}", self.len()),
+                found: largest.map_or("none".into(), |l| l.to_string()),
+            }),
+        }
+    }
+
+    fn gather_checked(&self, index: &[u32]) -> Self {
         Self {
             x: self.x.gather(index),
             y: self.y.gather(index),
@@ -103,7 +121,7 @@ impl Dataset {
         let (mut out, mut rest) = (order[..held].to_vec(), order[held..].to_vec());
         out.sort_unstable();
         rest.sort_unstable();
-        Ok((self.gather(&rest), self.gather(&out)))
+        Ok((self.gather_checked(&rest), self.gather_checked(&out)))
     }
 }
 
@@ -183,6 +201,9 @@ impl Scaling {
             } else {
                 0.0
             };
+            if !deviation.is_finite() {
+                return Err(Error::TooLarge { what, column });
+            }
             // Rounding alone leaves about 1e-16 of the mean.
             if deviation <= 1e-14 * mean.abs() {
                 if constant == ConstantColumns::Reject {
@@ -254,8 +275,9 @@ mod tests {
         assert!(message(data.clone().with_weights(vec![1.0])).contains("expected 2, found 1"));
         assert!(message(data.clone().with_weights(vec![1.0, -2.0])).contains("row 1 has -2"));
         assert!(message(data.clone().with_weights(vec![0.0, 0.0])).contains("not all zero"));
+        assert!(message(data.gather(&[])).contains("found none") && message(data.gather(&[2])).contains("below 2"));
         assert!(message(data.split(1.0, 0)).contains("split fraction"));
-        assert!(message(data.gather(&[0]).split(0.5, 0)).contains("at least 2 rows"));
+        assert!(message(data.gather(&[0]).unwrap().split(0.5, 0)).contains("at least 2 rows"));
     }
 
     #[test]
@@ -265,9 +287,13 @@ mod tests {
         assert!(message(Standardiser::fit(&data, ConstantColumns::Reject)).contains("x: column 1 has the value 0.1"));
         let kept = Standardiser::fit(&data, ConstantColumns::Keep).unwrap();
         assert!((0..3).all(|i| kept.apply(&data).unwrap().x()[(i, 1)] == 0.0));
+        let huge = Dataset::new(Mat::column(vec![1.7e308, 1.7e308, -1.7e308]), y.clone()).unwrap();
+        assert!(message(Standardiser::fit(&huge, ConstantColumns::Keep)).contains("x: column 0 spans more than"));
         let flat = Dataset::new(y, Mat::from_fn(3, 1, |_, _| 7.0)).unwrap();
         assert!(message(Standardiser::fit(&flat, ConstantColumns::Keep)).contains("y: column 0 has the value 7"));
-        assert!(message(Standardiser::fit(&data.gather(&[1]), ConstantColumns::Keep)).contains("at least 2 rows"));
+        assert!(
+            message(Standardiser::fit(&data.gather(&[1]).unwrap(), ConstantColumns::Keep)).contains("at least 2 rows")
+        );
     }
 
     #[test]

@@ -55,6 +55,15 @@ pub enum Error {
         value: f64,
     },
 
+    /// A column's spread is beyond the range of numbers.
+    #[error("{what}: column {column} spans more than numbers can; divide it by a large constant")]
+    TooLarge {
+        /// `x` or `y`.
+        what: &'static str,
+        /// Column, from 0.
+        column: usize,
+    },
+
     /// There are not enough rows for what was asked.
     #[error("{what} needs at least {needed} rows, but there are {rows}; {advice}")]
     TooFewRows {
@@ -146,8 +155,8 @@ pub enum Error {
 
     /// A kernel matrix could not be factored.
     #[error(
-        "layer {layer}: {matrix} is not positive definite at pivot {pivot}, even with jitter {jitter:e}; {cause}: \
-         use fewer inducing inputs, raise `jitter`, or take the `dual` covariance, which factors no kernel matrix"
+        "layer {layer}: {matrix} is not positive definite at pivot {pivot}, even with jitter {jitter:e}; {cause}: {}",
+        matrix.advice()
     )]
     NotPositiveDefinite {
         /// Layer, from 0.
@@ -208,6 +217,23 @@ pub enum Matrix {
     DualPrecision,
     /// The covariance of a layer at many rows, for joint draws.
     Joint,
+}
+
+impl Matrix {
+    /// What to do if it cannot be factored.
+    fn advice(self) -> &'static str {
+        match self {
+            Self::MeanGram => {
+                "use fewer inducing inputs, raise `jitter`, or take the `dual` mean, which factors no kernel matrix"
+            }
+            Self::CovarianceGram => {
+                "use fewer inducing inputs, raise `jitter`, or take the `dual` covariance, which factors no kernel matrix"
+            }
+            Self::TiedGram => "use fewer inducing inputs or raise `jitter`",
+            Self::DualPrecision => "lower the learning rate",
+            Self::Joint => "ask for fewer rows, or for rows farther apart",
+        }
+    }
 }
 
 impl std::fmt::Display for Matrix {

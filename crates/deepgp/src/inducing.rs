@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::kernel::{Evaluate, Kernel, Scratch};
+use crate::layer::compare_rows;
 use crate::linalg::{Into, dot, product};
 use crate::mat::{Mat, View, ViewMut};
 use crate::noise::Key;
@@ -39,7 +40,7 @@ impl Distinct {
     pub fn of(x: View<'_>) -> Self {
         let mut order: Vec<u32> = (0..x.nrows() as u32).collect();
         let row = |i: u32| x.row(i as usize);
-        order.par_sort_by(|&i, &j| row(i).partial_cmp(row(j)).unwrap_or(std::cmp::Ordering::Equal).then(i.cmp(&j)));
+        order.par_sort_by(|&i, &j| compare_rows(row(i), row(j)).then(i.cmp(&j)));
         order.dedup_by(|later, first| row(*later) == row(*first));
         order.sort_unstable();
         Self(order)

@@ -50,6 +50,7 @@ impl Predictor<'_> {
     /// Mean and covariance of `f` over up to [`JOINT_ROWS`] rows, averaged over the predictor's samples of the hidden layers
     /// (exact if there are none).
     pub fn joint_moments(&self, x: View<'_>) -> Result<JointMoments> {
+        self.check_joint(x)?;
         let p = self.model.latent_width();
         let samples = if self.model.layers().len() == 1 { 1 } else { self.settings.samples };
         let share = 1.0 / samples as f64;
@@ -76,6 +77,7 @@ impl Predictor<'_> {
 
     /// `draws` draws of the function and of observations over up to [`JOINT_ROWS`] rows.
     pub fn joint_draws(&self, x: View<'_>, draws: usize) -> Result<JointDraws> {
+        self.check_joint(x)?;
         let likelihood = self.model.likelihood();
         let observe = Key::new(self.settings.seed, Purpose::Observe);
         let layer = self.model.layers().len() - 1;
@@ -94,13 +96,7 @@ impl Predictor<'_> {
         Ok(JointDraws { f, y })
     }
 
-    /// Samples the hidden layers `paths` times and hands on the last layer's moments.
-    fn each_path(
-        &self,
-        x: View<'_>,
-        paths: usize,
-        then: impl FnMut(usize, Conditional) -> Result<()> + Send,
-    ) -> Result<()> {
+    fn check_joint(&self, x: View<'_>) -> Result<()> {
         if x.ncols() != self.model.input_width() || x.nrows() == 0 || x.nrows() > JOINT_ROWS {
             return Err(Error::Shape {
                 what: "rows taken jointly",
@@ -108,7 +104,16 @@ impl Predictor<'_> {
                 found: format!("{} x {}", x.nrows(), x.ncols()),
             });
         }
-        check_finite("x", x)?;
+        check_finite("x", x)
+    }
+
+    /// Samples the hidden layers `paths` times and hands on the last layer's moments.
+    fn each_path(
+        &self,
+        x: View<'_>,
+        paths: usize,
+        then: impl FnMut(usize, Conditional) -> Result<()> + Send,
+    ) -> Result<()> {
         self.threads.run(|| self.walk_paths(x, paths, then))
     }
 
@@ -123,8 +128,10 @@ impl Predictor<'_> {
             let mut rows = LayerRows::default();
             rows.x = x;
             chain.layers[l].joint_mean(&mut rows);
+            let prior = chain.layers[l].joint_prior(&rows);
             let outputs = 0..chain.layers[l].output_width();
-            let covariance = outputs.into_par_iter().map(|p| chain.layers[l].joint_covariance(&rows, p)).collect();
+            let own = |p| chain.layers[l].joint_covariance(&rows, &prior, p);
+            let covariance = outputs.into_par_iter().map(own).collect();
             Conditional { mean: rows.mean, covariance }
         };
         let last = chain.layers.len() - 1;
@@ -165,11 +172,16 @@ impl Predictor<'_> {
 
 /// Factors every output's covariance, each with as little jitter as it needs.
 fn factor_all(covariance: Vec<Mat>, layer: usize) -> Result<Vec<Cholesky>> {
-    let factored = covariance.into_par_iter().map(|mut own| {
-        climb(&mut own, JITTER).map(|Climbed { factor, .. }| factor).map_err(|Fallen { pivot, jitter }| {
-            let cause = "rows may coincide".to_string();
-            Error::NotPositiveDefinite { layer, matrix: Matrix::Joint, pivot, jitter, cause }
+    let factored: Vec<Result<Cholesky>> = covariance
+        .into_par_iter()
+        .map(|mut own| match climb(&mut own, JITTER) {
+            Ok(Climbed { factor, .. }) => Ok(factor),
+            Err(Fallen { pivot, jitter }) => {
+                let cause = "rows may coincide".to_string();
+                Err(Error::NotPositiveDefinite { layer, matrix: Matrix::Joint, pivot, jitter, cause })
+            }
         })
-    });
-    factored.collect()
+        .collect();
+    // In order, so that the first error is the same on any number of threads.
+    factored.into_iter().collect()
 }

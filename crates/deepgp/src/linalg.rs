@@ -1,10 +1,10 @@
 //! Products, Cholesky factors and triangular solves, and the pullbacks of those that need one.
 //!
-//! The only file that calls the linear-algebra library. Everything runs on the calling thread: parallelism is over
+//! The only file that calls the linear-algebra library's algorithms; others hand it views. Everything runs on the calling thread: parallelism is over
 //! row blocks and layers, further up, because threaded factorisations of a few hundred rows lose to serial ones.
 
 use faer::linalg::matmul::triangular::{self, BlockStructure};
-use faer::linalg::{cholesky::llt, triangular_inverse, triangular_solve};
+use faer::linalg::{cholesky::llt, evd, triangular_inverse, triangular_solve};
 use faer::{Accum, MatMut, MatRef, Par, dyn_stack};
 
 use crate::mat::Mat;
@@ -231,8 +231,19 @@ pub(crate) fn inverse_lower_pullback(inverse: &Mat, inverse_bar: &Mat) -> Mat {
 /// Eigenvectors of a symmetric matrix as columns, largest eigenvalue first; each one's largest entry is positive.
 pub(crate) fn principal_axes(symmetric: &Mat) -> Option<Mat> {
     let n = symmetric.nrows();
-    let eigen = symmetric.view().faer().self_adjoint_eigen(faer::Side::Lower).ok()?;
-    let u = eigen.U();
+    let (mut vectors, mut values) = (Mat::zeros(n, n), vec![0.0; n]);
+    let scratch = evd::self_adjoint_evd_scratch::<f64>(n, evd::ComputeEigenvectors::Yes, Par::Seq, Default::default());
+    let mut memory = dyn_stack::MemBuffer::new(scratch);
+    evd::self_adjoint_evd(
+        symmetric.view().faer(),
+        faer::ColMut::from_slice_mut(&mut values).as_diagonal_mut(),
+        Some(vectors.view_mut().faer()),
+        Par::Seq,
+        dyn_stack::MemStack::new(&mut memory),
+        Default::default(),
+    )
+    .ok()?;
+    let u = &vectors;
     Some(Mat::from_fn(n, n, |i, j| {
         let column = n - 1 - j;
         let largest = (0..n).map(|r| u[(r, column)]).fold(0.0f64, |a, b| if b.abs() > a.abs() { b } else { a });

@@ -11,7 +11,8 @@ use crate::layer::{Floor, Jitter, Layer};
 use crate::likelihood::Likelihood;
 use crate::params::{Constraint, Leaf, Parameter, Parameters, visit_under};
 
-/// The precision of the work on rows. Everything of size `M × M`, the sums and the optimiser are `f64` in both.
+/// The precision of the work on rows. Everything of size `M × M`, the sum of partial sums and the optimiser are `f64` in
+/// both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Precision {
     /// Rows in `f64`.
@@ -22,8 +23,8 @@ pub enum Precision {
 }
 
 impl Precision {
-    /// `1e-6` in `f64`; in `mixed` `1e-4` of the kernel's variance, below which half of the variances of a layer with
-    /// many close inducing inputs come out negative.
+    /// `1e-6` in `f64`; in `mixed` `1e-4` of the kernel's variance: with `1e-6`, half of the variances of a layer with many
+    /// close inducing inputs came out negative.
     pub fn default_jitter(self) -> Jitter {
         match self {
             Self::F64 => Jitter { absolute: 1e-6, relative: 0.0 },
@@ -74,15 +75,19 @@ impl DeepGp {
         Ok(model)
     }
 
-    /// The same model computed in another precision, with that precision's jitter.
+    /// The same model computed in another precision; a jitter that was not chosen becomes that precision's.
     pub fn with_precision(mut self, precision: Precision) -> Self {
-        (self.precision, self.jitter) = (precision, precision.default_jitter());
+        if self.jitter == self.precision.default_jitter() {
+            self.jitter = precision.default_jitter();
+        }
+        self.precision = precision;
         self
     }
 
     /// The same model with another jitter on its kernel matrices.
     pub fn with_jitter(mut self, jitter: Jitter) -> Result<Self> {
-        if !(jitter.absolute >= 0.0 && jitter.relative >= 0.0) {
+        let fits = |v: f64| v >= 0.0 && v.is_finite();
+        if !(fits(jitter.absolute) && fits(jitter.relative)) {
             let requirement = "zero or more";
             return Err(Error::Setting { name: "jitter", value: format!("{jitter:?}"), requirement });
         }
@@ -186,20 +191,18 @@ impl DeepGp {
         raw
     }
 
-    /// Sets all parameters but the frozen ones from unconstrained numbers. Panics if their count is not the model's.
+    /// Sets all parameters from unconstrained numbers; a value that has its raw number already keeps its last digit. Panics
+    /// if their count is not the model's.
     pub fn set_raw(&mut self, raw: &[f64]) {
         let mut at = 0;
-        let frozen = std::mem::take(&mut self.frozen);
         self.visit(&mut |leaf| {
-            // There and back would cost a frozen value its last digit.
-            if !frozen.contains(leaf.name) {
-                for (value, raw) in leaf.values.iter_mut().zip(&raw[at..]) {
+            for (value, raw) in leaf.values.iter_mut().zip(&raw[at..]) {
+                if leaf.constraint.raw(*value) != *raw {
                     *value = leaf.constraint.value(*raw);
                 }
             }
             at += leaf.values.len();
         });
-        self.frozen = frozen;
         assert_eq!(at, raw.len(), "as many raw numbers as the model has parameters");
     }
 
@@ -230,7 +233,7 @@ fn check_leaf(leaf: &Leaf<'_>, values: &[f64]) -> Result<()> {
             value: values[index],
             constraint: match leaf.constraint {
                 Constraint::Real => "finite".into(),
-                Constraint::Positive { floor } => format!("above {floor:e}"),
+                Constraint::Positive { floor } => format!("positive, and at least {floor:e}"),
                 Constraint::LowerTriangular { .. } => "finite, and 0 above the diagonal".into(),
             },
         }),

@@ -21,6 +21,13 @@ use crate::settings::PredictSettings;
 use crate::step::{BLOCK_ROWS, narrow, widen};
 use crate::threads::Threads;
 
+/// How often the bracket of a quantile may double.
+const MAX_WIDENINGS: u32 = 60;
+/// How often it may then be narrowed; every third time it halves.
+const MAX_ROUNDS: u32 = 300;
+/// No quantile level is nearer to 0 or 1: the distribution function has not the digits.
+const EXTREME_LEVEL: f64 = 1e-10;
+
 /// Means and variances, a row each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moments {
@@ -46,6 +53,14 @@ pub struct InputGradient {
     pub mean: Mat,
     /// Of the variance, `[N, P · D]`.
     pub variance: Mat,
+}
+
+/// See [`Predictor::assess`].
+#[derive(Debug)]
+pub(crate) struct Assessment {
+    pub mean: Mat,
+    pub below: Mat,
+    pub log_density: Vec<f64>,
 }
 
 /// The mixture at one row: `[S, P]` means and variances of the last layer.
@@ -107,8 +122,11 @@ impl DeepGp {
 
     /// Moments of the last layer for each row and sample of the hidden layers, in `f64`: row `n · samples + s` of the
     /// result is sample `s` of row `n` (one row for each if there is no hidden layer).
+    ///
+    /// For a look inside and for comparison with other programs: all rows are held at once.
     pub fn propagate(&self, x: View<'_>, noise: Noise<'_>, samples: usize) -> Result<Moments> {
         check_inputs(self, x)?;
+        self.check_noise(&noise, x.nrows(), samples)?;
         let ids: Vec<u32> = (0..x.nrows() as u32).collect();
         let prepared = self.prepare()?;
         let chain = Chain::<f64>::new(self.layers(), &prepared, self.precision().floor(), samples);
@@ -157,8 +175,9 @@ impl Predictor<'_> {
 
     /// Quantiles of `y` at each row: column `p · levels + l` of the result is level `l` of output `p`.
     pub fn quantiles(&self, x: View<'_>, levels: &[f64]) -> Result<Mat> {
-        if let Some(bad) = levels.iter().find(|q| !(**q > 0.0 && **q < 1.0)) {
-            let requirement = "above 0 and below 1";
+        let answerable = EXTREME_LEVEL..=1.0 - EXTREME_LEVEL;
+        if let Some(bad) = levels.iter().find(|q| !answerable.contains(q)) {
+            let requirement = "between 1e-10 and 1 - 1e-10";
             return Err(Error::Setting { name: "quantile level", value: bad.to_string(), requirement });
         }
         let outputs = self.model.likelihood().observed_width();
@@ -175,8 +194,7 @@ impl Predictor<'_> {
     pub fn log_density(&self, x: View<'_>, y: View<'_>) -> Result<Vec<f64>> {
         self.check_targets(x, y)?;
         let all = self.map_rows(x, 1, |row, mixture, out| {
-            let densities = mixture.parts().map(|part| self.model.likelihood().log_density(y.row(row), part));
-            out[0] = log_mean_exp(&densities.collect::<Vec<_>>());
+            out[0] = self.log_density_at(mixture, y.row(row));
         })?;
         Ok(all.into_vec())
     }
@@ -241,6 +259,29 @@ impl Predictor<'_> {
         }
         let half = |from: usize| Mat::from_fn(x.nrows(), width / 2, |i, j| all[(i, from + j)]);
         Ok(InputGradient { mean: half(0), variance: half(width / 2) })
+    }
+
+    /// What a score needs, in one pass: for each row the mean of `y`, the log density of the target, and `P(y ≤ target)`.
+    pub(crate) fn assess(&self, x: View<'_>, y: View<'_>) -> Result<Assessment> {
+        self.check_targets(x, y)?;
+        let (p, likelihood) = (y.ncols(), self.model.likelihood());
+        let all = self.map_rows(x, 2 * p + 1, |row, mixture, out| {
+            let (mean, rest) = out.split_at_mut(p);
+            let (below, density) = rest.split_at_mut(p);
+            mixture_moments(mixture, p, mean, &mut vec![0.0; p], |part, m, v| likelihood.observed_moments(part, m, v));
+            for (o, below) in below.iter_mut().enumerate() {
+                *below = self.cumulative(mixture, o, y[(row, o)]);
+            }
+            density[0] = self.log_density_at(mixture, y.row(row));
+        })?;
+        let columns = |from: usize| Mat::from_fn(x.nrows(), p, |i, j| all[(i, from + j)]);
+        let log_density = (0..x.nrows()).map(|i| all[(i, 2 * p)]).collect();
+        Ok(Assessment { mean: columns(0), below: columns(p), log_density })
+    }
+
+    fn log_density_at(&self, mixture: Mixture<'_>, y: &[f64]) -> f64 {
+        let each = mixture.parts().map(|part| self.model.likelihood().log_density(y, part));
+        log_mean_exp(&each.collect::<Vec<_>>())
     }
 
     fn check_targets(&self, x: View<'_>, y: View<'_>) -> Result<()> {
@@ -383,20 +424,24 @@ impl Predictor<'_> {
             high = high.max(mean[p] + reach);
         }
         let (mut at_low, mut at_high) = (below(low), below(high));
-        while at_low > 0.0 || at_high < 0.0 {
-            let reach = high - low;
+        for _ in 0..MAX_WIDENINGS {
+            if at_low <= 0.0 && at_high >= 0.0 {
+                break;
+            }
+            let reach = (high - low).max(f64::EPSILON * (1.0 + low.abs().max(high.abs())));
             (low, high) = (low - reach, high + reach);
             (at_low, at_high) = (below(low), below(high));
         }
-        let tolerance = 1e-12 * (high - low);
-        for round in 0.. {
-            if high - low <= tolerance || round == 200 {
+        // Far in a tail the distribution function is tiny, and so must the error be.
+        let close_enough = 1e-13 * level.min(1.0 - level);
+        for round in 0..MAX_ROUNDS {
+            if high - low <= 4.0 * f64::EPSILON * low.abs().max(high.abs()) {
                 break;
             }
             let guess = low - at_low * (high - low) / (at_high - at_low);
             let at = if round % 3 == 2 || !(guess > low && guess < high) { 0.5 * (low + high) } else { guess };
             let value = below(at);
-            if value.abs() < 1e-14 {
+            if value.abs() <= close_enough {
                 return at;
             }
             if value < 0.0 {

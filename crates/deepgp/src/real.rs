@@ -1,6 +1,7 @@
 //! The two precisions a block of rows can be computed in, and the exponential both share.
 //!
-//! `M × M` work, sums and the optimiser are always `f64`; [`Real`] is what the row-wise code is generic over.
+//! [`Real`] is what the row-wise code is generic over. `M × M` work and the optimiser are always `f64`. Sums over rows are kept
+//! in the rows' precision within one of the (at most 16) partial sums, and added to one another in `f64`.
 
 use crate::kernel::{Evaluate, Kernel};
 

@@ -3,12 +3,12 @@
 use std::ops::ControlFlow;
 
 use crate::data::{Dataset, Standardiser};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::joint::{JointDraws, JointMoments};
 use crate::mat::{Mat, View};
 use crate::metrics::Score;
 use crate::model::DeepGp;
-use crate::predict::{InputGradient, Moments, Prediction, Predictor};
+use crate::predict::{Assessment, InputGradient, Moments, Prediction, Predictor};
 use crate::settings::{FitSettings, PredictSettings};
 use crate::threads::Threads;
 use crate::train::{StepReport, Stop, TrainState, Trainer};
@@ -44,7 +44,8 @@ impl Regressor {
 
     /// Trains a model on `data`. `callback` sees every step and can end training by breaking.
     ///
-    /// A share of the rows is held out for early stopping if the settings say so; units are learnt from the rest alone.
+    /// A share of the rows is held out for early stopping if the settings say so; units are learnt from the rest alone. A run
+    /// that gets stuck is not an error: [`Fit::stop`] says so, and the model is the last good one.
     pub fn fit(
         data: &Dataset,
         settings: &FitSettings,
@@ -70,6 +71,15 @@ impl Regressor {
 
     /// Makes the model ready to answer.
     pub fn predictor(&self, settings: PredictSettings) -> Result<UserPredictor<'_>> {
+        let likelihood = self.model.likelihood();
+        let units = self.standardiser.y.scale.len();
+        if (likelihood.latent_width(), likelihood.observed_width()) != (units, units) {
+            return Err(Error::Shape {
+                what: "a model for regression",
+                expected: format!("{units} latent functions and {units} targets, as the standardiser has"),
+                found: format!("{} and {}", likelihood.latent_width(), likelihood.observed_width()),
+            });
+        }
         Ok(UserPredictor { inner: self.model.predictor(settings)?, standardiser: &self.standardiser })
     }
 
@@ -119,12 +129,16 @@ impl UserPredictor<'_> {
     pub fn log_density(&self, x: View<'_>, y: View<'_>) -> Result<Vec<f64>> {
         let y = self.standardiser.y.apply("y", y)?;
         let mut out = self.inner.log_density(self.inputs(x)?.view(), y.view())?;
-        // A density of y / scale is `scale` times the density of y.
+        self.undo_density(&mut out);
+        Ok(out)
+    }
+
+    /// A density of `y / scale` is `scale` times the density of `y`.
+    fn undo_density(&self, log_density: &mut [f64]) {
         let volume: f64 = self.standardiser.y.scale.iter().map(|s| s.ln()).sum();
-        for v in &mut out {
+        for v in log_density {
             *v -= volume;
         }
-        Ok(out)
     }
 
     /// See [`Predictor::below`].
@@ -178,8 +192,11 @@ impl UserPredictor<'_> {
 
     /// How well the model predicts `data`.
     pub fn score(&self, data: &Dataset) -> Result<Score> {
-        let (x, y) = (data.x().view(), data.y().view());
-        Ok(Score::new(y, &self.moments(x)?.y.mean, &self.log_density(x, y)?, &self.below(x, y)?))
+        let (x, y) = (self.inputs(data.x().view())?, self.standardiser.y.apply("y", data.y().view())?);
+        let Assessment { mut mean, below, mut log_density } = self.inner.assess(x.view(), y.view())?;
+        self.standardiser.y.undo(&mut mean);
+        self.undo_density(&mut log_density);
+        Ok(Score::new(data.y().view(), &mean, &log_density, &below))
     }
 
     fn undo_all(&self, mut all: Vec<Mat>) -> Vec<Mat> {

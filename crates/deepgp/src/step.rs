@@ -11,7 +11,7 @@
 //! 3. *Reduction* of the sums in a fixed order, in `f64`.
 //! 4. *Epilogue*: the sums are pulled back to the parameters, a layer at a time.
 //!
-//! Memory is `O(threads · block · M + ACCUMULATORS · parameters)`, whatever the batch.
+//! Memory is `O(threads · block · (M_a + P · M_b) · layers + ACCUMULATORS · parameters)`, whatever the batch.
 
 use rayon::prelude::*;
 
@@ -128,22 +128,31 @@ impl<T: Real> Sums<T> {
 impl DeepGp {
     /// The ELBO of a batch.
     pub fn elbo(&self, batch: Batch<'_>, noise: Noise<'_>) -> Result<Elbo> {
+        self.check_data(batch.data)?;
         Ok(self.evaluate(batch, noise, &mut StepMemory::new(self), false)?.0)
     }
 
     /// The ELBO of a batch, and the gradient of `data_term − kl_weight · Σ KL` in all parameter values, in the order of
     /// [`DeepGp::parameters`].
     pub fn elbo_gradient(&self, batch: Batch<'_>, noise: Noise<'_>) -> Result<(Elbo, Vec<f64>)> {
+        self.check_data(batch.data)?;
         self.evaluate(batch, noise, &mut StepMemory::new(self), true)
     }
 
     /// The prologue: all layers side by side.
     pub(crate) fn prepare(&self) -> Result<Vec<Prepared>> {
         let layers = self.layers().par_iter().enumerate();
-        layers.map(|(i, layer)| layer.prepare(self.jitter(), i)).collect()
+        let prepared: Vec<Result<Prepared>> = layers.map(|(i, layer)| layer.prepare(self.jitter(), i)).collect();
+        // In order, so that the first error is the same on any number of threads.
+        prepared.into_iter().collect()
     }
 
-    /// The ELBO and, if `gradient` is set, its gradient (else an empty vector).
+    /// Whether everything that does not depend on rows can be computed, and is finite.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.prepare().is_ok_and(|prepared| prepared.iter().all(|p| (p.mean.kl + p.covariance.kl).is_finite()))
+    }
+
+    /// The ELBO and, if `gradient` is set, its gradient (else an empty vector). The data must have been checked.
     pub(crate) fn evaluate(
         &self,
         batch: Batch<'_>,
@@ -293,21 +302,7 @@ impl DeepGp {
     }
 
     fn check_batch(&self, batch: Batch<'_>, noise: &Noise<'_>) -> Result<()> {
-        let widths = [
-            ("inputs", batch.data.x().ncols(), self.input_width()),
-            ("targets", batch.data.y().ncols(), self.likelihood().observed_width()),
-        ];
-        for (what, found, expected) in widths {
-            if found != expected {
-                return Err(Error::Shape {
-                    what,
-                    expected: format!("{expected} columns, the model's width"),
-                    found: found.to_string(),
-                });
-            }
-        }
-        let counts = [("batch rows", batch.rows.len()), ("samples", batch.samples), ("num_data", batch.num_data)];
-        for (name, value) in counts {
+        for (name, value) in [("batch rows", batch.rows.len()), ("num_data", batch.num_data)] {
             if value == 0 {
                 return Err(Error::Setting { name, value: "0".into(), requirement: "at least 1" });
             }
@@ -319,10 +314,19 @@ impl DeepGp {
                 found: row.to_string(),
             });
         }
+        self.check_noise(noise, batch.rows.len(), batch.samples)
+    }
+
+    /// Fails unless there is noise for so many rows and samples.
+    pub(crate) fn check_noise(&self, noise: &Noise<'_>, rows: usize, samples: usize) -> Result<()> {
+        for (name, value) in [("rows", rows), ("samples", samples)] {
+            if value == 0 {
+                return Err(Error::Setting { name, value: "0".into(), requirement: "at least 1" });
+            }
+        }
         if let Noise::Given(given) = noise {
             let hidden = &self.layers()[..self.layers().len() - 1];
-            let expected: Vec<_> =
-                hidden.iter().map(|l| (batch.rows.len() * batch.samples, l.output_width())).collect();
+            let expected: Vec<_> = hidden.iter().map(|l| (rows * samples, l.output_width())).collect();
             let found: Vec<_> = given.iter().map(|m| (m.nrows(), m.ncols())).collect();
             if found != expected {
                 return Err(Error::Shape {
@@ -332,7 +336,25 @@ impl DeepGp {
                 });
             }
         }
-        self.likelihood().check(batch.data.y().view())
+        Ok(())
+    }
+
+    /// Fails unless `data` has the model's widths and targets that its likelihood knows.
+    pub(crate) fn check_data(&self, data: &Dataset) -> Result<()> {
+        let widths = [
+            ("inputs", data.x().ncols(), self.input_width()),
+            ("targets", data.y().ncols(), self.likelihood().observed_width()),
+        ];
+        for (what, found, expected) in widths {
+            if found != expected {
+                return Err(Error::Shape {
+                    what,
+                    expected: format!("{expected} columns, the model's width"),
+                    found: found.to_string(),
+                });
+            }
+        }
+        self.likelihood().check(data.y().view())
     }
 }
 

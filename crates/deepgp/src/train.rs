@@ -30,6 +30,16 @@ pub struct Snapshot {
     pub adam: Adam,
 }
 
+impl Snapshot {
+    /// A copy that allocates nothing.
+    fn copy_from(&mut self, other: &Self) {
+        self.raw.copy_from_slice(&other.raw);
+        self.adam.first.copy_from_slice(&other.adam.first);
+        self.adam.second.copy_from_slice(&other.adam.second);
+        self.adam.updates = other.adam.updates;
+    }
+}
+
 /// The best parameters so far by the validation rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Best {
@@ -66,6 +76,8 @@ pub struct TrainState {
     pub looks_since_best: u32,
     /// Rows of the training data, to tell whether a state belongs to them.
     pub num_data: usize,
+    /// Minibatches in a pass over them, likewise.
+    pub batches: u64,
 }
 
 /// What a step did.
@@ -92,12 +104,12 @@ pub struct StepReport {
     pub kl_weight: f64,
     /// Mean log density of the validation rows (in the model's units), at steps that looked.
     pub validation: Option<f64>,
-    /// Wall-clock time of the step.
+    /// Wall-clock time of the step, without the look at the validation rows.
     pub seconds: f64,
 }
 
 /// Why a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Stop {
     /// All steps were made.
     Steps,
@@ -105,6 +117,8 @@ pub enum Stop {
     Patience,
     /// The callback asked for it.
     Callback,
+    /// Step after step had to be rolled back, the last one for this reason. The model holds the last good parameters.
+    Stuck(Error),
 }
 
 /// A model being trained.
@@ -143,6 +157,7 @@ impl<'a> Trainer<'a> {
             best: None,
             looks_since_best: 0,
             num_data: data.len(),
+            batches: batches(data, &settings),
         };
         Self::resume(model, data, validation, settings, state)
     }
@@ -158,11 +173,22 @@ impl<'a> Trainer<'a> {
         settings.check()?;
         let parameters = model.parameters();
         let count = parameters.last().map_or(0, |p| p.range.end);
-        let fits = [
-            ("the number of parameters", state.now.raw.len(), count),
-            ("the size of the optimiser's memory", state.now.adam.first.len(), count),
-            ("the number of training rows", state.num_data, data.len()),
-        ];
+        for data in [Some(data), validation].into_iter().flatten() {
+            model.check_data(data)?;
+        }
+        let snapshots = [Some(&state.now), state.before.as_ref()].into_iter().flatten();
+        let lengths = snapshots
+            .flat_map(|s| [s.raw.len(), s.adam.first.len(), s.adam.second.len()])
+            .chain(state.best.as_ref().map(|best| best.raw.len()));
+        let mut fits: Vec<_> = lengths.map(|found| ("the number of parameters", found, count)).collect();
+        fits.push(("the number of training rows", state.num_data, data.len()));
+        let per_pass = batches(data, &settings) as usize;
+        fits.push(("the number of minibatches in a pass", state.batches as usize, per_pass));
+        fits.push((
+            "the place in the pass",
+            state.batches_used as usize,
+            (state.batches_used as usize).min(per_pass - 1),
+        ));
         for (what, expected, found) in fits {
             if expected != found {
                 return Err(Error::ForeignState { what, expected: expected.to_string(), found: found.to_string() });
@@ -199,7 +225,11 @@ impl<'a> Trainer<'a> {
             if self.state.step >= self.settings.steps {
                 return Ok(Stop::Steps);
             }
-            let report = self.step()?;
+            let report = match self.step() {
+                Ok(report) => report,
+                Err(Error::Stuck { reason, .. }) => return Ok(Stop::Stuck(*reason)),
+                Err(other) => return Err(other),
+            };
             if callback(&report, &self.state).is_break() {
                 return Ok(Stop::Callback);
             }
@@ -243,21 +273,16 @@ impl<'a> Trainer<'a> {
             }
             Err(other) => return Err(other),
         };
-        let validation = self.validate();
-        let epoch = self.state.epoch as f64 + self.state.batches_used as f64 / self.batches() as f64;
         let seconds = started.elapsed().as_secs_f64();
+        let validation = self.validate()?;
+        let epoch = self.state.epoch as f64 + self.state.batches_used as f64 / self.state.batches as f64;
         Ok(StepReport { step: self.state.step, epoch, outcome, learning_rate, kl_weight, validation, seconds })
-    }
-
-    /// Minibatches in a pass over the data.
-    fn batches(&self) -> u64 {
-        self.data.len().div_ceil(self.settings.batch_size) as u64
     }
 
     /// The next minibatch as a range of `self.order`. A pass is cut into batches whose sizes differ by one at most, so
     /// that no small rest gets a large weight.
     fn next_rows(&mut self) -> (usize, usize) {
-        let (n, batches) = (self.data.len() as u64, self.batches());
+        let (n, batches) = (self.data.len() as u64, self.state.batches);
         if self.order_of != Some(self.state.epoch) {
             if batches > 1 {
                 let key = Key::new(self.settings.seed, Purpose::Shuffle);
@@ -279,7 +304,7 @@ impl<'a> Trainer<'a> {
     fn update(&mut self, gradient: &[f64], learning_rate: f64) {
         let state = &mut self.state;
         match &mut state.before {
-            Some(before) => before.clone_from(&state.now),
+            Some(before) => before.copy_from(&state.now),
             none => *none = Some(state.now.clone()),
         }
         state.now.adam.ascend(&mut state.now.raw, gradient, &self.parameters, learning_rate);
@@ -295,7 +320,7 @@ impl<'a> Trainer<'a> {
         state.rate_factor *= 0.5;
         // Before the first update there is nothing to return to: the start itself is at fault.
         let Some(before) = &state.before else { return Err(reason) };
-        state.now.clone_from(before);
+        state.now.copy_from(before);
         self.model.set_raw(&state.now.raw);
         if state.failures >= MAX_FAILURES {
             return Err(Error::Stuck { step: state.step, attempts: state.failures, reason: Box::new(reason) });
@@ -303,11 +328,12 @@ impl<'a> Trainer<'a> {
         Ok(())
     }
 
-    /// Looks at the validation rows, if it is time to.
-    fn validate(&mut self) -> Option<f64> {
-        let held_out = self.validation?;
-        if !self.state.step.is_multiple_of(self.settings.validate_every) {
-            return None;
+    /// Looks at the validation rows, if it is time to: every so many steps, and after the last one.
+    fn validate(&mut self) -> Result<Option<f64>> {
+        let Some(held_out) = self.validation else { return Ok(None) };
+        let last = self.state.step == self.settings.steps;
+        if !last && !self.state.step.is_multiple_of(self.settings.validate_every) {
+            return Ok(None);
         }
         let TrainSettings { validation_samples: samples, seed, threads, .. } = self.settings;
         let settings = PredictSettings { samples, seed, threads };
@@ -315,8 +341,12 @@ impl<'a> Trainer<'a> {
             .model
             .predictor(settings)
             .and_then(|predictor| predictor.log_density(held_out.x().view(), held_out.y().view()));
-        // A model that cannot be asked is no better than any other.
-        let score = densities.map_or(f64::NEG_INFINITY, |d| d.iter().sum::<f64>() / d.len() as f64);
+        let score = match densities {
+            Ok(densities) => densities.iter().sum::<f64>() / densities.len() as f64,
+            // A model that cannot be asked is no better than any other.
+            Err(Error::NonFinite { .. } | Error::NotPositiveDefinite { .. }) => f64::NEG_INFINITY,
+            Err(other) => return Err(other),
+        };
         let state = &mut self.state;
         if state.best.as_ref().is_none_or(|best| score > best.score) && score.is_finite() {
             state.best = Some(Best { raw: state.now.raw.clone(), score, step: state.step });
@@ -324,7 +354,7 @@ impl<'a> Trainer<'a> {
         } else {
             state.looks_since_best += 1;
         }
-        Some(score)
+        Ok(Some(score))
     }
 
     /// The trained model: the best one by the validation rows if there are any, else the last one. If the last update led
@@ -332,11 +362,16 @@ impl<'a> Trainer<'a> {
     pub fn finish(mut self) -> DeepGp {
         match (&self.state.best, &self.state.before) {
             (Some(best), _) => self.model.set_raw(&best.raw),
-            (None, Some(before)) if self.model.prepare().is_err() => self.model.set_raw(&before.raw),
+            (None, Some(before)) if !self.model.is_sound() => self.model.set_raw(&before.raw),
             _ => {}
         }
         self.model
     }
+}
+
+/// Minibatches in a pass over the data.
+fn batches(data: &Dataset, settings: &TrainSettings) -> u64 {
+    data.len().div_ceil(settings.batch_size.max(1)) as u64
 }
 
 #[cfg(test)]

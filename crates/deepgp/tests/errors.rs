@@ -78,6 +78,22 @@ fn more_inducing_inputs_than_distinct_rows() {
 }
 
 #[test]
+fn inputs_that_no_model_can_be_built_on() {
+    let build = |x: Mat| DeepGp::for_regression(x.view(), 1, &ModelSettings::default());
+    let mut x = uniform(30, 2, 1);
+    x[(3, 1)] = f64::NAN;
+    contains(&message(build(x)), &["x: row 3, column 1 is NaN"]);
+    contains(&message(build(Mat::zeros(5, 0))), &["`input columns` is 0"]);
+    contains(&message(build(Mat::zeros(0, 2))), &["`inducing inputs` is 0"]);
+    // 0 and −0 are one row, whatever their bits say.
+    let signed = Mat::from_fn(8, 2, |i, j| if j == 0 { [0.0, -0.0][i % 2] } else { (i % 3) as f64 });
+    assert_eq!(build(signed).unwrap().layers()[0].inducing.mean().nrows(), 3);
+    let mut layers = vec![random_layer((2, 1), FORMS, true, MeanFunction::Zero, 1)];
+    layers[0].inducing = Inducing::Tied(Mat::from_fn(4, 2, |i, _| if i == 2 { f64::NAN } else { i as f64 }));
+    contains(&message(joined(layers, 1)), &["layers.0.inducing", "entry 4 cannot be NaN"]);
+}
+
+#[test]
 fn settings_of_a_model_that_make_no_sense() {
     let x = uniform(20, 2, 1);
     let refused = |change: fn(&mut ModelSettings)| {
@@ -113,6 +129,10 @@ fn batches_that_do_not_fit() {
     contains(&message(model.elbo(Batch { rows: &[], ..batch }, noise)), &["`batch rows` is 0"]);
     contains(&message(model.elbo(Batch { rows: &[7], ..batch }, noise)), &["numbers below 5", "found 7"]);
     contains(&message(model.elbo(Batch { samples: 0, ..batch }, noise)), &["`samples` is 0"]);
+    let shared = Noise::Shared { key: deepgp::noise::Key::new(0, deepgp::noise::Purpose::Predict) };
+    contains(&message(model.propagate(data.x().view(), shared, 0)), &["`samples` is 0"]);
+    contains(&message(model.propagate(Mat::zeros(0, 2).view(), shared, 1)), &["`rows` is 0"]);
+    contains(&message(model.propagate(data.x().view(), Noise::Given(&[]), 1)), &["[(5, 3)]", "found []"]);
     contains(&message(model.elbo(batch, Noise::Given(&[]))), &["noise", "[(2, 3)]", "found []"]);
     let wide = Dataset::new(uniform(5, 3, 1), uniform(5, 1, 1)).unwrap();
     contains(&message(model.elbo(Batch { data: &wide, ..batch }, noise)), &["inputs: expected 2 columns", "found 3"]);
@@ -141,7 +161,7 @@ fn kernel_matrices_beyond_rescue() {
     let data = random_data(3, 1);
     let batch = Batch { data: &data, rows: &[0], num_data: 3, samples: 1, kl_weight: 1.0 };
     let text = message(model.elbo(batch, Noise::Given(&[])));
-    contains(&text, &["layer 0: K_aa (mean inducing inputs) is not positive definite", "not finite", "`dual`"]);
+    contains(&text, &["layer 0: K_aa (mean inducing inputs) is not positive definite", "not finite", "`dual` mean"]);
 }
 
 #[test]
@@ -181,7 +201,7 @@ fn a_plan_can_give_inducing_inputs_and_other_kernels_by_layer() {
         mean_function: None,
     };
     let given = Inducing::Decoupled { mean: uniform(6, 2, 2), covariance: uniform(3, 2, 3) };
-    let chosen = InducingPlan::Chosen { size: InducingSize::Tied(7), start: InducingStart::GreedyVariance };
+    let chosen = InducingPlan::Chosen { size: Some(InducingSize::Tied(7)), start: InducingStart::GreedyVariance };
     let build = |first: InducingPlan, kernel_width| {
         let plans = vec![plan(4, kernel_width, first), plan(1, 4, chosen.clone())];
         let jitter = Jitter { absolute: 1e-6, relative: 0.0 };
@@ -194,6 +214,17 @@ fn a_plan_can_give_inducing_inputs_and_other_kernels_by_layer() {
     contains(&message(build(chosen.clone(), 1)), &["the kernel has width 1, but 2"]);
     let wide = InducingPlan::Given(Inducing::Tied(uniform(6, 5, 2)));
     contains(&message(build(wide, 2)), &["the mean's set of inducing inputs has width 5, but 2"]);
+    let empty = InducingPlan::Given(Inducing::Tied(Mat::zeros(0, 2)));
+    contains(&message(build(empty, 2)), &["`inducing inputs` is 0"]);
+    // Centres of k-means travel past a layer that was given its own, and grow with the width.
+    let k_means = InducingPlan::Chosen { size: Some(InducingSize::Tied(5)), start: InducingStart::KMeans };
+    let given = InducingPlan::Given(Inducing::Tied(uniform(6, 2, 2)));
+    let plans = vec![plan(2, 2, k_means.clone()), plan(4, 2, given), plan(1, 4, k_means)];
+    let jitter = Jitter { absolute: 1e-6, relative: 0.0 };
+    let three = DeepGp::build(x.view(), plans, Box::new(Gaussian::new(0.1, 1)), jitter, 0).unwrap();
+    let (first, last) = (three.layers()[0].inducing.mean(), three.layers()[2].inducing.mean());
+    assert_eq!((last.nrows(), last.ncols()), (5, 4));
+    assert_eq!(&last.row(3)[..2], first.row(3));
     let data = Dataset::new(x.clone(), uniform(40, 1, 4)).unwrap();
     let settings = TrainSettings { steps: 3, ..TrainSettings::default() };
     Trainer::new(model, &data, None, settings).unwrap().run(|_, _| ControlFlow::Continue(())).unwrap();

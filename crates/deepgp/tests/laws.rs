@@ -374,7 +374,7 @@ fn a_row_of_weight_two_is_two_rows() {
         DeepGp::new(vec![random_layer((2, 1), forms, true, MeanFunction::Zero, 5)], Box::new(Gaussian::new(0.2, 1)))
             .unwrap();
     let data = random_data(4, 43);
-    let doubled = data.gather(&[0, 1, 1, 2, 3]);
+    let doubled = data.gather(&[0, 1, 1, 2, 3]).unwrap();
     let weighted = data.with_weights(vec![1.0, 2.0, 1.0, 1.0]).unwrap();
     let of = |data: &Dataset| {
         let rows = all_rows(data);

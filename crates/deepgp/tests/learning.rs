@@ -38,7 +38,7 @@ fn a_step_is_learnt_better_by_two_layers() {
 }
 
 #[test]
-fn uneven_noise_is_learnt_better_by_two_layers() {
+fn a_curve_with_uneven_swings_and_noise_is_learnt_better_by_two_layers() {
     let gain = gain_on_curve(uneven_curve);
     assert!(gain > 0.08, "{gain}");
 }

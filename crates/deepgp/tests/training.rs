@@ -7,8 +7,8 @@ use std::ops::ControlFlow;
 use common::*;
 use deepgp::simulate::eight_link_arm;
 use deepgp::{
-    ConstantColumns, CovarianceForm, Dataset, DeepGp, Error, InducingSize, MeanForm, ModelSettings, Precision,
-    Schedule, Standardiser, StepOutcome, StepReport, Stop, TrainSettings, TrainState, Trainer,
+    ConstantColumns, Dataset, DeepGp, Error, InducingSize, ModelSettings, Precision, Schedule, Standardiser,
+    StepOutcome, StepReport, Stop, TrainSettings, TrainState, Trainer,
 };
 
 /// Standardised arm data, cut into a training and a validation part.
@@ -66,12 +66,64 @@ fn a_resumed_run_ends_with_the_same_bits() {
     }
 }
 
+/// Everything that a state has to carry at once: schedule, warm-up, samples, minibatches, frozen values, a rolled back step.
+#[test]
+fn a_resumed_run_carries_everything_with_it() {
+    let (train, held_out) = arm(300);
+    let settings = TrainSettings {
+        samples: 3,
+        kl_warm_up: 30,
+        schedule: Schedule::Cosine { last: 0.1 },
+        batch_size: 70,
+        ..settings(30)
+    };
+    let start = || {
+        let mut start = model(&train, Precision::F64);
+        start.freeze("layers.1.kernel.variance").unwrap();
+        start
+    };
+    let run = |stops: &[u64]| {
+        let mut state = Trainer::new(start(), &train, Some(&held_out), settings.clone()).unwrap().state().clone();
+        // A step that fails: the parameters are lost, the ones before them are not.
+        state.before = Some(state.now.clone());
+        state.now.raw.fill(f64::NAN);
+        for &stop in stops {
+            let mut trainer =
+                Trainer::resume(start(), &train, Some(&held_out), settings.clone(), state.clone()).unwrap();
+            let until = |r: &StepReport, _: &TrainState| match r.step == stop {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            };
+            trainer.run(until).unwrap();
+            state = trainer.state().clone();
+        }
+        state
+    };
+    let (whole, parts) = (run(&[30]), run(&[1, 2, 13, 29, 30]));
+    assert_eq!(whole.rolled_back, 1);
+    assert_eq!(whole, parts);
+}
+
+#[test]
+fn a_parameter_frozen_after_training_is_resumed_with_its_trained_value() {
+    let (train, _) = arm(200);
+    let mut trainer = Trainer::new(model(&train, Precision::F64), &train, None, settings(10)).unwrap();
+    trainer.run(go_on).unwrap();
+    let state = trainer.state().clone();
+    let trained = trainer.finish().parameters();
+    let mut fresh = model(&train, Precision::F64);
+    fresh.freeze("likelihood").unwrap();
+    let resumed = Trainer::resume(fresh, &train, None, settings(20), state).unwrap();
+    assert_eq!(resumed.model().parameters().last().unwrap().values, trained.last().unwrap().values);
+}
+
 #[test]
 fn the_number_of_threads_does_not_change_a_bit() {
     let (train, held_out) = arm(3000);
     for precision in [Precision::F64, Precision::Mixed] {
         let run = |threads: usize| {
-            let settings = TrainSettings { threads, batch_size: 2000, samples: 2, ..settings(8) };
+            // Blocks of 128 rows, two samples each: 19 of them in a batch, so that some of the 16 sums take two.
+            let settings = TrainSettings { threads, batch_size: 2400, samples: 2, ..settings(8) };
             let mut trainer = Trainer::new(model(&train, precision), &train, Some(&held_out), settings).unwrap();
             trainer.run(go_on).unwrap();
             let state = trainer.state().clone();
@@ -87,14 +139,18 @@ fn the_number_of_threads_does_not_change_a_bit() {
 }
 
 #[test]
-fn training_raises_the_elbo_in_all_nine_combinations() {
+fn training_raises_the_elbo_in_every_combination_of_forms() {
     let (train, _) = arm(300);
-    for mean in [MeanForm::Whitened, MeanForm::Standard, MeanForm::Dual] {
-        for covariance in COVARIANCE_FORMS {
+    for mean in MEAN_FORMS {
+        for (covariance, tied) in COVARIANCE_FORMS.into_iter().flat_map(|c| [(c, false), (c, true)]) {
             let settings = ModelSettings {
                 hidden_layers: 1,
                 width: 4,
-                inducing: Some(InducingSize::Decoupled { mean: 20, covariance: 10 }),
+                inducing: Some(if tied {
+                    InducingSize::Tied(15)
+                } else {
+                    InducingSize::Decoupled { mean: 20, covariance: 10 }
+                }),
                 mean_form: mean,
                 covariance_form: covariance,
                 ..ModelSettings::default()
@@ -112,7 +168,7 @@ fn training_raises_the_elbo_in_all_nine_combinations() {
                 })
                 .unwrap();
             let gain = elbos.last().unwrap() - elbos[0];
-            assert!(gain > 100.0, "{mean:?}, {covariance:?}: {gain}");
+            assert!(gain > 100.0, "{mean:?}, {covariance:?}, tied {tied}: {gain}");
         }
     }
 }
@@ -178,7 +234,9 @@ fn reports_say_where_training_is() {
     all_close("epoch", &[reports[0].epoch, reports[1].epoch, reports[11].epoch], &[0.5, 1.0, 6.0], 1e-12);
     all_close("warm-up", &[reports[0].kl_weight, reports[4].kl_weight, reports[11].kl_weight], &[0.1, 0.5, 1.0], 1e-12);
     all_close("rate", &[reports[3].learning_rate, reports[4].learning_rate], &[0.01, 0.005], 1e-12);
-    assert_eq!(reports.iter().filter(|r| r.validation.is_some()).count(), 1);
+    // At step 7, as asked, and after the last one.
+    let looks: Vec<u64> = reports.iter().filter(|r| r.validation.is_some()).map(|r| r.step).collect();
+    assert_eq!(looks, [7, 12]);
     for report in &reports {
         let StepOutcome::Taken(elbo) = &report.outcome else { panic!("{report:?}") };
         assert_eq!(elbo.kl.len(), 2);
@@ -209,9 +267,13 @@ fn a_step_that_leaves_the_numbers_is_rolled_back_and_training_goes_on() {
     let report = trainer.step().unwrap();
     assert!(matches!(report.outcome, StepOutcome::Taken(_)));
     assert!((report.learning_rate - 0.005).abs() < 1e-15);
-    assert_eq!(trainer.state().failures, 0);
+    // The rate grows back by 1 % with each good step, and never beyond what it was.
+    assert_eq!((trainer.state().failures, trainer.state().rate_factor), (0, 0.505));
+    let longer = settings(100);
+    let state = trainer.state().clone();
+    let mut trainer = Trainer::resume(model(&train, Precision::F64), &train, None, longer, state).unwrap();
     trainer.run(go_on).unwrap();
-    assert!(trainer.state().rate_factor > 0.5);
+    assert_eq!(trainer.state().rate_factor, 1.0);
 }
 
 #[test]
@@ -225,9 +287,12 @@ fn a_hopeless_run_stops_with_the_last_good_state() {
         *v = f64::NAN;
     }
     state.before = Some(state.now.clone());
-    let mut stuck = Trainer::resume(model(&train, Precision::F64), &train, None, settings(60), state.clone()).unwrap();
-    let error = stuck.run(go_on).unwrap_err();
-    assert!(matches!(error, Error::Stuck { attempts: 20, .. }), "{error}");
+    let stuck = || Trainer::resume(model(&train, Precision::F64), &train, None, settings(60), state.clone()).unwrap();
+    let mut trainer = stuck();
+    assert!(matches!(trainer.run(go_on).unwrap(), Stop::Stuck(Error::NotPositiveDefinite { .. })));
+    assert_eq!(trainer.state().rolled_back, 20);
+    let mut trainer = stuck();
+    let error = (0..20).find_map(|_| trainer.step().err()).unwrap();
     assert!(error.to_string().contains("20 steps in a row were rolled back"), "{error}");
     // If only the last update was bad, `finish` hands out the parameters before it.
     state.before = Some(good.clone());
@@ -248,7 +313,7 @@ fn a_huge_learning_rate_does_not_kill_a_run() {
     let settings = TrainSettings { learning_rate: 50.0, ..settings(80) };
     let mut trainer = Trainer::new(model(&train, Precision::F64), &train, None, settings).unwrap();
     let outcome = trainer.run(go_on);
-    assert!(matches!(outcome, Ok(Stop::Steps) | Err(Error::Stuck { .. })), "{outcome:?}");
+    assert!(matches!(outcome, Ok(Stop::Steps | Stop::Stuck(_))), "{outcome:?}");
     let finished = trainer.finish();
     let moments = finished.predictor(Default::default()).unwrap().moments(train.x().view()).unwrap();
     assert!(moments.y.mean.as_slice().iter().all(|v| v.is_finite()));
@@ -263,7 +328,23 @@ fn a_foreign_state_is_refused() {
     };
     let message = refused(model(&held_out, Precision::F64), &held_out);
     assert!(message.contains("the number of training rows is 40 here but 160 in the state"), "{message}");
-    let other = random_model(0, (MeanForm::Whitened, CovarianceForm::Whitened), true, 1);
-    let message = refused(other, &train);
+    let other = ModelSettings { inducing: Some(InducingSize::Tied(3)), ..ModelSettings::default() };
+    let message = refused(DeepGp::for_regression(train.x().view(), 1, &other).unwrap(), &train);
     assert!(message.contains("the number of parameters"), "{message}");
+    // A state from other settings, or one with a part missing, must not be indexed with.
+    let start = || model(&train, Precision::F64);
+    let other = TrainSettings { batch_size: 30, ..settings(5) };
+    let message = Trainer::resume(start(), &train, None, other, state.clone()).unwrap_err().to_string();
+    assert!(message.contains("the number of minibatches in a pass is 6 here but 2"), "{message}");
+    let mut torn = state.clone();
+    torn.now.adam.second.pop();
+    assert!(Trainer::resume(start(), &train, None, settings(5), torn).is_err());
+    let mut ahead = state.clone();
+    ahead.batches_used = 2;
+    let message = Trainer::resume(start(), &train, None, settings(5), ahead).unwrap_err().to_string();
+    assert!(message.contains("the place in the pass"), "{message}");
+    // Data that do not fit the model are found before the first step, validation rows too.
+    let wide = Dataset::new(uniform(9, 3, 1), uniform(9, 1, 1)).unwrap();
+    let message = Trainer::new(start(), &train, Some(&wide), settings(5)).unwrap_err().to_string();
+    assert!(message.contains("inputs: expected 8 columns"), "{message}");
 }

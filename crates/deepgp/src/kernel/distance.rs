@@ -1,8 +1,9 @@
 //! Scaled squared distances `r²[n, m] = Σ_d ((x_nd − z_md) / ℓ_d)²` and their pullback, in two ways.
 //!
 //! *By products*: `r² = ‖x/ℓ‖² + ‖z/ℓ‖² − 2 (x/ℓ)·(z/ℓ)`, one matrix product of `2·N·M·D` flops. It cancels where points
-//! nearly coincide: fine for a smooth function of `r²`, and the fast way for blocks of rows. *Directly*, difference by
-//! difference: for `K_ZZ`, where nearly equal points decide the condition, and for kernels with a kink at `r = 0`.
+//! nearly coincide, the more the farther they are from the origin, so the mean of `z` is made the origin first: fine for a
+//! smooth function of `r²`, and the fast way for blocks of rows. *Directly*, difference by difference: for `K_ZZ`, where nearly
+//! equal points decide the condition, and for kernels with a kink at `r = 0`.
 //!
 //! With `W = ∂/∂r²`: `x̄_nd = 2/ℓ_d² Σ_m W_nm (x_nd − z_md)`, `z̄` the same with the other sign, summed over `n`, and
 //! `ℓ̄_d = −2/ℓ_d³ Σ_nm W_nm (x_nd − z_md)²`.
@@ -22,19 +23,27 @@ pub(super) fn by_products<T: Real>(
     scratch: &mut Scratch<T>,
 ) {
     let (n, m, d) = (x.nrows(), z.nrows(), x.ncols());
-    let precision: Vec<T> = lengthscales.iter().map(|ell| T::of(1.0 / (ell * ell))).collect();
-    // −2 x·z/ℓ² + ‖z/ℓ‖² is one product of [x, 1] with [−2 z/ℓ², ‖z/ℓ‖²].
+    // Constants of each dimension, then the two factors; −2 x·z/ℓ² + ‖z/ℓ‖² is one product of [x, 1] with [−2 z/ℓ², ‖z/ℓ‖²].
+    let mut constants = scratch.take(2 * d);
+    let (precision, origin) = constants.split_at_mut(d);
+    for (to, ell) in precision.iter_mut().zip(lengthscales) {
+        *to = T::of(1.0 / (ell * ell));
+    }
+    column_means(z, origin);
     let mut left = scratch.take(n * (d + 1));
     for (to, from) in left.chunks_exact_mut(d + 1).zip(x.as_slice().chunks_exact(d)) {
-        to[..d].copy_from_slice(from);
+        for i in 0..d {
+            to[i] = from[i] - origin[i];
+        }
         to[d] = T::ONE;
     }
     let mut right = scratch.take(m * (d + 1));
     for (to, from) in right.chunks_exact_mut(d + 1).zip(z.as_slice().chunks_exact(d)) {
         let mut norm = T::ZERO;
         for i in 0..d {
-            to[i] = -(precision[i] + precision[i]) * from[i];
-            norm += precision[i] * from[i] * from[i];
+            let centred = from[i] - origin[i];
+            to[i] = -(precision[i] + precision[i]) * centred;
+            norm += precision[i] * centred * centred;
         }
         to[d] = norm;
     }
@@ -44,7 +53,7 @@ pub(super) fn by_products<T: Real>(
     vectorised(
         #[inline(always)]
         || {
-            for (row, from) in r2.as_mut_slice().chunks_exact_mut(m).zip(x.as_slice().chunks_exact(d)) {
+            for (row, from) in r2.as_mut_slice().chunks_exact_mut(m).zip(left.chunks_exact(d + 1)) {
                 let mut norm = T::ZERO;
                 for i in 0..d {
                     norm += precision[i] * from[i] * from[i];
@@ -57,6 +66,21 @@ pub(super) fn by_products<T: Real>(
     );
     scratch.give(left);
     scratch.give(right);
+    scratch.give(constants);
+}
+
+/// The mean of each column.
+fn column_means<T: Real>(z: View<'_, T>, means: &mut [T]) {
+    means.fill(T::ZERO);
+    for row in z.as_slice().chunks_exact(z.ncols()) {
+        for (to, &from) in means.iter_mut().zip(row) {
+            *to += from;
+        }
+    }
+    let share = T::of(1.0 / z.nrows() as f64);
+    for v in means {
+        *v *= share;
+    }
 }
 
 /// The pullback of [`by_products`]; adds `ℓ̄` to the front of `bars.theta`.
@@ -70,12 +94,15 @@ pub(super) fn by_products_pullback<T: Real>(
 ) {
     let (n, m, d) = (x.nrows(), z.nrows(), x.ncols());
     let width = 2 * d + 1;
-    // Wᵀ [x, x², 1]: for each z_m the sums over n of W x, W x² and W.
+    let mut origin = scratch.take(d);
+    column_means(z, &mut origin);
+    // Wᵀ [x, x², 1]: for each z_m the sums over n of W x, W x² and W, x from the origin.
     let mut powers = scratch.take(n * width);
     for (to, from) in powers.chunks_exact_mut(width).zip(x.as_slice().chunks_exact(d)) {
         for i in 0..d {
-            to[i] = from[i];
-            to[d + i] = from[i] * from[i];
+            let centred = from[i] - origin[i];
+            to[i] = centred;
+            to[d + i] = centred * centred;
         }
         to[2 * d] = T::ONE;
     }
@@ -91,9 +118,9 @@ pub(super) fn by_products_pullback<T: Real>(
         let (z_row, z_bar) = (z.row(j), bars.z.row_mut(j));
         for i in 0..d {
             let ell = lengthscales[i];
-            let total = sum[2 * d];
-            z_bar[i] += T::of(2.0 / (ell * ell)) * (z_row[i] * total - sum[i]);
-            let square = sum[d + i] + z_row[i] * (z_row[i] * total - sum[i] - sum[i]);
+            let (total, centred) = (sum[2 * d], z_row[i] - origin[i]);
+            z_bar[i] += T::of(2.0 / (ell * ell)) * (centred * total - sum[i]);
+            let square = sum[d + i] + centred * (centred * total - sum[i] - sum[i]);
             bars.theta[i] -= 2.0 / (ell * ell * ell) * square.to_f64();
         }
     }
@@ -103,7 +130,9 @@ pub(super) fn by_products_pullback<T: Real>(
         // W [z, 1]: for each x_n the sums over m of W z and W.
         let mut right = scratch.take(m * (d + 1));
         for (to, from) in right.chunks_exact_mut(d + 1).zip(z.as_slice().chunks_exact(d)) {
-            to[..d].copy_from_slice(from);
+            for i in 0..d {
+                to[i] = from[i] - origin[i];
+            }
             to[d] = T::ONE;
         }
         let mut sums = scratch.take(n * (d + 1));
@@ -118,12 +147,13 @@ pub(super) fn by_products_pullback<T: Real>(
             let (x_row, x_bar) = (x.row(j), x_bar.row_mut(j));
             for i in 0..d {
                 let ell = lengthscales[i];
-                x_bar[i] += T::of(2.0 / (ell * ell)) * (x_row[i] * sum[d] - sum[i]);
+                x_bar[i] += T::of(2.0 / (ell * ell)) * ((x_row[i] - origin[i]) * sum[d] - sum[i]);
             }
         }
         scratch.give(right);
         scratch.give(sums);
     }
+    scratch.give(origin);
 }
 
 /// `z` with one row for each dimension, so that loops over inducing inputs run along memory.

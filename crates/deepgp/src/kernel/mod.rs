@@ -21,7 +21,7 @@ use crate::mat::{View, ViewMut};
 use crate::params::Parameters;
 use crate::real::Real;
 
-/// Buffers that a kernel may borrow while it works, so that a training step allocates nothing.
+/// Buffers that a kernel may borrow while it works, so that blocks after the first allocate nothing.
 #[derive(Debug, Default)]
 pub struct Scratch<T> {
     free: Vec<Vec<T>>,
@@ -30,7 +30,10 @@ pub struct Scratch<T> {
 impl<T: Real> Scratch<T> {
     /// A buffer of `len` numbers of unspecified value. Hand it back with [`Scratch::give`].
     pub fn take(&mut self, len: usize) -> Vec<T> {
-        let mut buffer = self.free.pop().unwrap_or_default();
+        // The smallest that is large enough: shorter than its capacity costs nothing, growing would.
+        let fits = (0..self.free.len()).filter(|&i| self.free[i].capacity() >= len);
+        let best = fits.min_by_key(|&i| self.free[i].capacity());
+        let mut buffer = best.map(|i| self.free.swap_remove(i)).unwrap_or_default();
         buffer.resize(len, T::ZERO);
         buffer
     }

@@ -9,9 +9,9 @@ use crate::params::{Constraint, Leaf, Parameters};
 use crate::real::Real;
 use crate::simd::vectorised;
 
-/// No lengthscale falls to or below this.
+/// No lengthscale falls below this.
 const LENGTHSCALE_FLOOR: f64 = 1e-4;
-/// No variance falls to or below this.
+/// No variance falls below this.
 const VARIANCE_FLOOR: f64 = 1e-8;
 
 /// The function `g` of a stationary kernel.

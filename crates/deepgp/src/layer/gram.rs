@@ -73,7 +73,12 @@ impl Gram {
         match climb(&mut k, asked) {
             Ok(Climbed { factor, jitter: added, rung }) => {
                 let event = (rung > 0).then(|| JitterEvent { layer, matrix, jitter: added, cause: cause(z, &k) });
-                let relative = jitter.relative * 10f64.powi(rung);
+                // On the ladder of a matrix that asked for no jitter, all of it is relative to the diagonal.
+                let relative = match (asked > 0.0, rung) {
+                    (true, rung) => jitter.relative * 10f64.powi(rung),
+                    (false, 0) => 0.0,
+                    (false, rung) => FIRST_RUNG * 10f64.powi(rung - 1),
+                };
                 Ok((Self { k, jitter: added, relative, factor: Some(factor) }, event))
             }
             Err(Fallen { pivot, jitter }) => {
@@ -138,10 +143,10 @@ pub(crate) struct Fallen {
 /// Adds `asked` to the diagonal of `k` and factors it; as long as that fails, ten times more.
 pub(crate) fn climb(k: &mut Mat, asked: f64) -> std::result::Result<Climbed, Fallen> {
     let mean = (0..k.nrows()).map(|i| k[(i, i)]).sum::<f64>() / k.nrows() as f64;
-    let first = if asked > 0.0 { asked } else { FIRST_RUNG * mean };
+    let first = if asked > 0.0 { 10.0 * asked } else { FIRST_RUNG * mean };
     let (mut jitter, mut pivot) = (0.0, 0);
     for rung in 0..=RUNGS {
-        let wanted = if rung == 0 { asked } else { first * 10f64.powi(rung) };
+        let wanted = if rung == 0 { asked } else { first * 10f64.powi(rung - 1) };
         add_diagonal(k, wanted - jitter);
         jitter = wanted;
         match Cholesky::new(k) {
@@ -199,6 +204,25 @@ mod tests {
         assert_eq!(gram.k[(0, 0)], 1.0 + event.jitter);
         let (_, event) = Gram::new(&kernel, z.view(), Jitter { absolute: 1e-6, ..none }, true, PLACE).unwrap();
         assert_eq!(event, None);
+    }
+
+    #[test]
+    fn a_rung_of_the_ladder_has_its_gradient() {
+        let z = Mat::column(vec![0.3, 0.3, 1.0]);
+        let none = Jitter { absolute: 0.0, relative: 0.0 };
+        let gram = |v: f64| {
+            let kernel = SquaredExponential::new(v, vec![1.0]);
+            Gram::new(&kernel, z.view(), none, true, PLACE).unwrap()
+        };
+        let (built, event) = gram(1.0);
+        let jitter = event.unwrap().jitter;
+        let mut theta = [0.0; 2];
+        let bar = GramBar { k: Mat::from_fn(3, 3, |i, j| f64::from(u8::from(i == 0 && j == 0))), lower: None };
+        let kernel = SquaredExponential::new(1.0, vec![1.0]);
+        built.pullback(&kernel, z.view(), bar, &mut Mat::zeros(3, 1), &mut theta);
+        // K_00 = σ² + ε with ε = σ² · 1e-10 · 10ⁿ.
+        assert!((theta[1] - (1.0 + jitter / 1.0)).abs() < 1e-15 + 1e-3 * jitter, "{} {jitter}", theta[1]);
+        assert!((gram(4.0).1.unwrap().jitter / jitter - 4.0).abs() < 1e-12);
     }
 
     #[test]

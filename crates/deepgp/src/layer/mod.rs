@@ -5,7 +5,7 @@
 //! for each file here. (Section 2.1 of the paper names `U` and `Z` the wrong way round: `Z` are inputs.)
 //!
 //! Once a step, [`Layer::prepare`] turns the parameters into the few matrices a block of rows needs; `rows.rs` takes
-//! blocks through them, forward and backward; [`Prepared::pullback`] takes the sums over blocks back to the parameters.
+//! blocks through them, forward and backward; [`Layer::pullback`] takes the sums over blocks back to the parameters.
 
 mod covariance;
 mod gram;
@@ -14,7 +14,7 @@ mod mean_function;
 mod rows;
 
 pub use covariance::{CovarianceForm, LayerCovariance};
-pub(crate) use gram::{Climbed, Fallen, climb};
+pub(crate) use gram::{Climbed, Fallen, Gram, climb};
 pub use gram::{Jitter, JitterEvent};
 pub use mean::{LayerMean, MeanForm};
 pub use mean_function::MeanFunction;
@@ -25,7 +25,6 @@ use crate::kernel::Kernel;
 use crate::mat::Mat;
 use crate::params::{self, Constraint, Leaf, Parameters, visit_under};
 use covariance::PreparedCovariance;
-use gram::Gram;
 use mean::PreparedMean;
 
 /// Where the inducing inputs are.
@@ -56,6 +55,14 @@ impl Inducing {
         match self {
             Self::Tied(z) => z,
             Self::Decoupled { covariance, .. } => covariance,
+        }
+    }
+
+    /// The same sets, each moved by `by`.
+    pub(crate) fn map(&self, by: impl Fn(&Mat) -> Mat) -> Self {
+        match self {
+            Self::Tied(z) => Self::Tied(by(z)),
+            Self::Decoupled { mean, covariance } => Self::Decoupled { mean: by(mean), covariance: by(covariance) },
         }
     }
 
@@ -208,10 +215,16 @@ fn add_rows(into: &mut Mat, first: usize, rows: &Mat) {
     }
 }
 
+/// A total order of rows, NaN included; 0 and −0 are one.
+pub(crate) fn compare_rows(a: &[f64], b: &[f64]) -> std::cmp::Ordering {
+    let each = a.iter().zip(b).map(|(x, y)| (x + 0.0).total_cmp(&(y + 0.0)));
+    each.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
+}
+
 /// Fails if two rows are equal.
 fn check_distinct(z: &Mat, layer: usize) -> Result<()> {
     let mut order: Vec<usize> = (0..z.nrows()).collect();
-    order.sort_by(|&i, &j| z.row(i).partial_cmp(z.row(j)).unwrap_or(std::cmp::Ordering::Equal));
+    order.sort_by(|&i, &j| compare_rows(z.row(i), z.row(j)));
     for pair in order.windows(2) {
         if z.row(pair[0]) == z.row(pair[1]) {
             let (first, second) = (pair[0].min(pair[1]), pair[0].max(pair[1]));

@@ -12,7 +12,7 @@
 
 use super::{Layer, MeanFunction, Prepared};
 use crate::kernel::{CrossBars, Kernel, Scratch};
-use crate::linalg::{Into, dot, lower_product, product};
+use crate::linalg::{Into, dot, lower_product, mirror_lower, product, times};
 use crate::mat::{Mat, ViewMut};
 use crate::real::Real;
 use crate::simd::vectorised;
@@ -58,6 +58,8 @@ pub(crate) struct LayerRows<T> {
     /// `[B, P]` each, after [`RowLayer::forward`].
     pub mean: Mat<T>,
     pub variance: Mat<T>,
+    /// Square roots of the variances, where the layer is sampled.
+    pub deviation: Mat<T>,
     /// Gradients at them: fill these before [`RowLayer::backward`].
     pub mean_bar: Mat<T>,
     pub variance_bar: Mat<T>,
@@ -224,12 +226,17 @@ impl<'a, T: Real> RowLayer<'a, T> {
             },
         );
         for o in 0..p {
-            for i in 0..b {
-                let weight = -variance_bar[(i, o)];
-                for (to, &from) in scaled.row_mut(i).iter_mut().zip(a.row(i)) {
-                    *to = weight * from;
-                }
-            }
+            vectorised(
+                #[inline(always)]
+                || {
+                    for i in 0..b {
+                        let weight = -variance_bar[(i, o)];
+                        for (to, &from) in scaled.row_mut(i).iter_mut().zip(a.row(i)) {
+                            *to = weight * from;
+                        }
+                    }
+                },
+            );
             let own = &mut sums.explained.as_mut_slice()[o * m_b * m_b..(o + 1) * m_b * m_b];
             let own = ViewMut::new(own, m_b, m_b).faer();
             lower_product(own, Into::Add, T::ONE, scaled.view().faer().transpose(), a.view().faer());
@@ -278,16 +285,22 @@ impl<'a, T: Real> RowLayer<'a, T> {
 }
 
 impl RowLayer<'_, f64> {
-    /// `K_XX − A G_p Aᵀ`, `[N, N]`, at the rows in `rows.x`, after [`RowLayer::project`].
-    pub(crate) fn joint_covariance(&self, rows: &LayerRows<f64>, output: usize) -> Mat {
-        let (n, m_b) = (rows.x.nrows(), self.m_b());
-        let mut covariance = Mat::zeros(n, n);
-        self.kernel.gram(rows.x.view(), covariance.view_mut(), &mut Scratch::default());
+    /// `K_XX`, `[N, N]`.
+    pub(crate) fn joint_prior(&self, rows: &LayerRows<f64>) -> Mat {
+        let mut prior = Mat::zeros(rows.x.nrows(), rows.x.nrows());
+        self.kernel.gram(rows.x.view(), prior.view_mut(), &mut Scratch::default());
+        prior
+    }
+
+    /// `K_XX − A G_p Aᵀ`, `[N, N]`, after [`RowLayer::joint_mean`].
+    pub(crate) fn joint_covariance(&self, rows: &LayerRows<f64>, prior: &Mat, output: usize) -> Mat {
+        let m_b = self.m_b();
+        let mut covariance = prior.clone();
         let g = self.explained.view().faer().subcols(output * m_b, m_b);
-        let a_g = crate::linalg::times(rows.a.view().faer(), g);
+        let a_g = times(rows.a.view().faer(), g);
         let a_t = rows.a.view().faer().transpose();
         lower_product(covariance.view_mut().faer(), Into::Add, -1.0, a_g.view().faer(), a_t);
-        crate::linalg::mirror_lower(&mut covariance);
+        mirror_lower(&mut covariance);
         covariance
     }
 

@@ -6,7 +6,7 @@ use crate::mat::View;
 use crate::noise::{Key, fill_row};
 use crate::params::{Constraint, Leaf, Parameters};
 
-/// No noise variance falls to or below this (in units of the standardised targets).
+/// No noise variance falls below this (in units of the standardised targets).
 const NOISE_FLOOR: f64 = 1e-6;
 
 /// `p(y | f) = Π_p N(y_p; f_p, noise_p)`.
