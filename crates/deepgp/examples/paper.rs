@@ -66,7 +66,11 @@ fn main() -> Result<(), Box<dyn Error>> {
                 "dual" => CovarianceForm::Dual,
                 other => return Err(format!("`covariance` cannot be `{other}`").into()),
             },
-            precision: if words["precision"] == "mixed" { Precision::Mixed } else { Precision::F64 },
+            precision: match words["precision"].as_str() {
+                "f64" => Precision::F64,
+                "mixed" => Precision::Mixed,
+                other => return Err(format!("`precision` cannot be `{other}`").into()),
+            },
             seed: split,
             ..ModelSettings::default()
         },
@@ -108,7 +112,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         score.log_likelihood,
         score.rmse[0],
         score.coverage_95[0],
-        1e3 * times[times.len() / 2],
+        1e3 * times.get(times.len() / 2).unwrap_or(&f64::NAN),
     );
     Ok(())
 }

@@ -19,7 +19,8 @@ use crate::predict::Predictor;
 /// The largest number of rows that can be taken jointly.
 pub const JOINT_ROWS: usize = 2000;
 
-/// What is added to every joint covariance before it is factored: the floor of a marginal variance.
+/// What is added to every joint covariance before it is factored, relative to the prior's variance: about what rounding
+/// leaves of a difference of two kernel matrices.
 const JITTER: f64 = 1e-10;
 
 /// Mean and covariance of `f` over all rows.
@@ -44,6 +45,8 @@ pub struct JointDraws {
 struct Conditional {
     mean: Mat,
     covariance: Vec<Mat>,
+    /// The prior's variance, averaged over rows.
+    prior: f64,
 }
 
 impl Predictor<'_> {
@@ -83,7 +86,7 @@ impl Predictor<'_> {
         let layer = self.model.layers().len() - 1;
         let (mut f, mut y) = (Vec::new(), Vec::new());
         self.each_path(x, draws, |path, last| {
-            let factors = factor_all(last.covariance, layer)?;
+            let factors = factor_all(last.covariance, last.prior, layer)?;
             let drawn = self.draw(&last.mean, &factors, path, layer);
             let mut observed = Mat::zeros(x.nrows(), likelihood.observed_width());
             for i in 0..x.nrows() {
@@ -132,21 +135,23 @@ impl Predictor<'_> {
             let outputs = 0..chain.layers[l].output_width();
             let own = |p| chain.layers[l].joint_covariance(&rows, &prior, p);
             let covariance = outputs.into_par_iter().map(own).collect();
-            Conditional { mean: rows.mean, covariance }
+            let prior = (0..prior.nrows()).map(|i| prior[(i, i)]).sum::<f64>() / prior.nrows() as f64;
+            Conditional { mean: rows.mean, covariance, prior }
         };
         let last = chain.layers.len() - 1;
         let first = conditional(0, x.to_mat());
         if last == 0 {
-            let Conditional { mean, covariance } = first;
-            return (0..paths)
-                .try_for_each(|path| then(path, Conditional { mean: mean.clone(), covariance: covariance.clone() }));
+            let Conditional { mean, covariance, prior } = first;
+            return (0..paths).try_for_each(|path| {
+                then(path, Conditional { mean: mean.clone(), covariance: covariance.clone(), prior })
+            });
         }
-        let factors = factor_all(first.covariance, 0)?;
+        let factors = factor_all(first.covariance, first.prior, 0)?;
         for path in 0..paths {
             let mut f = self.draw(&first.mean, &factors, path, 0);
             for l in 1..last {
-                let Conditional { mean, covariance } = conditional(l, f);
-                f = self.draw(&mean, &factor_all(covariance, l)?, path, l);
+                let Conditional { mean, covariance, prior } = conditional(l, f);
+                f = self.draw(&mean, &factor_all(covariance, prior, l)?, path, l);
             }
             then(path, conditional(last, f))?;
         }
@@ -171,10 +176,10 @@ impl Predictor<'_> {
 }
 
 /// Factors every output's covariance, each with as little jitter as it needs.
-fn factor_all(covariance: Vec<Mat>, layer: usize) -> Result<Vec<Cholesky>> {
+fn factor_all(covariance: Vec<Mat>, prior: f64, layer: usize) -> Result<Vec<Cholesky>> {
     let factored: Vec<Result<Cholesky>> = covariance
         .into_par_iter()
-        .map(|mut own| match climb(&mut own, JITTER) {
+        .map(|mut own| match climb(&mut own, JITTER * prior) {
             Ok(Climbed { factor, .. }) => Ok(factor),
             Err(Fallen { pivot, jitter }) => {
                 let cause = "rows may coincide".to_string();
@@ -184,4 +189,17 @@ fn factor_all(covariance: Vec<Mat>, layer: usize) -> Result<Vec<Cholesky>> {
         .collect();
     // In order, so that the first error is the same on any number of threads.
     factored.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_covariance_that_is_none_is_named() {
+        let indefinite = Mat::from_fn(2, 2, |i, j| if i == j { 1.0 } else { 2.0 });
+        let message = factor_all(vec![Mat::identity(2), indefinite], 1.0, 3).unwrap_err().to_string();
+        assert!(message.contains("layer 3: the joint covariance of the rows is not positive definite"), "{message}");
+        assert!(message.contains("fewer rows"), "{message}");
+    }
 }

@@ -98,7 +98,7 @@ pub enum Noise<'a> {
     Rows {
         /// The stream.
         key: Key,
-        /// The optimiser's step.
+        /// The optimiser's step; after 2³² of them the draws repeat.
         step: u32,
     },
     /// The same draws for every row: prediction.

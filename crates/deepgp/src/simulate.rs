@@ -11,12 +11,13 @@ const TARGET: [f64; 3] = [0.1, 0.1, 0.1];
 /// Standard deviation of the noise on that distance.
 const ARM_NOISE: f64 = 0.05;
 
-/// Distance of the tip of an 8-link all-revolute arm from a fixed point: `rows` random postures.
+/// Distance of the tip of an 8-link all-revolute arm from a fixed point: `rows` random postures, at least one.
 ///
 /// Joint `i` turns its link by an angle uniform in ±π/2 about an axis that alternates between the link's `z` and `y`, so the
 /// arm moves in space, and the distance is a deeply nested function of the 8 angles. Noise is added, then the distance is
 /// cut off at 0 by reflection.
 pub fn eight_link_arm(rows: usize, seed: u64) -> Dataset {
+    let rows = rows.max(1);
     let key = Key::new(seed, Purpose::Simulate);
     let angle = |i: usize, joint: usize| std::f64::consts::PI * (key.uniform([i as u32, joint as u32, 1, 0]) - 0.5);
     let x = Mat::from_fn(rows, 8, angle);
@@ -61,7 +62,7 @@ pub fn uneven_curve(rows: usize, seed: u64) -> Dataset {
 }
 
 fn curve(rows: usize, seed: u64, y: impl Fn(f64, f64) -> f64) -> Dataset {
-    let key = Key::new(seed, Purpose::Simulate);
+    let (rows, key) = (rows.max(1), Key::new(seed, Purpose::Simulate));
     let x = Mat::from_fn(rows, 1, |i, _| 2.0 * key.uniform([i as u32, 0, 3, 0]) - 1.0);
     let mut noise = vec![0.0; rows];
     fill_row(key, [0, 0, 4, 0], &mut noise);

@@ -176,25 +176,7 @@ impl DeepGp {
         memory: &mut Memory<T>,
         gradient: bool,
     ) -> Result<(Elbo, Vec<f64>)> {
-        let chain = Chain::<T>::new(self.layers(), &prepared, self.precision().floor(), batch.samples);
-        let block_rows = BLOCK_ROWS.div_ceil(chain.mixture_size());
-        let blocks = batch.rows.len().div_ceil(block_rows);
-        let used = blocks.min(ACCUMULATORS);
-        let Memory { sums, workspaces } = memory;
-        while sums.len() < used {
-            sums.push(Sums::zeros(self));
-        }
-        let sums = &mut sums[..used];
-        sums.par_iter_mut().enumerate().with_max_len(1).for_each(|(i, sum)| {
-            let mut rows = workspaces.take();
-            sum.clear();
-            for block in (i..blocks).step_by(used) {
-                let first = block * block_rows;
-                let ids = &batch.rows[first..batch.rows.len().min(first + block_rows)];
-                self.block(&chain, &mut rows, Block { ids, first }, batch, &noise, gradient, sum);
-            }
-        });
-
+        let sums = self.accumulate(&prepared, batch, &noise, memory, gradient);
         let elbo = Elbo {
             data_term: sums.iter().map(|s| s.data_term).sum(),
             kl: prepared.iter().map(|p| p.mean.kl + p.covariance.kl).collect(),
@@ -217,6 +199,36 @@ impl DeepGp {
             return Err(Error::NonFinite { what: format!("the gradient of {}", name.unwrap_or_default()) });
         }
         Ok((elbo, gradient))
+    }
+
+    /// All blocks of rows, in parallel, into as many partial sums as there are blocks, but no more than [`ACCUMULATORS`].
+    fn accumulate<'m, T: Real>(
+        &self,
+        prepared: &[Prepared],
+        batch: Batch<'_>,
+        noise: &Noise<'_>,
+        memory: &'m mut Memory<T>,
+        gradient: bool,
+    ) -> &'m [Sums<T>] {
+        let chain = Chain::<T>::new(self.layers(), prepared, self.precision().floor(), batch.samples);
+        let block_rows = BLOCK_ROWS.div_ceil(chain.mixture_size());
+        let blocks = batch.rows.len().div_ceil(block_rows);
+        let used = blocks.min(ACCUMULATORS);
+        let Memory { sums, workspaces } = memory;
+        while sums.len() < used {
+            sums.push(Sums::zeros(self));
+        }
+        let sums = &mut sums[..used];
+        sums.par_iter_mut().enumerate().with_max_len(1).for_each(|(i, sum)| {
+            let mut rows = workspaces.take();
+            sum.clear();
+            for block in (i..blocks).step_by(used) {
+                let first = block * block_rows;
+                let ids = &batch.rows[first..batch.rows.len().min(first + block_rows)];
+                self.block(&chain, &mut rows, Block { ids, first }, batch, noise, gradient, sum);
+            }
+        });
+        sums
     }
 
     /// One block, forward, through the likelihood, and backward into `sum`.

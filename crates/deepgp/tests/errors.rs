@@ -165,6 +165,18 @@ fn kernel_matrices_beyond_rescue() {
 }
 
 #[test]
+fn a_dual_covariance_that_has_run_away() {
+    let mut model = random_model(0, (MeanForm::Dual, CovarianceForm::Dual), false, 1);
+    let mut factor = vec![0.0; 9];
+    factor[0] = 1e200;
+    model.set_parameter("layers.0.covariance.factor", &factor).unwrap();
+    let data = random_data(3, 1);
+    let batch = Batch { data: &data, rows: &[0], num_data: 3, samples: 1, kl_weight: 1.0 };
+    let text = message(model.elbo(batch, Noise::Given(&[])));
+    contains(&text, &["layer 0: I + L_B' K_bb L_B (dual covariance)", "lower the learning rate"]);
+}
+
+#[test]
 fn data_that_cannot_be_fitted() {
     let go = |data: &Dataset, settings: &FitSettings| {
         Regressor::fit(data, settings, |_, _| ControlFlow::Continue(())).map(|_| ())

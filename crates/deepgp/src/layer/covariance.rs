@@ -216,9 +216,10 @@ fn dual_pullback(
     let b_h = times(factor.faer(), h_inverse);
     let g_b_h = times(g_bar.view().faer(), b_h.view().faer());
     let mut h_bar = times(h_inverse, h_inverse);
-    for (v, inverse) in h_bar.as_mut_slice().iter_mut().zip(0..) {
-        let (i, j) = (inverse / h_inverse.ncols(), inverse % h_inverse.ncols());
-        *v = 0.5 * kl_bar * (h_inverse[(i, j)] - *v);
+    for i in 0..h_bar.nrows() {
+        for (j, v) in h_bar.row_mut(i).iter_mut().enumerate() {
+            *v = 0.5 * kl_bar * (h_inverse[(i, j)] - *v);
+        }
     }
     product(h_bar.view_mut().faer(), Into::Add, -1.0, b_h.view().faer().transpose(), g_b_h.view().faer());
     let b_h_bar = times(factor.faer(), h_bar.view().faer());
