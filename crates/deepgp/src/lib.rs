@@ -80,6 +80,7 @@ pub mod likelihood;
 mod linalg;
 mod mat;
 mod metrics;
+mod mixture;
 mod model;
 pub mod noise;
 pub mod params;

@@ -12,8 +12,8 @@ use crate::chain::{Block, Chain, ChainRows, Workspaces};
 use crate::data::check_finite;
 use crate::error::{Error, Result};
 use crate::layer::{LayerSums, Prepared};
-use crate::likelihood::Latent;
 use crate::mat::{Mat, View};
+use crate::mixture::Mixture;
 use crate::model::{DeepGp, Precision};
 use crate::noise::{Key, Noise, Purpose, fill_row};
 use crate::real::Real;
@@ -21,10 +21,6 @@ use crate::settings::PredictSettings;
 use crate::step::{BLOCK_ROWS, narrow, widen};
 use crate::threads::Threads;
 
-/// How often the bracket of a quantile may double.
-const MAX_WIDENINGS: u32 = 60;
-/// How often it may then be narrowed; every third time it halves.
-const MAX_ROUNDS: u32 = 300;
 /// No quantile level is nearer to 0 or 1: the distribution function has not the digits.
 const EXTREME_LEVEL: f64 = 1e-10;
 
@@ -61,27 +57,6 @@ pub(crate) struct Assessment {
     pub mean: Mat,
     pub below: Mat,
     pub log_density: Vec<f64>,
-}
-
-/// The mixture at one row: `[S, P]` means and variances of the last layer.
-#[derive(Clone, Copy, Debug)]
-struct Mixture<'a> {
-    mean: &'a [f64],
-    variance: &'a [f64],
-    width: usize,
-}
-
-impl<'a> Mixture<'a> {
-    fn parts(self) -> impl ExactSizeIterator<Item = Latent<'a>> {
-        let chunks = self.mean.chunks_exact(self.width).zip(self.variance.chunks_exact(self.width));
-        chunks.map(|(mean, variance)| Latent { mean, variance })
-    }
-
-    fn part(self, s: usize) -> Latent<'a> {
-        let s = s % (self.mean.len() / self.width);
-        let range = s * self.width..(s + 1) * self.width;
-        Latent { mean: &self.mean[range.clone()], variance: &self.variance[range] }
-    }
 }
 
 /// A model made ready to answer: what does not depend on rows is computed once.
@@ -157,14 +132,9 @@ impl Predictor<'_> {
         let all = self.map_rows(x, 2 * (p + o), |_, mixture, out| {
             let (f, y) = out.split_at_mut(2 * p);
             let (f_mean, f_variance) = f.split_at_mut(p);
-            mixture_moments(mixture, p, f_mean, f_variance, |part, mean, variance| {
-                mean.copy_from_slice(part.mean);
-                variance.copy_from_slice(part.variance);
-            });
+            mixture.moments_of_f(f_mean, f_variance);
             let (y_mean, y_variance) = y.split_at_mut(o);
-            mixture_moments(mixture, o, y_mean, y_variance, |part, mean, variance| {
-                self.model.likelihood().observed_moments(part, mean, variance);
-            });
+            mixture.moments_of_y(self.model.likelihood(), y_mean, y_variance);
         })?;
         let columns = |from: usize, width| Mat::from_fn(x.nrows(), width, |i, j| all[(i, from + j)]);
         Ok(Prediction {
@@ -184,7 +154,7 @@ impl Predictor<'_> {
         self.map_rows(x, outputs * levels.len(), |_, mixture, out| {
             for (p, out) in out.chunks_exact_mut(levels.len().max(1)).enumerate() {
                 for (q, &level) in out.iter_mut().zip(levels) {
-                    *q = self.quantile(mixture, p, level);
+                    *q = mixture.quantile(self.model.likelihood(), p, level);
                 }
             }
         })
@@ -194,7 +164,7 @@ impl Predictor<'_> {
     pub fn log_density(&self, x: View<'_>, y: View<'_>) -> Result<Vec<f64>> {
         self.check_targets(x, y)?;
         let all = self.map_rows(x, 1, |row, mixture, out| {
-            out[0] = self.log_density_at(mixture, y.row(row));
+            out[0] = mixture.log_density(self.model.likelihood(), y.row(row));
         })?;
         Ok(all.into_vec())
     }
@@ -204,7 +174,7 @@ impl Predictor<'_> {
         self.check_targets(x, y)?;
         self.map_rows(x, y.ncols(), |row, mixture, out| {
             for (p, out) in out.iter_mut().enumerate() {
-                *out = self.cumulative(mixture, p, y[(row, p)]);
+                *out = mixture.cumulative(self.model.likelihood(), p, y[(row, p)]);
             }
         })
     }
@@ -268,20 +238,15 @@ impl Predictor<'_> {
         let all = self.map_rows(x, 2 * p + 1, |row, mixture, out| {
             let (mean, rest) = out.split_at_mut(p);
             let (below, density) = rest.split_at_mut(p);
-            mixture_moments(mixture, p, mean, &mut vec![0.0; p], |part, m, v| likelihood.observed_moments(part, m, v));
+            mixture.moments_of_y(likelihood, mean, &mut vec![0.0; p]);
             for (o, below) in below.iter_mut().enumerate() {
-                *below = self.cumulative(mixture, o, y[(row, o)]);
+                *below = mixture.cumulative(likelihood, o, y[(row, o)]);
             }
-            density[0] = self.log_density_at(mixture, y.row(row));
+            density[0] = mixture.log_density(likelihood, y.row(row));
         })?;
         let columns = |from: usize| Mat::from_fn(x.nrows(), p, |i, j| all[(i, from + j)]);
         let log_density = (0..x.nrows()).map(|i| all[(i, 2 * p)]).collect();
         Ok(Assessment { mean: columns(0), below: columns(p), log_density })
-    }
-
-    fn log_density_at(&self, mixture: Mixture<'_>, y: &[f64]) -> f64 {
-        let each = mixture.parts().map(|part| self.model.likelihood().log_density(y, part));
-        log_mean_exp(&each.collect::<Vec<_>>())
     }
 
     fn check_targets(&self, x: View<'_>, y: View<'_>) -> Result<()> {
@@ -295,13 +260,6 @@ impl Predictor<'_> {
         }
         check_finite("y", y)?;
         self.model.likelihood().check(y)
-    }
-
-    /// The mixture's distribution function of output `p`.
-    fn cumulative(&self, mixture: Mixture<'_>, p: usize, at: f64) -> f64 {
-        let parts = mixture.parts();
-        let count = parts.len() as f64;
-        parts.map(|part| self.model.likelihood().cumulative(p, at, part)).sum::<f64>() / count
     }
 
     /// Reduces the mixture at each row to `width` numbers. Memory is that of the result and one block a thread.
@@ -408,80 +366,4 @@ impl Predictor<'_> {
         let blocks = out.as_mut_slice().par_chunks_mut(block_rows * width).enumerate();
         self.threads.run(|| blocks.for_each(compute));
     }
-
-    /// Where the mixture's distribution function of output `p` crosses `level`: bracketed, then false position with a
-    /// bisection in between so that it always closes in.
-    fn quantile(&self, mixture: Mixture<'_>, p: usize, level: f64) -> f64 {
-        let likelihood = self.model.likelihood();
-        let width = likelihood.observed_width();
-        let below = |at: f64| self.cumulative(mixture, p, at) - level;
-        let (mut mean, mut variance) = (vec![0.0; width], vec![0.0; width]);
-        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-        for part in mixture.parts() {
-            likelihood.observed_moments(part, &mut mean, &mut variance);
-            let reach = 4.0 * variance[p].sqrt();
-            low = low.min(mean[p] - reach);
-            high = high.max(mean[p] + reach);
-        }
-        let (mut at_low, mut at_high) = (below(low), below(high));
-        for _ in 0..MAX_WIDENINGS {
-            if at_low <= 0.0 && at_high >= 0.0 {
-                break;
-            }
-            let reach = (high - low).max(f64::EPSILON * (1.0 + low.abs().max(high.abs())));
-            (low, high) = (low - reach, high + reach);
-            (at_low, at_high) = (below(low), below(high));
-        }
-        // Far in a tail the distribution function is tiny, and so must the error be.
-        let close_enough = 1e-13 * level.min(1.0 - level);
-        for round in 0..MAX_ROUNDS {
-            if high - low <= 4.0 * f64::EPSILON * low.abs().max(high.abs()) {
-                break;
-            }
-            let guess = low - at_low * (high - low) / (at_high - at_low);
-            let at = if round % 3 == 2 || !(guess > low && guess < high) { 0.5 * (low + high) } else { guess };
-            let value = below(at);
-            if value.abs() <= close_enough {
-                return at;
-            }
-            if value < 0.0 {
-                (low, at_low) = (at, value);
-            } else {
-                (high, at_high) = (at, value);
-            }
-        }
-        0.5 * (low + high)
-    }
-}
-
-/// `m = 1/S Σ m_s`, `v = 1/S Σ (v_s + (m_s − m)²)`.
-fn mixture_moments(
-    mixture: Mixture<'_>,
-    width: usize,
-    mean: &mut [f64],
-    variance: &mut [f64],
-    of_part: impl Fn(Latent<'_>, &mut [f64], &mut [f64]),
-) {
-    let parts = mixture.parts();
-    let count = parts.len();
-    let mut each = vec![0.0; 2 * count * width];
-    for (part, each) in parts.zip(each.chunks_exact_mut(2 * width)) {
-        let (m, v) = each.split_at_mut(width);
-        of_part(part, m, v);
-    }
-    let average = |of: &dyn Fn(&[f64]) -> f64| each.chunks_exact(2 * width).map(of).sum::<f64>() / count as f64;
-    for p in 0..width {
-        let m = average(&|each| each[p]);
-        mean[p] = m;
-        variance[p] = average(&|each| each[width + p] + (each[p] - m) * (each[p] - m));
-    }
-}
-
-/// `log 1/n Σ exp v`.
-pub(crate) fn log_mean_exp(values: &[f64]) -> f64 {
-    let largest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    if !largest.is_finite() {
-        return largest;
-    }
-    largest + (values.iter().map(|v| (v - largest).exp()).sum::<f64>() / values.len() as f64).ln()
 }
