@@ -53,13 +53,6 @@ pub(crate) fn mirror_lower<T: Real>(m: &mut Mat<T>) {
     }
 }
 
-/// Sets everything above the diagonal to zero.
-pub(crate) fn keep_lower(m: &mut Mat) {
-    for i in 0..m.nrows() {
-        m.row_mut(i)[i + 1..].fill(0.0);
-    }
-}
-
 /// `Σ a_i b_i` with 16 partial sums, so that it vectorises and rounds the same everywhere.
 #[inline(always)]
 pub(crate) fn dot<T: Real>(a: &[T], b: &[T]) -> T {
@@ -171,24 +164,13 @@ impl Cholesky {
         out
     }
 
-    /// `∂/∂K` (symmetric) from `∂/∂L`, of which only the lower triangle is read.
+    /// `∂/∂K` (symmetric) from the gradient at `L`, which is given as the lower triangle of `inner = Lᵀ L̄`:
+    /// `K̄ = ½ L⁻ᵀ (P + Pᵀ) L⁻¹` where `P` is that triangle with its diagonal halved (Murray 2016).
     ///
-    /// With `P` the lower triangle of `Lᵀ L̄`, its diagonal halved: `K̄ = ½ L⁻ᵀ (P + Pᵀ) L⁻¹` (Murray 2016).
-    pub fn pullback(&self, lower_bar: &Mat) -> Mat {
-        use BlockStructure::{Rectangular, TriangularLower, TriangularUpper};
-        let n = self.upper.nrows();
-        let mut p = Mat::zeros(n, n);
-        triangular::matmul(
-            p.view_mut().faer(),
-            Rectangular,
-            Accum::Replace,
-            self.lower().transpose(),
-            TriangularUpper,
-            lower_bar.view().faer(),
-            TriangularLower,
-            0.5,
-            Par::Seq,
-        );
+    /// Where `L` enters by an inverse, `Lᵀ L̄` is simpler than `L̄`: for `w = L⁻ᵀ m` it is `−m (L⁻¹ w̄)ᵀ`, for `R = L⁻¹` it is
+    /// `−R̄ Rᵀ`, for `log |K|` twice the identity.
+    pub fn pullback(&self, inner: &Mat) -> Mat {
+        let mut p = inner.map(|v: f64| 0.5 * v);
         mirror_lower(&mut p); // P + Pᵀ: the halved diagonal meets itself
         let upper = self.lower().transpose();
         triangular_solve::solve_upper_triangular_in_place(upper, p.view_mut().faer(), Par::Seq);
@@ -197,35 +179,11 @@ impl Cholesky {
     }
 }
 
-/// `∂/∂L` (lower triangular) from `∂/∂R` where `R = L⁻¹`: `L̄ = −Rᵀ R̄ Rᵀ`, of `R̄` only the lower triangle is read.
-pub(crate) fn inverse_lower_pullback(inverse: &Mat, inverse_bar: &Mat) -> Mat {
-    use BlockStructure::{Rectangular, TriangularLower, TriangularUpper};
-    let n = inverse.nrows();
-    let transposed = inverse.view().faer().transpose();
-    let (mut left, mut out) = (Mat::zeros(n, n), Mat::zeros(n, n));
-    triangular::matmul(
-        left.view_mut().faer(),
-        Rectangular,
-        Accum::Replace,
-        transposed,
-        TriangularUpper,
-        inverse_bar.view().faer(),
-        TriangularLower,
-        -1.0,
-        Par::Seq,
-    );
-    triangular::matmul(
-        out.view_mut().faer(),
-        TriangularLower,
-        Accum::Replace,
-        left.view().faer(),
-        Rectangular,
-        transposed,
-        TriangularUpper,
-        1.0,
-        Par::Seq,
-    );
-    out
+/// The lower triangle of `dst += alpha · a bᵀ` for lower-triangular `a` and `b`.
+pub(crate) fn lower_times_transposed_lower(dst: MatMut<'_, f64>, alpha: f64, a: MatRef<'_, f64>, b: MatRef<'_, f64>) {
+    use BlockStructure::{TriangularLower, TriangularUpper};
+    let b = b.transpose();
+    triangular::matmul(dst, TriangularLower, Accum::Add, a, TriangularLower, b, TriangularUpper, alpha, Par::Seq);
 }
 
 /// Eigenvectors of a symmetric matrix as columns, largest eigenvalue first; each one's largest entry is positive.
@@ -297,20 +255,24 @@ mod tests {
     #[test]
     fn the_pullbacks_agree_with_central_differences() {
         let k = positive_definite(5, 3);
-        let mut weight = uniform(5, 5, 4);
-        keep_lower(&mut weight);
-        let chol = Cholesky::new(&k).unwrap();
+        let weight = Mat::from_fn(5, 5, |i, j| if j <= i { uniform(5, 5, 4)[(i, j)] } else { 0.0 });
         let symmetric = |m: &Mat| Mat::from_fn(5, 5, |i, j| 0.5 * (m[(i, j)] + m[(j, i)]));
-        assert_slope("cholesky", &k, &chol.pullback(&weight), 1e-7, |k| {
-            dot_all(&weight, &Cholesky::new(&symmetric(k)).unwrap().to_lower())
-        });
-        let l = chol.to_lower();
-        let l_bar = inverse_lower_pullback(&chol.inverse_lower(), &weight);
-        assert_slope("inverse", &l, &l_bar, 1e-7, |l| {
-            let mut inverse = Mat::zeros(5, 5);
-            triangular_inverse::invert_lower_triangular(inverse.view_mut().faer(), l.view().faer(), Par::Seq);
-            dot_all(&weight, &inverse)
-        });
+        let factor = |k: &Mat| Cholesky::new(&symmetric(k)).unwrap();
+        let chol = factor(&k);
+
+        let inner = times(chol.lower().transpose(), weight.view().faer());
+        assert_slope("factor", &k, &chol.pullback(&inner), 1e-7, |k| dot_all(&weight, &factor(k).to_lower()));
+
+        let (mut inner, inverse) = (Mat::zeros(5, 5), chol.inverse_lower());
+        lower_times_transposed_lower(inner.view_mut().faer(), -1.0, weight.view().faer(), inverse.view().faer());
+        assert_slope("inverse", &k, &chol.pullback(&inner), 1e-7, |k| dot_all(&weight, &factor(k).inverse_lower()));
+
+        let (m, w_bar) = (uniform(5, 2, 6), uniform(5, 2, 7));
+        let inner = times(m.view().faer(), chol.solve_lower(&w_bar).view().faer().transpose()).map(|v: f64| -v);
+        assert_slope("solve", &k, &chol.pullback(&inner), 1e-7, |k| dot_all(&w_bar, &factor(k).solve_upper(&m)));
+
+        let inner = Mat::identity(5).map(|v: f64| 2.0 * v);
+        assert_slope("log det", &k, &chol.pullback(&inner), 1e-7, |k| factor(k).log_det());
     }
 
     #[test]

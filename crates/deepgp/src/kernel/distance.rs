@@ -6,7 +6,7 @@
 //! equal points decide the condition, and for kernels with a kink at `r = 0`.
 //!
 //! With `W = ∂/∂r²`: `x̄_nd = 2/ℓ_d² Σ_m W_nm (x_nd − z_md)`, `z̄` the same with the other sign, summed over `n`, and
-//! `ℓ̄_d = −2/ℓ_d³ Σ_nm W_nm (x_nd − z_md)²`.
+//! `ℓ̄_d = −2/ℓ_d³ Σ_nm W_nm (x_nd − z_md)²`. By products these are `W z`, `Wᵀ x` and the sums of `W` over rows and columns.
 
 use super::{CrossBars, Scratch};
 use crate::linalg::{Into, product, sum_lanes};
@@ -14,13 +14,14 @@ use crate::mat::{View, ViewMut};
 use crate::real::Real;
 use crate::simd::vectorised;
 
-/// `r²` by products; tiny negative values are cut off at 0.
+/// `r²` by products; tiny negative values are cut off at 0. `finish` gets each row of it, while the row is in cache.
 pub(super) fn by_products<T: Real>(
     x: View<'_, T>,
     z: View<'_, T>,
     lengthscales: &[f64],
-    mut r2: ViewMut<'_, T>,
+    mut out: ViewMut<'_, T>,
     scratch: &mut Scratch<T>,
+    finish: impl Fn(&mut [T]),
 ) {
     let (n, m, d) = (x.nrows(), z.nrows(), x.ncols());
     // Constants of each dimension, then the two factors; −2 x·z/ℓ² + ‖z/ℓ‖² is one product of [x, 1] with [−2 z/ℓ², ‖z/ℓ‖²].
@@ -49,18 +50,19 @@ pub(super) fn by_products<T: Real>(
     }
     let left_view = View::new(&left, n, d + 1).faer();
     let right_view = View::new(&right, m, d + 1).faer();
-    product(r2.reborrow().faer(), Into::Replace, T::ONE, left_view, right_view.transpose());
+    product(out.reborrow().faer(), Into::Replace, T::ONE, left_view, right_view.transpose());
     vectorised(
         #[inline(always)]
         || {
-            for (row, from) in r2.as_mut_slice().chunks_exact_mut(m).zip(left.chunks_exact(d + 1)) {
+            for (row, from) in out.as_mut_slice().chunks_exact_mut(m).zip(left.chunks_exact(d + 1)) {
                 let mut norm = T::ZERO;
                 for i in 0..d {
                     norm += precision[i] * from[i] * from[i];
                 }
-                for v in row {
+                for v in row.iter_mut() {
                     *v = (*v + norm).at_least(T::ZERO);
                 }
+                finish(row);
             }
         },
     );
@@ -83,77 +85,80 @@ fn column_means<T: Real>(z: View<'_, T>, means: &mut [T]) {
     }
 }
 
+/// `∂/∂r²` and its sums along both axes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Weights<'a, T> {
+    /// `W`, `[N, M]`.
+    pub w: View<'a, T>,
+    /// `Σ_m W_nm`.
+    pub row_sums: &'a [T],
+    /// `Σ_n W_nm`.
+    pub column_sums: &'a [T],
+}
+
 /// The pullback of [`by_products`]; adds `ℓ̄` to the front of `bars.theta`.
 pub(super) fn by_products_pullback<T: Real>(
     x: View<'_, T>,
     z: View<'_, T>,
     lengthscales: &[f64],
-    w: View<'_, T>,
+    weights: Weights<'_, T>,
     mut bars: CrossBars<'_, T>,
     scratch: &mut Scratch<T>,
 ) {
+    let Weights { w, row_sums, column_sums } = weights;
     let (n, m, d) = (x.nrows(), z.nrows(), x.ncols());
-    let width = 2 * d + 1;
     let mut origin = scratch.take(d);
     column_means(z, &mut origin);
-    // Wᵀ [x, x², 1]: for each z_m the sums over n of W x, W x² and W, x from the origin.
-    let mut powers = scratch.take(n * width);
-    for (to, from) in powers.chunks_exact_mut(width).zip(x.as_slice().chunks_exact(d)) {
-        for i in 0..d {
-            let centred = from[i] - origin[i];
-            to[i] = centred;
-            to[d + i] = centred * centred;
-        }
-        to[2 * d] = T::ONE;
-    }
-    let mut sums = scratch.take(m * width);
-    product(
-        ViewMut::new(&mut sums, m, width).faer(),
-        Into::Replace,
-        T::ONE,
-        w.faer().transpose(),
-        View::new(&powers, n, width).faer(),
-    );
-    for (j, sum) in sums.chunks_exact(width).enumerate() {
-        let (z_row, z_bar) = (z.row(j), bars.z.row_mut(j));
-        for i in 0..d {
-            let ell = lengthscales[i];
-            let (total, centred) = (sum[2 * d], z_row[i] - origin[i]);
-            z_bar[i] += T::of(2.0 / (ell * ell)) * (centred * total - sum[i]);
-            let square = sum[d + i] + centred * (centred * total - sum[i] - sum[i]);
-            bars.theta[i] -= 2.0 / (ell * ell * ell) * square.to_f64();
+    let (x_centred, z_centred) = (centred(x, &origin, scratch), centred(z, &origin, scratch));
+    let (x_view, z_view) = (View::new(&x_centred, n, d), View::new(&z_centred, m, d));
+
+    // Σ_nm W (x − z)² = Σ_n x² Σ_m W + Σ_m z² Σ_n W − 2 Σ_m z (Wᵀ x), a dimension at a time.
+    let mut w_x = scratch.take(m * d);
+    product(ViewMut::new(&mut w_x, m, d).faer(), Into::Replace, T::ONE, w.faer().transpose(), x_view.faer());
+    let mut squares = scratch.take(d);
+    squares.fill(T::ZERO);
+    for j in 0..n {
+        for (to, &x) in squares.iter_mut().zip(x_view.row(j)) {
+            *to += row_sums[j] * x * x;
         }
     }
-    scratch.give(powers);
-    scratch.give(sums);
+    for j in 0..m {
+        let (z_row, z_bar) = (z_view.row(j), bars.z.row_mut(j));
+        for i in 0..d {
+            let (pulled, z) = (w_x[j * d + i], z_row[i]);
+            let precision = T::of(2.0 / (lengthscales[i] * lengthscales[i]));
+            z_bar[i] += precision * (z * column_sums[j] - pulled);
+            squares[i] += z * (z * column_sums[j] - pulled - pulled);
+        }
+    }
+    for i in 0..d {
+        bars.theta[i] -= 2.0 / lengthscales[i].powi(3) * squares[i].to_f64();
+    }
     if let Some(x_bar) = &mut bars.x {
-        // W [z, 1]: for each x_n the sums over m of W z and W.
-        let mut right = scratch.take(m * (d + 1));
-        for (to, from) in right.chunks_exact_mut(d + 1).zip(z.as_slice().chunks_exact(d)) {
-            for i in 0..d {
-                to[i] = from[i] - origin[i];
-            }
-            to[d] = T::ONE;
-        }
-        let mut sums = scratch.take(n * (d + 1));
-        product(
-            ViewMut::new(&mut sums, n, d + 1).faer(),
-            Into::Replace,
-            T::ONE,
-            w.faer(),
-            View::new(&right, m, d + 1).faer(),
-        );
-        for (j, sum) in sums.chunks_exact(d + 1).enumerate() {
-            let (x_row, x_bar) = (x.row(j), x_bar.row_mut(j));
-            for i in 0..d {
-                let ell = lengthscales[i];
-                x_bar[i] += T::of(2.0 / (ell * ell)) * ((x_row[i] - origin[i]) * sum[d] - sum[i]);
+        let mut w_z = scratch.take(n * d);
+        product(ViewMut::new(&mut w_z, n, d).faer(), Into::Replace, T::ONE, w.faer(), z_view.faer());
+        for j in 0..n {
+            for (i, to) in x_bar.row_mut(j).iter_mut().enumerate() {
+                let precision = T::of(2.0 / (lengthscales[i] * lengthscales[i]));
+                *to += precision * (x_view[(j, i)] * row_sums[j] - w_z[j * d + i]);
             }
         }
-        scratch.give(right);
-        scratch.give(sums);
+        scratch.give(w_z);
     }
-    scratch.give(origin);
+    for buffer in [origin, x_centred, z_centred, w_x, squares] {
+        scratch.give(buffer);
+    }
+}
+
+/// Rows seen from `origin`.
+fn centred<T: Real>(x: View<'_, T>, origin: &[T], scratch: &mut Scratch<T>) -> Vec<T> {
+    let mut out = scratch.take(x.as_slice().len());
+    for (to, from) in out.chunks_exact_mut(origin.len()).zip(x.as_slice().chunks_exact(origin.len())) {
+        for i in 0..origin.len() {
+            to[i] = from[i] - origin[i];
+        }
+    }
+    out
 }
 
 /// `z` with one row for each dimension, so that loops over inducing inputs run along memory.

@@ -12,6 +12,7 @@ pub struct Mixture {
 
 impl Profile for Mixture {
     const NAME: &'static str = "rational-quadratic";
+    const SHAPED: bool = true;
 
     #[inline(always)]
     fn value<T: Real>(&self, r2: T) -> T {

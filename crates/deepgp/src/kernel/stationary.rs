@@ -2,13 +2,16 @@
 //!
 //! One lengthscale for each input (ARD). A [`Profile`] is `g`; everything else is written once, here.
 
-use super::distance::{by_differences, by_differences_pullback, by_products, by_products_pullback};
+use super::distance::{Weights, by_differences, by_differences_pullback, by_products, by_products_pullback};
 use super::{CrossBars, Evaluate, Kernel, Scratch, both_sides};
+use crate::linalg::sum_lanes;
 use crate::mat::{View, ViewMut};
 use crate::params::{Constraint, Leaf, Parameters};
 use crate::real::Real;
 use crate::simd::vectorised;
 
+/// How many partial sums a loop keeps, so that it vectorises.
+const LANES: usize = 16;
 /// No lengthscale falls below this.
 const LENGTHSCALE_FLOOR: f64 = 1e-4;
 /// No variance falls below this.
@@ -23,13 +26,16 @@ pub trait Profile: Clone + std::fmt::Debug + Send + Sync + 'static {
     /// Whether `g'` is a function of `g` alone: then the pullback need not compute distances again.
     const SLOPE_FROM_VALUE: bool = false;
 
+    /// Whether there is a shape parameter.
+    const SHAPED: bool = false;
+
     /// `g(r²)`.
     fn value<T: Real>(&self, r2: T) -> T;
 
     /// `g'(r²)`; `value` is `g(r²)`.
     fn slope<T: Real>(&self, r2: T, value: T) -> T;
 
-    /// The shape parameter, if there is one: its name and its value.
+    /// The shape parameter, if it is [`Profile::SHAPED`]: its name and its value.
     fn shape(&mut self) -> Option<(&'static str, &mut f64)> {
         None
     }
@@ -56,7 +62,7 @@ impl<P: Profile> Stationary<P> {
         if P::KINK {
             by_differences(x, z, &self.lengthscales, r2, scratch);
         } else {
-            by_products(x, z, &self.lengthscales, r2, scratch);
+            by_products(x, z, &self.lengthscales, r2, scratch, |_| ());
         }
     }
 
@@ -73,35 +79,79 @@ impl<P: Profile> Stationary<P> {
         );
     }
 
-    /// `k̄` in place becomes `W = k̄ σ² g'(r²)`; adds the gradients of `σ²` and of the shape to `theta_bar`.
-    fn weigh<T: Real>(&self, r2: &[T], k: &[T], k_bar: &mut [T], columns: usize, theta_bar: &mut [f64]) {
+    /// `k̄` in place becomes `W = k̄ σ² g'(r²)`, summed along both axes; adds the gradients of `σ²` and of the shape to
+    /// `theta_bar`.
+    fn weigh<T: Real>(&self, r2: &[T], k: &[T], k_bar: &mut [T], sums: &mut AxisSums<T>, theta_bar: &mut [f64]) {
+        let (d, columns) = (self.lengthscales.len(), sums.columns.len());
+        sums.columns.fill(T::ZERO);
+        let rows = k.chunks_exact(columns).zip(k_bar.chunks_exact_mut(columns)).zip(r2.chunks_exact(columns));
+        for (((k, k_bar), r2), row_sum) in rows.zip(&mut sums.rows) {
+            let mut totals = RowTotals::default();
+            vectorised(
+                #[inline(always)]
+                || self.weigh_row(r2, k, k_bar, &mut sums.columns, &mut totals),
+            );
+            *row_sum = sum_lanes(totals.weights);
+            theta_bar[d] += sum_lanes(totals.variance).to_f64();
+            if let Some(shape_bar) = theta_bar.get_mut(d + 1) {
+                *shape_bar += self.variance * sum_lanes(totals.shape).to_f64();
+            }
+        }
+    }
+
+    /// One row of [`Stationary::weigh`], in chunks of a fixed size so that it vectorises.
+    #[inline(always)]
+    fn weigh_row<T: Real>(&self, r2: &[T], k: &[T], k_bar: &mut [T], columns: &mut [T], totals: &mut RowTotals<T>) {
         let (variance, inverse) = (T::of(self.variance), T::of(1.0 / self.variance));
-        let d = self.lengthscales.len();
-        vectorised(
-            #[inline(always)]
-            || {
-                const LANES: usize = 16;
-                let rows = k.chunks(columns).zip(k_bar.chunks_mut(columns)).zip(r2.chunks(columns));
-                for ((k, k_bar), r2) in rows {
-                    let (mut for_variance, mut for_shape) = ([T::ZERO; LANES], [T::ZERO; LANES]);
-                    let lanes = k.chunks(LANES).zip(k_bar.chunks_mut(LANES)).zip(r2.chunks(LANES));
-                    for ((k, k_bar), r2) in lanes {
-                        for i in 0..k.len() {
-                            let value = k[i] * inverse;
-                            for_variance[i] += k_bar[i] * value;
-                            if theta_bar.len() > d + 1 {
-                                for_shape[i] += k_bar[i] * self.profile.shape_slope(r2[i], value);
-                            }
-                            k_bar[i] *= variance * self.profile.slope(r2[i], value);
-                        }
-                    }
-                    theta_bar[d] += crate::linalg::sum_lanes(for_variance).to_f64();
-                    if theta_bar.len() > d + 1 {
-                        theta_bar[d + 1] += self.variance * crate::linalg::sum_lanes(for_shape).to_f64();
-                    }
-                }
-            },
-        );
+        let mut one = |lane: usize, r2: T, k: T, k_bar: &mut T, column: &mut T| {
+            let value = k * inverse;
+            totals.variance[lane] += *k_bar * value;
+            if P::SHAPED {
+                totals.shape[lane] += *k_bar * self.profile.shape_slope(r2, value);
+            }
+            let w = *k_bar * variance * self.profile.slope(r2, value);
+            *k_bar = w;
+            totals.weights[lane] += w;
+            *column += w;
+        };
+        let (r2, r2_rest) = r2.as_chunks::<LANES>();
+        let (k, k_rest) = k.as_chunks::<LANES>();
+        let (k_bar, k_bar_rest) = k_bar.as_chunks_mut::<LANES>();
+        let (columns, columns_rest) = columns.as_chunks_mut::<LANES>();
+        for (((r2, k), k_bar), column) in r2.iter().zip(k).zip(k_bar).zip(columns) {
+            for i in 0..LANES {
+                one(i, r2[i], k[i], &mut k_bar[i], &mut column[i]);
+            }
+        }
+        let rest = r2_rest.iter().zip(k_rest).zip(k_bar_rest).zip(columns_rest);
+        for (i, (((r2, k), k_bar), column)) in rest.enumerate() {
+            one(i, *r2, *k, k_bar, column);
+        }
+    }
+}
+
+/// Partial sums of one row, a lane each.
+#[derive(Default)]
+struct RowTotals<T> {
+    weights: [T; LANES],
+    variance: [T; LANES],
+    shape: [T; LANES],
+}
+
+/// Sums of a matrix along its rows and along its columns.
+struct AxisSums<T> {
+    rows: Vec<T>,
+    columns: Vec<T>,
+}
+
+impl<T: Real> AxisSums<T> {
+    fn take(rows: usize, columns: usize, scratch: &mut Scratch<T>) -> Self {
+        Self { rows: scratch.take(rows), columns: scratch.take(columns) }
+    }
+
+    fn give(self, scratch: &mut Scratch<T>) {
+        scratch.give(self.rows);
+        scratch.give(self.columns);
     }
 }
 
@@ -129,8 +179,12 @@ impl<P: Profile> Parameters for Stationary<P> {
 
 impl<T: Real, P: Profile> Evaluate<T> for Stationary<P> {
     fn cross(&self, x: View<'_, T>, z: View<'_, T>, mut k: ViewMut<'_, T>, scratch: &mut Scratch<T>) {
-        self.distances(x, z, k.reborrow(), scratch);
-        self.apply(k.as_mut_slice());
+        if P::KINK {
+            by_differences(x, z, &self.lengthscales, k.reborrow(), scratch);
+            self.apply(k.as_mut_slice());
+        } else {
+            by_products(x, z, &self.lengthscales, k, scratch, |row| self.apply(row));
+        }
     }
 
     fn cross_pullback(
@@ -142,19 +196,23 @@ impl<T: Real, P: Profile> Evaluate<T> for Stationary<P> {
         bars: CrossBars<'_, T>,
         scratch: &mut Scratch<T>,
     ) {
+        let (n, m) = (x.nrows(), z.nrows());
+        let mut sums = AxisSums::take(n, m, scratch);
         if P::SLOPE_FROM_VALUE {
-            self.weigh(k.as_slice(), k.as_slice(), k_bar.as_mut_slice(), z.nrows(), bars.theta);
+            self.weigh(k.as_slice(), k.as_slice(), k_bar.as_mut_slice(), &mut sums, bars.theta);
         } else {
-            let mut r2 = scratch.take(x.nrows() * z.nrows());
-            self.distances(x, z, ViewMut::new(&mut r2, x.nrows(), z.nrows()), scratch);
-            self.weigh(&r2, k.as_slice(), k_bar.as_mut_slice(), z.nrows(), bars.theta);
+            let mut r2 = scratch.take(n * m);
+            self.distances(x, z, ViewMut::new(&mut r2, n, m), scratch);
+            self.weigh(&r2, k.as_slice(), k_bar.as_mut_slice(), &mut sums, bars.theta);
             scratch.give(r2);
         }
         if P::KINK {
             by_differences_pullback(x, z, &self.lengthscales, k_bar.as_view(), bars, scratch);
         } else {
-            by_products_pullback(x, z, &self.lengthscales, k_bar.as_view(), bars, scratch);
+            let weights = Weights { w: k_bar.as_view(), row_sums: &sums.rows, column_sums: &sums.columns };
+            by_products_pullback(x, z, &self.lengthscales, weights, bars, scratch);
         }
+        sums.give(scratch);
     }
 
     fn diagonal(&self, _x: View<'_, T>, out: &mut [T]) {
@@ -204,7 +262,9 @@ impl<P: Profile> Kernel for Stationary<P> {
         if !P::SLOPE_FROM_VALUE {
             by_differences(z, z, &self.lengthscales, ViewMut::new(&mut r2, m, m), scratch);
         }
-        self.weigh(&r2, k.as_slice(), k_bar.as_mut_slice(), m, theta_bar);
+        let mut sums = AxisSums::take(m, m, scratch);
+        self.weigh(&r2, k.as_slice(), k_bar.as_mut_slice(), &mut sums, theta_bar);
+        sums.give(scratch);
         both_sides(z, z_bar, theta_bar, scratch, |bars, scratch| {
             by_differences_pullback(z, z, &self.lengthscales, k_bar.as_view(), bars, scratch);
         });

@@ -8,7 +8,7 @@
 
 use super::gram::{Gram, GramBar};
 use crate::error::{Error, Matrix, Result};
-use crate::linalg::{Cholesky, Into, inverse_lower_pullback, keep_lower, lower_product, mirror_lower, product, times};
+use crate::linalg::{Cholesky, Into, lower_product, lower_times_transposed_lower, mirror_lower, product, times};
 use crate::mat::{Mat, View, ViewMut};
 
 /// Which variables the covariance is trained in.
@@ -188,14 +188,15 @@ impl LayerCovariance {
             }
         }
         if let Some(r) = &prepared.projection {
-            let mut lower_bar = inverse_lower_pullback(r, &projection_bar);
+            // Lᵀ L̄ = −R̄ Rᵀ, and of ½ log |K| for each output the identity.
+            let inner = gram_bar.inner_mut();
+            let (projection_bar, r) = (projection_bar.view().faer(), r.view().faer());
+            lower_times_transposed_lower(inner.view_mut().faer(), -1.0, projection_bar, r);
             if self.form == CovarianceForm::Standard {
                 for i in 0..m {
-                    lower_bar[(i, i)] += kl_bar * outputs as f64 / gram.factor().lower()[(i, i)];
+                    inner[(i, i)] += kl_bar * outputs as f64;
                 }
             }
-            keep_lower(&mut lower_bar);
-            gram_bar.lower_mut().add_scaled(1.0, &lower_bar);
         }
         factor_bar
     }

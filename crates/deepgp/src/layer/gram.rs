@@ -44,11 +44,11 @@ pub(crate) struct Gram {
     factor: Option<Cholesky>,
 }
 
-/// Gradients that reach a [`Gram`]: at `K` (symmetric) and, where it was factored, at `L` (lower triangular).
+/// Gradients that reach a [`Gram`]: at `K` (symmetric) and, where it was factored, at `L`, as the lower triangle of `Lᵀ L̄`.
 #[derive(Clone, Debug)]
 pub(crate) struct GramBar {
     pub k: Mat,
-    lower: Option<Mat>,
+    inner: Option<Mat>,
 }
 
 impl Gram {
@@ -95,14 +95,14 @@ impl Gram {
     /// No gradient yet.
     pub fn zero_bar(&self) -> GramBar {
         let m = self.k.nrows();
-        GramBar { k: Mat::zeros(m, m), lower: None }
+        GramBar { k: Mat::zeros(m, m), inner: None }
     }
 
     /// Pulls what has been gathered back to the inducing inputs and the kernel's parameters.
     pub fn pullback(self, kernel: &dyn Kernel, z: View<'_>, bar: GramBar, z_bar: &mut Mat, theta_bar: &mut [f64]) {
-        let GramBar { k: mut k_bar, lower } = bar;
-        if let Some(lower_bar) = lower {
-            k_bar.add_scaled(1.0, &self.factor().pullback(&lower_bar));
+        let GramBar { k: mut k_bar, inner } = bar;
+        if let Some(inner) = inner {
+            k_bar.add_scaled(1.0, &self.factor().pullback(&inner));
         }
         let m = self.k.nrows();
         let mut k = self.k;
@@ -118,10 +118,10 @@ impl Gram {
 }
 
 impl GramBar {
-    /// The gradient at `L`, zero at first.
-    pub fn lower_mut(&mut self) -> &mut Mat {
+    /// `Lᵀ L̄`, zero at first; only its lower triangle counts.
+    pub fn inner_mut(&mut self) -> &mut Mat {
         let m = self.k.nrows();
-        self.lower.get_or_insert_with(|| Mat::zeros(m, m))
+        self.inner.get_or_insert_with(|| Mat::zeros(m, m))
     }
 }
 
@@ -217,7 +217,7 @@ mod tests {
         let (built, event) = gram(1.0);
         let jitter = event.unwrap().jitter;
         let mut theta = [0.0; 2];
-        let bar = GramBar { k: Mat::from_fn(3, 3, |i, j| f64::from(u8::from(i == 0 && j == 0))), lower: None };
+        let bar = GramBar { k: Mat::from_fn(3, 3, |i, j| f64::from(u8::from(i == 0 && j == 0))), inner: None };
         let kernel = SquaredExponential::new(1.0, vec![1.0]);
         built.pullback(&kernel, z.view(), bar, &mut Mat::zeros(3, 1), &mut theta);
         // K_00 = σ² + ε with ε = σ² · 1e-10 · 10ⁿ.
@@ -244,7 +244,7 @@ mod tests {
             Gram::new(&kernel, z.view(), jitter, false, PLACE).unwrap().0
         };
         let mut theta = [0.0; 3];
-        let bar = GramBar { k: weight.clone(), lower: None };
+        let bar = GramBar { k: weight.clone(), inner: None };
         let kernel = SquaredExponential::new(1.3, vec![0.7, 1.2]);
         gram(1.3).pullback(&kernel, z.view(), bar, &mut Mat::zeros(4, 2), &mut theta);
         assert_slope("variance", &Mat::column(vec![1.3]), &Mat::column(vec![theta[2]]), 1e-8, |v| {

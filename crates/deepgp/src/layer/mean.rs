@@ -4,7 +4,7 @@
 //! [`MeanForm::ScaledDual`] is the table. The share of the KL is `½ wᵀ K_ZaZa w` in every form.
 
 use super::gram::{Gram, GramBar};
-use crate::linalg::{Into, keep_lower, product, times};
+use crate::linalg::{Into, product, times};
 use crate::mat::Mat;
 
 /// Which variables the mean is trained in.
@@ -98,12 +98,10 @@ impl LayerMean {
                 free_bar.add_scaled(kl_bar, w);
                 free_bar
             }
-            // m̄' = L⁻¹ w̄ + KL̄ m' and L̄ = −lower(w (L⁻¹ w̄)ᵀ).
+            // m̄' = L⁻¹ w̄ + KL̄ m' and Lᵀ L̄ = −m' (L⁻¹ w̄)ᵀ.
             MeanForm::Whitened => {
                 let mut free_bar = gram.factor().solve_lower(weights_bar);
-                let lower_bar = gram_bar.lower_mut();
-                outer(lower_bar, -1.0, w, &free_bar);
-                keep_lower(lower_bar);
+                outer(gram_bar.inner_mut(), -1.0, &self.free, &free_bar);
                 free_bar.add_scaled(kl_bar, &self.free);
                 free_bar
             }
