@@ -169,8 +169,11 @@ impl Cholesky {
     ///
     /// Where `L` enters by an inverse, `Lᵀ L̄` is simpler than `L̄`: for `w = L⁻ᵀ m` it is `−m (L⁻¹ w̄)ᵀ`, for `R = L⁻¹` it is
     /// `−R̄ Rᵀ`, for `log |K|` twice the identity.
-    pub fn pullback(&self, inner: &Mat) -> Mat {
-        let mut p = inner.map(|v: f64| 0.5 * v);
+    pub fn pullback(&self, inner: Mat) -> Mat {
+        let mut p = inner;
+        for v in p.as_mut_slice() {
+            *v *= 0.5;
+        }
         mirror_lower(&mut p); // P + Pᵀ: the halved diagonal meets itself
         let upper = self.lower().transpose();
         triangular_solve::solve_upper_triangular_in_place(upper, p.view_mut().faer(), Par::Seq);
@@ -261,18 +264,18 @@ mod tests {
         let chol = factor(&k);
 
         let inner = times(chol.lower().transpose(), weight.view().faer());
-        assert_slope("factor", &k, &chol.pullback(&inner), 1e-7, |k| dot_all(&weight, &factor(k).to_lower()));
+        assert_slope("factor", &k, &chol.pullback(inner), 1e-7, |k| dot_all(&weight, &factor(k).to_lower()));
 
         let (mut inner, inverse) = (Mat::zeros(5, 5), chol.inverse_lower());
         lower_times_transposed_lower(inner.view_mut().faer(), -1.0, weight.view().faer(), inverse.view().faer());
-        assert_slope("inverse", &k, &chol.pullback(&inner), 1e-7, |k| dot_all(&weight, &factor(k).inverse_lower()));
+        assert_slope("inverse", &k, &chol.pullback(inner), 1e-7, |k| dot_all(&weight, &factor(k).inverse_lower()));
 
         let (m, w_bar) = (uniform(5, 2, 6), uniform(5, 2, 7));
         let inner = times(m.view().faer(), chol.solve_lower(&w_bar).view().faer().transpose()).map(|v: f64| -v);
-        assert_slope("solve", &k, &chol.pullback(&inner), 1e-7, |k| dot_all(&w_bar, &factor(k).solve_upper(&m)));
+        assert_slope("solve", &k, &chol.pullback(inner), 1e-7, |k| dot_all(&w_bar, &factor(k).solve_upper(&m)));
 
         let inner = Mat::identity(5).map(|v: f64| 2.0 * v);
-        assert_slope("log det", &k, &chol.pullback(&inner), 1e-7, |k| factor(k).log_det());
+        assert_slope("log det", &k, &chol.pullback(inner), 1e-7, |k| factor(k).log_det());
     }
 
     #[test]

@@ -258,16 +258,18 @@ impl<P: Profile> Kernel for Stationary<P> {
         scratch: &mut Scratch<f64>,
     ) {
         let m = z.nrows();
-        let mut r2 = scratch.take(m * m);
-        if !P::SLOPE_FROM_VALUE {
-            by_differences(z, z, &self.lengthscales, ViewMut::new(&mut r2, m, m), scratch);
-        }
         let mut sums = AxisSums::take(m, m, scratch);
-        self.weigh(&r2, k.as_slice(), k_bar.as_mut_slice(), &mut sums, theta_bar);
+        if P::SLOPE_FROM_VALUE {
+            self.weigh(k.as_slice(), k.as_slice(), k_bar.as_mut_slice(), &mut sums, theta_bar);
+        } else {
+            let mut r2 = scratch.take(m * m);
+            by_differences(z, z, &self.lengthscales, ViewMut::new(&mut r2, m, m), scratch);
+            self.weigh(&r2, k.as_slice(), k_bar.as_mut_slice(), &mut sums, theta_bar);
+            scratch.give(r2);
+        }
         sums.give(scratch);
         both_sides(z, z_bar, theta_bar, scratch, |bars, scratch| {
             by_differences_pullback(z, z, &self.lengthscales, k_bar.as_view(), bars, scratch);
         });
-        scratch.give(r2);
     }
 }

@@ -226,7 +226,7 @@ fn dual_pullback(
     let b_h_bar = times(factor.faer(), h_bar.view().faer());
     product(factor_bar.reborrow().faer(), Into::Replace, 2.0, gram.k.view().faer(), b_h_bar.view().faer());
     add_scaled(factor_bar.as_mut_slice(), 2.0, g_b_h.as_slice());
-    product(gram_bar.k.view_mut().faer(), Into::Add, 1.0, b_h_bar.view().faer(), factor.faer().transpose());
+    product(gram_bar.k_mut().view_mut().faer(), Into::Add, 1.0, b_h_bar.view().faer(), factor.faer().transpose());
 }
 
 fn add_scaled(into: &mut [f64], scale: f64, from: &[f64]) {

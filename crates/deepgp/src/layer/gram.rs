@@ -45,9 +45,12 @@ pub(crate) struct Gram {
 }
 
 /// Gradients that reach a [`Gram`]: at `K` (symmetric) and, where it was factored, at `L`, as the lower triangle of `Lᵀ L̄`.
+///
+/// A form that never looks at one of the two leaves it `None`: at `M_a = 500` each is 2 MB of fresh memory.
 #[derive(Clone, Debug)]
 pub(crate) struct GramBar {
-    pub k: Mat,
+    order: usize,
+    k: Option<Mat>,
     inner: Option<Mat>,
 }
 
@@ -94,16 +97,20 @@ impl Gram {
 
     /// No gradient yet.
     pub fn zero_bar(&self) -> GramBar {
-        let m = self.k.nrows();
-        GramBar { k: Mat::zeros(m, m), inner: None }
+        GramBar { order: self.k.nrows(), k: None, inner: None }
     }
 
     /// Pulls what has been gathered back to the inducing inputs and the kernel's parameters.
     pub fn pullback(self, kernel: &dyn Kernel, z: View<'_>, bar: GramBar, z_bar: &mut Mat, theta_bar: &mut [f64]) {
-        let GramBar { k: mut k_bar, inner } = bar;
-        if let Some(inner) = inner {
-            k_bar.add_scaled(1.0, &self.factor().pullback(&inner));
-        }
+        let through_factor = bar.inner.map(|inner| self.factor().pullback(inner));
+        let mut k_bar = match (bar.k, through_factor) {
+            (Some(mut direct), Some(other)) => {
+                direct.add_scaled(1.0, &other);
+                direct
+            }
+            (Some(one), None) | (None, Some(one)) => one,
+            (None, None) => return,
+        };
         let m = self.k.nrows();
         let mut k = self.k;
         // ε moves with the diagonal where it is relative to it.
@@ -118,10 +125,14 @@ impl Gram {
 }
 
 impl GramBar {
+    /// The gradient at `K`, zero at first.
+    pub fn k_mut(&mut self) -> &mut Mat {
+        self.k.get_or_insert_with(|| Mat::zeros(self.order, self.order))
+    }
+
     /// `Lᵀ L̄`, zero at first; only its lower triangle counts.
     pub fn inner_mut(&mut self) -> &mut Mat {
-        let m = self.k.nrows();
-        self.inner.get_or_insert_with(|| Mat::zeros(m, m))
+        self.inner.get_or_insert_with(|| Mat::zeros(self.order, self.order))
     }
 }
 
@@ -217,7 +228,8 @@ mod tests {
         let (built, event) = gram(1.0);
         let jitter = event.unwrap().jitter;
         let mut theta = [0.0; 2];
-        let bar = GramBar { k: Mat::from_fn(3, 3, |i, j| f64::from(u8::from(i == 0 && j == 0))), inner: None };
+        let corner = Mat::from_fn(3, 3, |i, j| f64::from(u8::from(i == 0 && j == 0)));
+        let bar = GramBar { order: 3, k: Some(corner), inner: None };
         let kernel = SquaredExponential::new(1.0, vec![1.0]);
         built.pullback(&kernel, z.view(), bar, &mut Mat::zeros(3, 1), &mut theta);
         // K_00 = σ² + ε with ε = σ² · 1e-10 · 10ⁿ.
@@ -244,7 +256,7 @@ mod tests {
             Gram::new(&kernel, z.view(), jitter, false, PLACE).unwrap().0
         };
         let mut theta = [0.0; 3];
-        let bar = GramBar { k: weight.clone(), inner: None };
+        let bar = GramBar { order: 4, k: Some(weight.clone()), inner: None };
         let kernel = SquaredExponential::new(1.3, vec![0.7, 1.2]);
         gram(1.3).pullback(&kernel, z.view(), bar, &mut Mat::zeros(4, 2), &mut theta);
         assert_slope("variance", &Mat::column(vec![1.3]), &Mat::column(vec![theta[2]]), 1e-8, |v| {

@@ -79,22 +79,22 @@ impl LayerMean {
             MeanForm::Dual | MeanForm::ScaledDual => {
                 let mut total = weights_bar.clone();
                 total.add_scaled(kl_bar, &times_gram(gram, w));
-                outer(&mut gram_bar.k, 0.5 * kl_bar, w, w);
+                outer(gram_bar.k_mut(), 0.5 * kl_bar, w, w);
                 if self.form == MeanForm::Dual {
                     return total;
                 }
                 for i in 0..w.nrows() {
                     let reach: f64 = total.row(i).iter().zip(self.free.row(i)).map(|(x, y)| x * y).sum();
-                    gram_bar.k[(i, i)] += reach;
+                    gram_bar.k_mut()[(i, i)] += reach;
                 }
                 scale_rows(&gram.k, &total)
             }
             // m̄ = K⁻¹ w̄ + KL̄ w and K̄ = −sym(K⁻¹ w̄ wᵀ) − ½ KL̄ w wᵀ.
             MeanForm::Standard => {
                 let mut free_bar = gram.factor().solve(weights_bar);
-                outer(&mut gram_bar.k, -0.5, &free_bar, w);
-                outer(&mut gram_bar.k, -0.5, w, &free_bar);
-                outer(&mut gram_bar.k, -0.5 * kl_bar, w, w);
+                outer(gram_bar.k_mut(), -0.5, &free_bar, w);
+                outer(gram_bar.k_mut(), -0.5, w, &free_bar);
+                outer(gram_bar.k_mut(), -0.5 * kl_bar, w, w);
                 free_bar.add_scaled(kl_bar, w);
                 free_bar
             }
