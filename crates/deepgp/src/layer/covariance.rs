@@ -75,53 +75,25 @@ impl LayerCovariance {
         let (mut explained, mut kl, mut kept) = (Mat::zeros(m, outputs * m), 0.0, Vec::new());
         for p in 0..outputs {
             let factor = self.factor_of(p);
-            let mut g = Mat::zeros(m, m);
-            match self.form {
-                CovarianceForm::Standard | CovarianceForm::Whitened => {
-                    let log_det: f64 = (0..m).map(|i| (factor[(i, i)] * factor[(i, i)]).ln()).sum();
-                    kl += 0.5 * (-log_det - m as f64);
-                    let v = match (&projection, self.form) {
-                        (Some(r), CovarianceForm::Standard) => {
-                            kl += 0.5 * gram.factor().log_det();
-                            let v = lower_times_lower(r.view(), factor);
-                            kept.push(v);
-                            kept[p].view()
-                        }
-                        _ => factor,
-                    };
-                    kl += 0.5 * v.as_slice().iter().map(|x| x * x).sum::<f64>();
-                    lower_product(g.view_mut().faer(), Into::Replace, -1.0, v.faer(), v.faer().transpose());
-                    for i in 0..m {
-                        g[(i, i)] += 1.0;
-                    }
+            let g = match (self.form, &projection) {
+                (CovarianceForm::Dual, _) | (_, None) => {
+                    let (g, h_inverse, divergence) = dual(gram, factor, layer)?;
+                    kl += divergence;
+                    kept.push(h_inverse);
+                    g
                 }
-                CovarianceForm::Dual => {
-                    let k_b = times(gram.k.view().faer(), factor.faer());
-                    let mut h = Mat::identity(m);
-                    product(h.view_mut().faer(), Into::Add, 1.0, factor.faer().transpose(), k_b.view().faer());
-                    let chol = Cholesky::new(&h).map_err(|failure| Error::NotPositiveDefinite {
-                        layer,
-                        matrix: Matrix::DualPrecision,
-                        pivot: failure.pivot,
-                        jitter: 0.0,
-                        cause: "its entries are not finite or far too large".into(),
-                    })?;
-                    let inverse = chol.solve(&Mat::identity(m));
-                    let trace: f64 = (0..m).map(|i| inverse[(i, i)]).sum();
-                    kl += 0.5 * (chol.log_det() - m as f64 + trace);
-                    // C = Tᵀ T with T = L_H⁻¹ L_Bᵀ: symmetric and positive to the last bit.
-                    let t = chol.solve_lower(&factor.to_mat().transposed());
-                    lower_product(
-                        g.view_mut().faer(),
-                        Into::Replace,
-                        1.0,
-                        t.view().faer().transpose(),
-                        t.view().faer(),
-                    );
-                    kept.push(inverse);
+                (CovarianceForm::Whitened, Some(_)) => {
+                    kl += divergence(factor, factor);
+                    complement(factor)
                 }
-            }
-            mirror_lower(&mut g);
+                (CovarianceForm::Standard, Some(r)) => {
+                    let v = lower_times_lower(r.view(), factor);
+                    kl += divergence(v.view(), factor) + 0.5 * gram.factor().log_det();
+                    let g = complement(v.view());
+                    kept.push(v);
+                    g
+                }
+            };
             for i in 0..m {
                 explained.row_mut(i)[p * m..(p + 1) * m].copy_from_slice(g.row(i));
             }
@@ -200,6 +172,43 @@ impl LayerCovariance {
         }
         factor_bar
     }
+}
+
+/// `½ (tr V Vᵀ − log |L_s L_sᵀ| − M)`.
+fn divergence(v: View<'_>, factor: View<'_>) -> f64 {
+    let m = factor.nrows();
+    let log_det: f64 = (0..m).map(|i| (factor[(i, i)] * factor[(i, i)]).ln()).sum();
+    0.5 * (v.as_slice().iter().map(|x| x * x).sum::<f64>() - log_det - m as f64)
+}
+
+/// `I − V Vᵀ`.
+fn complement(v: View<'_>) -> Mat {
+    let mut g = Mat::identity(v.nrows());
+    lower_product(g.view_mut().faer(), Into::Add, -1.0, v.faer(), v.faer().transpose());
+    mirror_lower(&mut g);
+    g
+}
+
+/// `C`, `H⁻¹` and the KL of the dual form. `C = Tᵀ T` with `T = L_H⁻¹ L_Bᵀ` is symmetric and positive to the last bit.
+fn dual(gram: &Gram, factor: View<'_>, layer: usize) -> Result<(Mat, Mat, f64)> {
+    let m = factor.nrows();
+    let k_b = times(gram.k.view().faer(), factor.faer());
+    let mut h = Mat::identity(m);
+    product(h.view_mut().faer(), Into::Add, 1.0, factor.faer().transpose(), k_b.view().faer());
+    let chol = Cholesky::new(&h).map_err(|failure| Error::NotPositiveDefinite {
+        layer,
+        matrix: Matrix::DualPrecision,
+        pivot: failure.pivot,
+        jitter: 0.0,
+        cause: "its entries are not finite or far too large".into(),
+    })?;
+    let inverse = chol.solve(&Mat::identity(m));
+    let trace: f64 = (0..m).map(|i| inverse[(i, i)]).sum();
+    let t = chol.solve_lower(&factor.to_mat().transposed());
+    let mut c = Mat::zeros(m, m);
+    lower_product(c.view_mut().faer(), Into::Replace, 1.0, t.view().faer().transpose(), t.view().faer());
+    mirror_lower(&mut c);
+    Ok((c, inverse, 0.5 * (chol.log_det() - m as f64 + trace)))
 }
 
 /// `C = B H⁻¹ Bᵀ` with `B = L_B`, `H = I + Bᵀ K B`, and `KL = ½ log |H| + ½ tr H⁻¹ + const`:
