@@ -2,6 +2,9 @@
 
 use crate::error::{Error, Result};
 
+/// More than this is a mistake, and would take minutes to start.
+const MAX_THREADS: usize = 1024;
+
 /// A pool of threads, or all the machine has.
 #[derive(Debug)]
 pub(crate) struct Threads(Option<rayon::ThreadPool>);
@@ -12,10 +15,13 @@ impl Threads {
         if count == 0 {
             return Ok(Self(None));
         }
+        let requirement = "0 for all threads, or at most 1024 and as many as the system can start";
+        let refused = || Error::Setting { name: "threads", value: count.to_string(), requirement };
+        if count > MAX_THREADS {
+            return Err(refused());
+        }
         let pool = rayon::ThreadPoolBuilder::new().num_threads(count).build();
-        let requirement = "a number of threads that the system can start";
-        let refused = |_| Error::Setting { name: "threads", value: count.to_string(), requirement };
-        Ok(Self(Some(pool.map_err(refused)?)))
+        Ok(Self(Some(pool.map_err(|_| refused())?)))
     }
 
     /// Runs `work` with its parallel parts on these threads, and waits for it.

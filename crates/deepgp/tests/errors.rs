@@ -197,6 +197,9 @@ fn data_that_cannot_be_fitted() {
         ..FitSettings::default()
     };
     go(&column, &quick).unwrap();
+    let mut crowd = FitSettings::default();
+    crowd.train.threads = 100_000;
+    contains(&message(go(&column, &crowd)), &["`threads` is 100000", "at most 1024"]);
     let bad = FitSettings { validation: Some(1.5), ..FitSettings::default() };
     contains(&message(go(&column, &bad)), &["split fraction", "1.5"]);
 }
