@@ -9,7 +9,7 @@ use crate::error::{Error, Matrix, Result};
 use crate::inducing::{Distinct, InducingStart, choose};
 use crate::kernel::Kernel;
 use crate::layer::{CovarianceForm, Gram, Inducing, Jitter, Layer, LayerCovariance, LayerMean, MeanForm, MeanFunction};
-use crate::likelihood::{Gaussian, Likelihood};
+use crate::likelihood::{Gaussian, Likelihood, NOISE_FLOOR};
 use crate::mat::{Mat, View};
 use crate::model::DeepGp;
 use crate::noise::{Key, Purpose};
@@ -32,7 +32,7 @@ pub enum InducingPlan {
         /// How.
         start: InducingStart,
     },
-    /// Given.
+    /// Given, in the model's units: where data is standardised, so are these.
     Given(Inducing),
 }
 
@@ -64,6 +64,7 @@ impl DeepGp {
         seed: u64,
     ) -> Result<Self> {
         check_finite("x", x)?;
+        jitter.check()?;
         let last = plans.len().saturating_sub(1);
         let mut inputs = x.to_mat();
         let mut distinct = Distinct::of(x);
@@ -131,9 +132,9 @@ impl DeepGp {
                 return Err(Error::Setting { name, value: "0".into(), requirement: "at least 1" });
             }
         }
-        if !(settings.noise > 0.0 && settings.noise.is_finite()) {
-            let requirement = "a positive number";
-            return Err(Error::Setting { name: "noise", value: settings.noise.to_string(), requirement });
+        if !(settings.noise >= NOISE_FLOOR && settings.noise.is_finite()) {
+            let requirement = "a number of at least 1e-6";
+            return Err(Error::Setting { name: "noise", value: format!("{:?}", settings.noise), requirement });
         }
         let plans = (0..=settings.hidden_layers).map(|i| LayerPlan {
             width: if i == settings.hidden_layers { outputs } else { settings.width },
@@ -154,14 +155,18 @@ impl DeepGp {
 fn check_widths(plan: &LayerPlan, expected: usize, layer: usize) -> Result<()> {
     let mut widths = vec![("the kernel", plan.kernel.input_width())];
     if let InducingPlan::Given(given) = &plan.inducing {
+        check_finite("inducing inputs", given.mean().view())?;
+        check_finite("inducing inputs", given.covariance().view())?;
         if given.mean().nrows() == 0 || given.covariance().nrows() == 0 {
             return Err(Error::Setting { name: "inducing inputs", value: "0".into(), requirement: "at least 1" });
         }
         widths.push(("the mean's set of inducing inputs", given.mean().ncols()));
         widths.push(("the covariance's set of inducing inputs", given.covariance().ncols()));
     }
-    if expected == 0 {
-        return Err(Error::Setting { name: "input columns", value: "0".into(), requirement: "at least 1" });
+    for (name, value) in [("input columns", expected), ("width", plan.width)] {
+        if value == 0 {
+            return Err(Error::Setting { name, value: "0".into(), requirement: "at least 1" });
+        }
     }
     for (what, found) in widths {
         if found != expected {

@@ -136,6 +136,10 @@ pub(crate) fn check_finite(what: &'static str, m: View<'_>) -> Result<()> {
     }
 }
 
+/// Standard deviations outside these would leave the range of numbers when squared.
+const SMALLEST_SPREAD: f64 = 1e-150;
+const LARGEST_SPREAD: f64 = 1e150;
+
 /// What to do with an input column that has one value only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConstantColumns {
@@ -201,16 +205,20 @@ impl Scaling {
             } else {
                 0.0
             };
-            if !deviation.is_finite() {
-                return Err(Error::TooLarge { what, column });
-            }
             // Rounding alone leaves about 1e-16 of the mean.
             if deviation <= 1e-14 * mean.abs() {
                 if constant == ConstantColumns::Reject {
-                    return Err(Error::ConstantColumn { what, column, value: m[(0, column)] });
+                    let advice = if what == "y" {
+                        "there is nothing to learn"
+                    } else {
+                        "drop it, or keep it with `ConstantColumns::Keep`"
+                    };
+                    return Err(Error::ConstantColumn { what, column, value: m[(0, column)], advice });
                 }
                 shift.push(m[(0, column)]);
                 scale.push(1.0);
+            } else if !(SMALLEST_SPREAD..=LARGEST_SPREAD).contains(&deviation) {
+                return Err(Error::Spread { what, column, deviation });
             } else {
                 shift.push(mean);
                 scale.push(deviation);
@@ -221,7 +229,7 @@ impl Scaling {
 
     /// `(v − shift) / scale`. Fails if the width is wrong or a number is not finite.
     pub fn apply(&self, what: &'static str, m: View<'_>) -> Result<Mat> {
-        if m.ncols() != self.shift.len() {
+        if m.ncols() != self.shift.len() || m.ncols() != self.scale.len() {
             return Err(Error::Shape {
                 what,
                 expected: format!("{} columns, as in training", self.shift.len()),
@@ -288,7 +296,10 @@ mod tests {
         let kept = Standardiser::fit(&data, ConstantColumns::Keep).unwrap();
         assert!((0..3).all(|i| kept.apply(&data).unwrap().x()[(i, 1)] == 0.0));
         let huge = Dataset::new(Mat::column(vec![1.7e308, 1.7e308, -1.7e308]), y.clone()).unwrap();
-        assert!(message(Standardiser::fit(&huge, ConstantColumns::Keep)).contains("x: column 0 spans more than"));
+        assert!(
+            message(Standardiser::fit(&huge, ConstantColumns::Keep))
+                .contains("x: column 0 has a standard deviation of")
+        );
         let flat = Dataset::new(y, Mat::from_fn(3, 1, |_, _| 7.0)).unwrap();
         assert!(message(Standardiser::fit(&flat, ConstantColumns::Keep)).contains("y: column 0 has the value 7"));
         assert!(

@@ -42,10 +42,7 @@ pub enum Error {
     },
 
     /// A column that should be standardised does not vary.
-    #[error(
-        "{what}: column {column} has the value {value} in every row, so it cannot be standardised; \
-         drop it (an input can also be kept: `ConstantColumns::Keep`)"
-    )]
+    #[error("{what}: column {column} has the value {value} in every row, so it cannot be standardised; {advice}")]
     ConstantColumn {
         /// `x` or `y`.
         what: &'static str,
@@ -53,15 +50,19 @@ pub enum Error {
         column: usize,
         /// Its one value.
         value: f64,
+        /// What to do.
+        advice: &'static str,
     },
 
-    /// A column's spread is beyond the range of numbers.
-    #[error("{what}: column {column} spans more than numbers can; divide it by a large constant")]
-    TooLarge {
+    /// A column's spread leaves the range of numbers when squared.
+    #[error("{what}: column {column} has a standard deviation of {deviation:e}; bring it between 1e-150 and 1e150")]
+    Spread {
         /// `x` or `y`.
         what: &'static str,
         /// Column, from 0.
         column: usize,
+        /// Its standard deviation.
+        deviation: f64,
     },
 
     /// There are not enough rows for what was asked.
@@ -79,8 +80,8 @@ pub enum Error {
 
     /// More inducing inputs than distinct rows.
     #[error(
-        "layer {layer}: {requested} inducing inputs were asked for, but its inputs have only {distinct} distinct rows; \
-         ask for at most {distinct}"
+        "layer {layer}: {requested} inducing inputs were asked for, but its inputs have only {distinct} distinct rows \
+         (rows held out for validation do not count); ask for at most {distinct}"
     )]
     TooManyInducing {
         /// Layer, from 0.
@@ -93,12 +94,14 @@ pub enum Error {
 
     /// Two inducing inputs are equal.
     #[error(
-        "layer {layer}: inducing inputs {first} and {second} are equal, so their kernel matrix is singular; \
+        "layer {layer}: inducing inputs {first} and {second} of the {set} are equal, so their kernel matrix is singular; \
          remove one of them"
     )]
     DuplicateInducing {
         /// Layer, from 0.
         layer: usize,
+        /// Whose set it is.
+        set: &'static str,
         /// Row of the first.
         first: usize,
         /// Row of the second.
@@ -132,16 +135,16 @@ pub enum Error {
     },
 
     /// No parameter has this name.
-    #[error("there is no parameter `{name}`; the model has {known}")]
+    #[error("there is no parameter `{name}`; {known}")]
     UnknownParameter {
         /// The name that was asked for.
         name: String,
-        /// Those there are.
+        /// Those there are, or the likely one.
         known: String,
     },
 
     /// A parameter cannot take this value.
-    #[error("`{name}`: entry {index} cannot be {value} (constraint: {constraint})")]
+    #[error("`{name}`: entry {index} cannot be {value:?} (constraint: {constraint})")]
     ParameterValue {
         /// The parameter.
         name: String,

@@ -14,7 +14,7 @@ use crate::layer::{Climbed, Fallen, LayerRows, climb};
 use crate::linalg::{Cholesky, Into, product};
 use crate::mat::{Mat, View};
 use crate::noise::{Key, Purpose, fill_row};
-use crate::predict::Predictor;
+use crate::predict::{FAR, Predictor};
 
 /// The largest number of rows that can be taken jointly.
 pub const JOINT_ROWS: usize = 2000;
@@ -139,7 +139,7 @@ impl Predictor<'_> {
             Conditional { mean: rows.mean, covariance, prior }
         };
         let last = chain.layers.len() - 1;
-        let first = conditional(0, x.to_mat());
+        let first = conditional(0, x.to_mat().map(|v: f64| v.clamp(-FAR, FAR)));
         if last == 0 {
             let Conditional { mean, covariance, prior } = first;
             return (0..paths).try_for_each(|path| {

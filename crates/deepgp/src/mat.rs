@@ -75,7 +75,7 @@ impl<T: Real> Mat<T> {
         (self.rows, self.cols) = (rows, cols);
     }
 
-    /// The rows of `index`, in that order.
+    /// The rows of `index`, in that order. Panics if one does not exist.
     pub fn gather(&self, index: &[u32]) -> Self {
         let mut data = Vec::with_capacity(index.len() * self.cols);
         for &i in index {
@@ -84,7 +84,7 @@ impl<T: Real> Mat<T> {
         Self { data, rows: index.len(), cols: self.cols }
     }
 
-    /// `self` above `below`.
+    /// `self` above `below`. Panics unless they have the same number of columns.
     pub fn stack(&self, below: &Self) -> Self {
         assert_eq!(self.cols, below.cols, "only matrices of one width can be stacked");
         Self { data: [&self.data[..], &below.data].concat(), rows: self.rows + below.rows, cols: self.cols }
@@ -254,20 +254,20 @@ impl<'a, T: Real> ViewMut<'a, T> {
 impl<T> Index<(usize, usize)> for Mat<T> {
     type Output = T;
     fn index(&self, (i, j): (usize, usize)) -> &T {
-        &self.data[i * self.cols + j]
+        &self.data[i * self.cols..(i + 1) * self.cols][j]
     }
 }
 
 impl<T> IndexMut<(usize, usize)> for Mat<T> {
     fn index_mut(&mut self, (i, j): (usize, usize)) -> &mut T {
-        &mut self.data[i * self.cols + j]
+        &mut self.data[i * self.cols..(i + 1) * self.cols][j]
     }
 }
 
 impl<T> Index<(usize, usize)> for View<'_, T> {
     type Output = T;
     fn index(&self, (i, j): (usize, usize)) -> &T {
-        &self.data[i * self.cols + j]
+        &self.data[i * self.cols..(i + 1) * self.cols][j]
     }
 }
 
@@ -283,6 +283,12 @@ mod tests {
         assert_eq!(m.transposed()[(1, 2)], 6.0);
         assert_eq!(m.gather(&[2, 0]).as_slice(), &[5.0, 6.0, 1.0, 2.0]);
         assert_eq!(m.stack(&m).nrows(), 6);
+    }
+
+    #[test]
+    #[should_panic(expected = "index out of bounds")]
+    fn a_column_too_far_is_not_the_next_row() {
+        let _ = Mat::from_fn(2, 2, |i, j| (10 * i + j) as f64)[(0, 2)];
     }
 
     #[test]

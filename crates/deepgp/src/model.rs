@@ -86,11 +86,7 @@ impl DeepGp {
 
     /// The same model with another jitter on its kernel matrices.
     pub fn with_jitter(mut self, jitter: Jitter) -> Result<Self> {
-        let fits = |v: f64| v >= 0.0 && v.is_finite();
-        if !(fits(jitter.absolute) && fits(jitter.relative)) {
-            let requirement = "zero or more";
-            return Err(Error::Setting { name: "jitter", value: format!("{jitter:?}"), requirement });
-        }
+        jitter.check()?;
         self.jitter = jitter;
         Ok(self)
     }
@@ -181,7 +177,13 @@ impl DeepGp {
 
     fn unknown(&self, name: &str) -> Error {
         let names: Vec<String> = self.parameters().into_iter().map(|p| p.name).collect();
-        Error::UnknownParameter { name: name.to_string(), known: names.join(", ") }
+        let near: Vec<&String> = names.iter().filter(|n| n.ends_with(&format!(".{name}"))).collect();
+        let known = match near.as_slice() {
+            [] => format!("the model has {}", names.join(", ")),
+            [one] => format!("did you mean `{one}`?"),
+            several => format!("did you mean one of {several:?}?"),
+        };
+        Error::UnknownParameter { name: name.to_string(), known }
     }
 
     /// All parameters as the unconstrained numbers the optimiser moves.

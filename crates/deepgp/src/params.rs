@@ -1,7 +1,7 @@
 //! Parameters: the maths sees values, the optimiser sees raw numbers.
 //!
-//! Whatever is trained is listed once, by [`Parameters::visit`]. The optimiser, the model file and the gradient tests
-//! all walk that list, so nothing can be trained but not saved. A gradient is a flat vector in the list's order.
+//! Whatever is trained is listed once, by [`Parameters::visit`]. The optimiser, whoever saves a model and the gradient
+//! tests all walk that list, so nothing can be trained but not saved. A gradient is a flat vector in the list's order.
 
 /// Which numbers a parameter may take, as a map from the unconstrained `raw` the optimiser moves.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -18,11 +18,14 @@ use crate::model::{DeepGp, Precision};
 use crate::noise::{Key, Noise, Purpose, fill_row};
 use crate::real::Real;
 use crate::settings::PredictSettings;
-use crate::step::{BLOCK_ROWS, narrow, widen};
+use crate::step::{BLOCK_ROWS, widen};
 use crate::threads::Threads;
 
 /// No quantile level is nearer to 0 or 1: the distribution function has not the digits.
 const EXTREME_LEVEL: f64 = 1e-10;
+
+/// Inputs farther out than this are moved here: the model has long returned to its prior, and squares still fit in `f32`.
+pub(crate) const FAR: f64 = 1e12;
 
 /// Means and variances, a row each.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +34,13 @@ pub struct Moments {
     pub mean: Mat,
     /// Variances.
     pub variance: Mat,
+}
+
+impl Moments {
+    /// Standard deviations.
+    pub fn deviation(&self) -> Mat {
+        self.variance.map(f64::sqrt)
+    }
 }
 
 /// Moments of the function and of an observation, `[N, P]` each.
@@ -114,6 +124,16 @@ impl DeepGp {
     }
 }
 
+/// Mixes the bits of a row's numbers (the finaliser of SplitMix64 after each).
+fn row_hash(row: &[f64]) -> u64 {
+    row.iter().fold(0, |hash: u64, v| {
+        let mut z = hash.wrapping_add((v + 0.0).to_bits()).wrapping_add(0x9E37_79B9_7F4A_7C15);
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    })
+}
+
 fn check_inputs(model: &DeepGp, x: View<'_>) -> Result<()> {
     if x.ncols() != model.input_width() {
         return Err(Error::Shape {
@@ -143,7 +163,8 @@ impl Predictor<'_> {
         })
     }
 
-    /// Quantiles of `y` at each row: column `p · levels + l` of the result is level `l` of output `p`.
+    /// Quantiles of `y` at each row: column `p · levels + l` of the result is level `l` of output `p`. Levels lie between 1e-10
+    /// and 1 − 1e-10.
     pub fn quantiles(&self, x: View<'_>, levels: &[f64]) -> Result<Mat> {
         let answerable = EXTREME_LEVEL..=1.0 - EXTREME_LEVEL;
         if let Some(bad) = levels.iter().find(|q| !answerable.contains(q)) {
@@ -183,14 +204,16 @@ impl Predictor<'_> {
     /// itself; for draws of whole functions see [`Predictor::joint_draws`].
     pub fn draws_of_f(&self, x: View<'_>, draws: usize) -> Result<Vec<Mat>> {
         let p = self.model.latent_width();
-        self.draws(x, draws, p, |f, _, out| out.copy_from_slice(f))
+        self.draws(x, draws, p, |_, f, _, out| out.copy_from_slice(f))
     }
 
-    /// Like [`Predictor::draws_of_f`], of observations.
+    /// Like [`Predictor::draws_of_f`], of observations. Each row has noise of its own, a function of the row's inputs (equal rows
+    /// get equal noise), so that draws do not depend on the other rows either.
     pub fn draws_of_y(&self, x: View<'_>, draws: usize) -> Result<Vec<Mat>> {
         let key = Key::new(self.settings.seed, Purpose::Observe);
-        self.draws(x, draws, self.model.likelihood().observed_width(), |f, k, out| {
-            self.model.likelihood().draw(f, key, [0, 0, k as u32, 0], out);
+        self.draws(x, draws, self.model.likelihood().observed_width(), |row, f, k, out| {
+            let place = row_hash(x.row(row));
+            self.model.likelihood().draw(f, key, [place as u32, (place >> 32) as u32, k as u32, 0], out);
         })
     }
 
@@ -199,12 +222,12 @@ impl Predictor<'_> {
         x: View<'_>,
         draws: usize,
         width: usize,
-        observe: impl Fn(&[f64], usize, &mut [f64]) + Sync,
+        observe: impl Fn(usize, &[f64], usize, &mut [f64]) + Sync,
     ) -> Result<Vec<Mat>> {
         let p = self.model.latent_width();
         let last = (self.model.layers().len() as u32 - 1) << 16;
         let key = Key::new(self.settings.seed, Purpose::Predict);
-        let all = self.map_rows(x, draws * width, |_, mixture, out| {
+        let all = self.map_rows(x, draws * width, |row, mixture, out| {
             let mut f = vec![0.0; p];
             for (k, out) in out.chunks_exact_mut(width).enumerate() {
                 let part = mixture.part(k);
@@ -212,7 +235,7 @@ impl Predictor<'_> {
                 for ((f, mean), variance) in f.iter_mut().zip(part.mean).zip(part.variance) {
                     *f = mean + variance.sqrt() * *f;
                 }
-                observe(&f, k, out);
+                observe(row, &f, k, out);
             }
         })?;
         Ok((0..draws).map(|k| Mat::from_fn(x.nrows(), width, |i, j| all[(i, k * width + j)])).collect())
@@ -358,7 +381,10 @@ impl Predictor<'_> {
             let input = &mut rows.layers[0].x;
             input.reshape_for_overwrite(block_rows, x.ncols());
             for i in 0..block_rows {
-                narrow(x.row(first + i.min(count - 1)), input.row_mut(i));
+                let row = x.row(first + i.min(count - 1));
+                for (to, from) in input.row_mut(i).iter_mut().zip(row) {
+                    *to = T::of(from.clamp(-FAR, FAR));
+                }
             }
             chain.forward(&mut rows, &noise, Block { ids: &ids, first });
             then(&mut rows, first, out.chunks_exact_mut(width));

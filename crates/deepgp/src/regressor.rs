@@ -29,41 +29,93 @@ pub struct Fit {
     pub regressor: Regressor,
     /// Why training ended.
     pub stop: Stop,
-    /// The state it ended in.
+    /// The state it ended in; `state.rolled_back` counts the steps that failed on the way.
     pub state: TrainState,
 }
 
 impl Regressor {
-    /// A model at its starting point, for data that looks like `data`.
+    /// A model at its starting point, for data that looks like `data`. Units are learnt from the rows that
+    /// [`Regressor::train`] will train on. Freeze or change parameters of `model` before you train it, if you like:
+    ///
+    /// ```
+    /// use deepgp::{FitSettings, Regressor, simulate};
+    /// use std::ops::ControlFlow;
+    ///
+    /// let data = simulate::step_curve(60, 1);
+    /// let mut settings = FitSettings::default();
+    /// settings.train.steps = 20;
+    /// let mut start = Regressor::start(&data, &settings)?;
+    /// let known = (0.05 / start.standardiser.y.scale[0]).powi(2); // the noise has a standard deviation of 0.05
+    /// start.model.set_parameter("likelihood.noise", &[known])?;
+    /// start.model.freeze("likelihood.noise")?;
+    /// let fit = start.clone().train(&data, &settings, |_, _| ControlFlow::Continue(()))?;
+    /// assert_eq!(fit.regressor.model.parameters().last().unwrap().values, [known]);
+    ///
+    /// settings.train.steps = 30; // ten more
+    /// let fit = start.resume(&data, &settings, fit.state, |_, _| ControlFlow::Continue(()))?;
+    /// assert_eq!(fit.state.step, 30);
+    /// # Ok::<(), deepgp::Error>(())
+    /// ```
     pub fn start(data: &Dataset, settings: &FitSettings) -> Result<Self> {
-        let standardiser = Standardiser::fit(data, settings.constant_columns)?;
-        let scaled = standardiser.apply(data)?;
-        let model = DeepGp::for_regression(scaled.x().view(), scaled.y().ncols(), &settings.model)?;
+        let (train, _) = hold_out(data, settings)?;
+        let standardiser = Standardiser::fit(&train, settings.constant_columns)?;
+        let scaled = standardiser.apply(&train)?;
+        let threads = Threads::new(settings.train.threads)?;
+        let outputs = scaled.y().ncols();
+        let model = threads.run(|| DeepGp::for_regression(scaled.x().view(), outputs, &settings.model))?;
         Ok(Self { model, standardiser })
     }
 
-    /// Trains a model on `data`. `callback` sees every step and can end training by breaking.
-    ///
-    /// A share of the rows is held out for early stopping if the settings say so; units are learnt from the rest alone. A run
-    /// that gets stuck is not an error: [`Fit::stop`] says so, and the model is the last good one.
+    /// Trains a model on `data`: [`Regressor::start`], then [`Regressor::train`].
     pub fn fit(
         data: &Dataset,
         settings: &FitSettings,
         callback: impl FnMut(&StepReport, &TrainState) -> ControlFlow<()>,
     ) -> Result<Fit> {
-        let (train, held_out) = match settings.validation {
-            Some(fraction) => {
-                let (train, held_out) = data.split(fraction, settings.train.seed)?;
-                (train, Some(held_out))
-            }
-            None => (data.clone(), None),
-        };
-        let threads = Threads::new(settings.train.threads)?;
-        let Self { model, standardiser } = threads.run(|| Self::start(&train, settings))?;
-        drop(threads);
+        Self::start(data, settings)?.train(data, settings, callback)
+    }
+
+    /// Trains this model on `data`. `callback` sees every step and can end training by breaking.
+    ///
+    /// A share of the rows, drawn by `settings.train.seed`, is held out for early stopping if the settings say so. A run that
+    /// gets stuck is not an error: [`Fit::stop`] says so, and the model is the last good one.
+    pub fn train(
+        self,
+        data: &Dataset,
+        settings: &FitSettings,
+        callback: impl FnMut(&StepReport, &TrainState) -> ControlFlow<()>,
+    ) -> Result<Fit> {
+        self.run(data, settings, None, callback)
+    }
+
+    /// Goes on training from a saved state, on the same data with the same settings (`steps` and `threads` may differ). It
+    /// ends with the same bits as a run that was never interrupted.
+    pub fn resume(
+        self,
+        data: &Dataset,
+        settings: &FitSettings,
+        state: TrainState,
+        callback: impl FnMut(&StepReport, &TrainState) -> ControlFlow<()>,
+    ) -> Result<Fit> {
+        self.run(data, settings, Some(state), callback)
+    }
+
+    fn run(
+        self,
+        data: &Dataset,
+        settings: &FitSettings,
+        state: Option<TrainState>,
+        callback: impl FnMut(&StepReport, &TrainState) -> ControlFlow<()>,
+    ) -> Result<Fit> {
+        let Self { model, standardiser } = self;
+        let (train, held_out) = hold_out(data, settings)?;
         let train = standardiser.apply(&train)?;
         let held_out = held_out.map(|d| standardiser.apply(&d)).transpose()?;
-        let mut trainer = Trainer::new(model, &train, held_out.as_ref(), settings.train.clone())?;
+        let (held_out, settings) = (held_out.as_ref(), settings.train.clone());
+        let mut trainer = match state {
+            None => Trainer::new(model, &train, held_out, settings)?,
+            Some(state) => Trainer::resume(model, &train, held_out, settings, state)?,
+        };
         let stop = trainer.run(callback)?;
         let state = trainer.state().clone();
         Ok(Fit { regressor: Self { model: trainer.finish(), standardiser }, stop, state })
@@ -87,6 +139,21 @@ impl Regressor {
     pub fn predict(&self, x: View<'_>) -> Result<Prediction> {
         self.predictor(PredictSettings::default())?.moments(x)
     }
+}
+
+/// The rows to train on, and those held out for early stopping.
+fn hold_out(data: &Dataset, settings: &FitSettings) -> Result<(Dataset, Option<Dataset>)> {
+    let Some(fraction) = settings.validation else { return Ok((data.clone(), None)) };
+    if !(fraction > 0.0 && fraction < 1.0) {
+        let requirement = "above 0 and below 1, or `None`";
+        return Err(Error::Setting { name: "validation", value: fraction.to_string(), requirement });
+    }
+    if data.len() < 3 {
+        let advice = "give more rows, or set `validation` to `None`";
+        return Err(Error::TooFewRows { what: "holding rows out for validation", needed: 3, rows: data.len(), advice });
+    }
+    let (train, held_out) = data.split(fraction, settings.train.seed)?;
+    Ok((train, Some(held_out)))
 }
 
 /// A [`Predictor`] that speaks the user's units.

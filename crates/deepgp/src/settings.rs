@@ -1,4 +1,4 @@
-//! Every setting and its default, in one place: the Rust library, the command line and Python all read them from here.
+//! Every setting and its default, in one place.
 
 use crate::data::ConstantColumns;
 use crate::error::{Error, Result};
@@ -75,7 +75,7 @@ pub struct ModelSettings {
     pub kernel: KernelChoice,
     /// Where inducing inputs start.
     pub inducing_start: InducingStart,
-    /// The noise variance at the start, in units of the target's variance.
+    /// The noise variance at the start, in units of the target's variance; at least 1e-6.
     pub noise: f64,
     /// The precision of the work on rows.
     pub precision: Precision,

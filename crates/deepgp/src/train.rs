@@ -76,8 +76,8 @@ pub struct TrainState {
     pub looks_since_best: u32,
     /// Rows of the training data, to tell whether a state belongs to them.
     pub num_data: usize,
-    /// Minibatches in a pass over them, likewise.
-    pub batches: u64,
+    /// The settings of the run, likewise. Only `steps` and `threads` may change when it goes on.
+    pub settings: TrainSettings,
 }
 
 /// What a step did.
@@ -157,18 +157,18 @@ impl<'a> Trainer<'a> {
             best: None,
             looks_since_best: 0,
             num_data: data.len(),
-            batches: batches(data, &settings),
+            settings: settings.clone(),
         };
         Self::resume(model, data, validation, settings, state)
     }
 
-    /// Goes on from a saved state. Model, data and settings must be those it was saved with.
+    /// Goes on from a saved state. Model, data and settings must be those it was saved with; `steps` and `threads` may differ.
     pub fn resume(
         mut model: DeepGp,
         data: &'a Dataset,
         validation: Option<&'a Dataset>,
         settings: TrainSettings,
-        state: TrainState,
+        mut state: TrainState,
     ) -> Result<Self> {
         settings.check()?;
         let parameters = model.parameters();
@@ -182,18 +182,20 @@ impl<'a> Trainer<'a> {
             .chain(state.best.as_ref().map(|best| best.raw.len()));
         let mut fits: Vec<_> = lengths.map(|found| ("the number of parameters", found, count)).collect();
         fits.push(("the number of training rows", state.num_data, data.len()));
-        let per_pass = batches(data, &settings) as usize;
-        fits.push(("the number of minibatches in a pass", state.batches as usize, per_pass));
-        fits.push((
-            "the place in the pass",
-            state.batches_used as usize,
-            (state.batches_used as usize).min(per_pass - 1),
-        ));
+        let (used, per_pass) = (state.batches_used as usize, batches(data, &state.settings) as usize);
+        fits.push(("the place in the pass", used, used.min(per_pass - 1)));
         for (what, expected, found) in fits {
             if expected != found {
                 return Err(Error::ForeignState { what, expected: expected.to_string(), found: found.to_string() });
             }
         }
+        let TrainSettings { steps, threads, .. } = settings;
+        let kept = TrainSettings { steps, threads, ..state.settings };
+        if kept != settings {
+            let (expected, found) = (format!("{kept:?}"), format!("{settings:?}"));
+            return Err(Error::ForeignState { what: "a setting other than `steps` and `threads`", expected, found });
+        }
+        state.settings = kept;
         model.set_raw(&state.now.raw);
         let memory = StepMemory::new(&model);
         let threads = Threads::new(settings.threads)?;
@@ -275,14 +277,15 @@ impl<'a> Trainer<'a> {
         };
         let seconds = started.elapsed().as_secs_f64();
         let validation = self.validate()?;
-        let epoch = self.state.epoch as f64 + self.state.batches_used as f64 / self.state.batches as f64;
+        let epoch =
+            self.state.epoch as f64 + self.state.batches_used as f64 / batches(self.data, &self.settings) as f64;
         Ok(StepReport { step: self.state.step, epoch, outcome, learning_rate, kl_weight, validation, seconds })
     }
 
     /// The next minibatch as a range of `self.order`. A pass is cut into batches whose sizes differ by one at most, so
     /// that no small rest gets a large weight.
     fn next_rows(&mut self) -> (usize, usize) {
-        let (n, batches) = (self.data.len() as u64, self.state.batches);
+        let (n, batches) = (self.data.len() as u64, batches(self.data, &self.settings));
         if self.order_of != Some(self.state.epoch) {
             if batches > 1 {
                 let key = Key::new(self.settings.seed, Purpose::Shuffle);

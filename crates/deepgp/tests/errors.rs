@@ -47,10 +47,10 @@ fn widths_that_do_not_fit() {
     contains(&message(joined(vec![identity], 1)), &["the mean function has width 2, but 1"]);
     let mut wrong = layer(2, 1);
     wrong.mean.free = Mat::zeros(2, 1);
-    contains(&message(joined(vec![wrong], 1)), &["the mean's free parameter has width 2, but 5"]);
+    contains(&message(joined(vec![wrong], 1)), &["the mean's `free`", "5 x 1 in layer 0", "found 2 x 1"]);
     let mut wrong = layer(2, 1);
     wrong.covariance.factor = Mat::identity(2);
-    contains(&message(joined(vec![wrong], 1)), &["the covariance's factor has width 2, but 3"]);
+    contains(&message(joined(vec![wrong], 1)), &["the covariance's `factor`", "3 x 3 in layer 0", "found 2 x 2"]);
 }
 
 #[test]
@@ -59,7 +59,10 @@ fn equal_inducing_inputs() {
     let first = z.row(1).to_vec();
     z.row_mut(3).copy_from_slice(&first);
     let twice = Layer { inducing: Inducing::Tied(z), ..random_layer((2, 1), FORMS, true, MeanFunction::Zero, 1) };
-    contains(&message(joined(vec![twice], 1)), &["layer 0: inducing inputs 1 and 3 are equal", "remove one"]);
+    contains(
+        &message(joined(vec![twice], 1)),
+        &["layer 0: inducing inputs 1 and 3 of the one set are equal", "remove one"],
+    );
 }
 
 #[test]
@@ -102,7 +105,7 @@ fn settings_of_a_model_that_make_no_sense() {
         message(DeepGp::for_regression(x.view(), 1, &settings))
     };
     contains(&refused(|s| s.width = 0), &["`width` is 0"]);
-    contains(&refused(|s| s.noise = -0.1), &["`noise` is -0.1", "positive"]);
+    contains(&refused(|s| s.noise = -0.1), &["`noise` is -0.1", "at least 1e-6"]);
     contains(&refused(|s| s.jitter = Some(Jitter { absolute: -1.0, relative: 0.0 })), &["`jitter`", "zero or more"]);
 }
 
@@ -110,7 +113,10 @@ fn settings_of_a_model_that_make_no_sense() {
 fn parameters_by_name() {
     let mut model = joined(vec![layer(2, 1)], 1).unwrap();
     contains(&message(model.freeze("layers.3")), &["no parameter `layers.3`", "layers.0.kernel.lengthscales"]);
-    contains(&message(model.set_parameter("noise", &[0.1])), &["no parameter `noise`", "likelihood.noise"]);
+    contains(
+        &message(model.set_parameter("noise", &[0.1])),
+        &["no parameter `noise`", "did you mean `likelihood.noise`?"],
+    );
     contains(&message(model.set_parameter("likelihood.noise", &[0.1, 0.2])), &["1 numbers for `likelihood.noise`"]);
     contains(&message(model.set_parameter("likelihood.noise", &[-1.0])), &["`likelihood.noise`: entry 0 cannot be -1"]);
     let factor = message(model.set_parameter("layers.0.covariance.factor", &[1.0; 9]));
@@ -183,11 +189,13 @@ fn data_that_cannot_be_fitted() {
     };
     let defaults = FitSettings::default();
     let one = Dataset::new(uniform(1, 2, 1), uniform(1, 1, 1)).unwrap();
-    contains(&message(go(&one, &defaults)), &["at least 2 rows", "there are 1"]);
+    contains(&message(go(&one, &defaults)), &["holding rows out", "at least 3 rows", "there are 1", "`None`"]);
+    let all = FitSettings { validation: None, ..FitSettings::default() };
+    contains(&message(go(&one, &all)), &["standardising needs at least 2 rows", "there are 1"]);
     let two = Dataset::new(uniform(2, 2, 1), uniform(2, 1, 1)).unwrap();
-    contains(&message(go(&two, &defaults)), &["standardising needs at least 2 rows"]);
+    contains(&message(go(&two, &defaults)), &["holding rows out"]);
     let flat = Dataset::new(uniform(9, 2, 1), Mat::from_fn(9, 1, |_, _| 3.0)).unwrap();
-    contains(&message(go(&flat, &defaults)), &["y: column 0 has the value 3 in every row"]);
+    contains(&message(go(&flat, &defaults)), &["y: column 0 has the value 3 in every row", "nothing to learn"]);
     let column =
         Dataset::new(Mat::from_fn(9, 2, |i, j| if j == 0 { 5.0 } else { i as f64 }), uniform(9, 1, 1)).unwrap();
     contains(&message(go(&column, &defaults)), &["x: column 0 has the value 5", "ConstantColumns::Keep"]);
@@ -197,11 +205,11 @@ fn data_that_cannot_be_fitted() {
         ..FitSettings::default()
     };
     go(&column, &quick).unwrap();
-    let mut crowd = FitSettings::default();
+    let mut crowd = quick.clone();
     crowd.train.threads = 100_000;
     contains(&message(go(&column, &crowd)), &["`threads` is 100000", "at most 1024"]);
     let bad = FitSettings { validation: Some(1.5), ..FitSettings::default() };
-    contains(&message(go(&column, &bad)), &["split fraction", "1.5"]);
+    contains(&message(go(&column, &bad)), &["`validation` is 1.5"]);
 }
 
 #[test]
@@ -235,7 +243,14 @@ fn a_plan_can_give_inducing_inputs_and_other_kernels_by_layer() {
     let k_means = InducingPlan::Chosen { size: Some(InducingSize::Tied(5)), start: InducingStart::KMeans };
     let given = InducingPlan::Given(Inducing::Tied(uniform(6, 2, 2)));
     let plans = vec![plan(2, 2, k_means.clone()), plan(4, 2, given), plan(1, 4, k_means)];
+    let jitter = Jitter { absolute: f64::NAN, relative: 0.0 };
+    let likelihood = || Box::new(Gaussian::new(0.1, 1));
+    contains(&message(DeepGp::build(x.view(), plans.clone(), likelihood(), jitter, 0)), &["`jitter`"]);
+    let nothing = vec![plan(0, 2, chosen.clone())];
     let jitter = Jitter { absolute: 1e-6, relative: 0.0 };
+    contains(&message(DeepGp::build(x.view(), nothing, likelihood(), jitter, 0)), &["`width` is 0"]);
+    let nan = InducingPlan::Given(Inducing::Tied(Mat::from_fn(2, 2, |i, _| [1.0, f64::NAN][i])));
+    contains(&message(build(nan, 2)), &["inducing inputs: row 1, column 0 is NaN"]);
     let three = DeepGp::build(x.view(), plans, Box::new(Gaussian::new(0.1, 1)), jitter, 0).unwrap();
     let (first, last) = (three.layers()[0].inducing.mean(), three.layers()[2].inducing.mean());
     assert_eq!((last.nrows(), last.ncols()), (5, 4));

@@ -127,6 +127,10 @@ fn draws_have_the_moments_of_the_mixture() {
             }
         }
     }
+    // Observations have noise of their own at each row.
+    let (f, y) = (predictor.draws_of_f(x.view(), 1).unwrap(), predictor.draws_of_y(x.view(), 1).unwrap());
+    let noise = |row: usize| y[0][(row, 0)] - f[0][(row, 0)];
+    assert!((noise(0) - noise(1)).abs() > 1e-6);
     // Without hidden layers there is one component, and as many draws of it as asked for.
     let shallow = random_model(0, FORMS, true, 8);
     let draws = shallow.predictor(SETTINGS).unwrap().draws_of_f(x.view(), 3).unwrap();
@@ -171,6 +175,35 @@ fn many_rows_can_be_taken_jointly_but_not_any_number() {
     assert!(message.contains("1 to 2000 rows") && message.contains("200000 x 2"), "{message}");
     // With rows that coincide, the jitter makes the covariance one that can be factored.
     assert!(predictor.joint_draws(Mat::zeros(50, 2).view(), 1).is_ok());
+}
+
+#[test]
+fn far_from_the_data_the_prior_returns() {
+    use deepgp::KernelChoice::{Matern12, Matern32, Matern52, RationalQuadratic, SquaredExponential};
+    for kernel in [SquaredExponential, Matern12, Matern32, Matern52, RationalQuadratic] {
+        for precision in [Precision::F64, Precision::Mixed] {
+            let settings = ModelSettings {
+                hidden_layers: 1,
+                width: 3,
+                inducing: Some(InducingSize::Tied(6)),
+                kernel,
+                precision,
+                ..ModelSettings::default()
+            };
+            let model = DeepGp::for_regression(uniform(30, 2, 1).view(), 1, &settings).unwrap();
+            let predictor = model.predictor(SETTINGS).unwrap();
+            for far in [1e15, -1e155, 1e300, f64::MAX] {
+                let x = Mat::from_fn(2, 2, |i, j| if i == j { far } else { 0.5 });
+                let f = predictor.moments(x.view()).unwrap().f;
+                let slopes = predictor.input_gradient(x.view()).unwrap();
+                let joint = predictor.joint_moments(x.view()).unwrap();
+                all_close("mean", f.mean.as_slice(), &[0.0; 2], 1e-6);
+                all_close("variance", f.variance.as_slice(), &[1.0; 2], 1e-3);
+                all_close("slope", slopes.mean.as_slice(), &[0.0; 4], 1e-6);
+                close("joint", joint.covariance[0][(0, 0)], 1.0, 1e-3);
+            }
+        }
+    }
 }
 
 #[test]
@@ -234,7 +267,7 @@ fn predictions_are_in_the_units_of_the_user() {
         a.below(x.view(), y.view()).unwrap().as_slice(),
         1e-6,
     );
-    let (draws, others) = (a.draws_of_y(x.view(), 2).unwrap(), b.draws_of_y(far_x.view(), 2).unwrap());
+    let (draws, others) = (a.draws_of_f(x.view(), 2).unwrap(), b.draws_of_f(far_x.view(), 2).unwrap());
     all_close("draw", others[1].as_slice(), moved(&draws[1]).as_slice(), 1e-7);
     let (slopes, others) = (a.input_gradient(x.view()).unwrap(), b.input_gradient(far_x.view()).unwrap());
     let expected = slopes.mean.map(|v: f64| v * 0.125 / 1024.0);

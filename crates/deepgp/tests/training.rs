@@ -335,7 +335,8 @@ fn a_foreign_state_is_refused() {
     let start = || model(&train, Precision::F64);
     let other = TrainSettings { batch_size: 30, ..settings(5) };
     let message = Trainer::resume(start(), &train, None, other, state.clone()).unwrap_err().to_string();
-    assert!(message.contains("the number of minibatches in a pass is 6 here but 2"), "{message}");
+    assert!(message.contains("a setting other than `steps` and `threads`"), "{message}");
+    assert!(message.contains("batch_size: 30") && message.contains("batch_size: 100"), "{message}");
     let mut torn = state.clone();
     torn.now.adam.second.pop();
     assert!(Trainer::resume(start(), &train, None, settings(5), torn).is_err());

@@ -17,6 +17,17 @@ pub struct Jitter {
     pub relative: f64,
 }
 
+impl Jitter {
+    /// Fails unless both parts are finite and not negative.
+    pub(crate) fn check(self) -> Result<()> {
+        let fits = |v: f64| v >= 0.0 && v.is_finite();
+        if fits(self.absolute) && fits(self.relative) {
+            return Ok(());
+        }
+        Err(Error::Setting { name: "jitter", value: format!("{self:?}"), requirement: "zero or more" })
+    }
+}
+
 /// How often the jitter may grow tenfold before it is an error.
 const RUNGS: i32 = 5;
 /// Where the ladder starts if no jitter was asked for, relative to the diagonal.

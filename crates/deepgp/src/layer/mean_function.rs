@@ -70,7 +70,7 @@ impl MeanFunction {
         matches!(self, Self::Identity | Self::ZeroPadding)
     }
 
-    /// `m(x)` as a new matrix of `width` columns.
+    /// `m(x)` as a new matrix of `width` columns. Panics if `x` has not the width it maps from.
     pub fn apply(&self, x: View<'_>, width: usize) -> Mat {
         let mut out = Mat::zeros(x.nrows(), width);
         self.add(x, out.view_mut());

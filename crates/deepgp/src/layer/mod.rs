@@ -132,18 +132,28 @@ impl Layer {
         width("the kernel", self.kernel.input_width(), d, advice)?;
         let advice = "give both sets the width of the layer's input";
         width("the covariance's set of inducing inputs", covariance.ncols(), d, advice)?;
-        let advice = "give `free` one row for each of the mean's inducing inputs";
-        width("the mean's free parameter", self.mean.free.nrows(), mean.nrows(), advice)?;
-        let advice = "give `factor` one square block for each output, one below the other";
-        width("the covariance's factor", self.covariance.factor.ncols(), covariance.nrows(), advice)?;
-        width("the covariance's factor", self.covariance.factor.nrows(), p * covariance.nrows(), advice)?;
+        let shape = |what, matrix: &Mat, rows: usize, cols: usize| {
+            if (matrix.nrows(), matrix.ncols()) == (rows, cols) {
+                return Ok(());
+            }
+            let expected = format!("{rows} x {cols} in layer {index}");
+            Err(Error::Shape { what, expected, found: format!("{} x {}", matrix.nrows(), matrix.ncols()) })
+        };
+        let (m_a, m_b) = (mean.nrows(), covariance.nrows());
+        shape("the mean's `free`, one row for each inducing input", &self.mean.free, m_a, p)?;
+        shape("the covariance's `factor`, a square for each output", &self.covariance.factor, p * m_b, m_b)?;
         if mean.nrows() == 0 || covariance.nrows() == 0 || p == 0 || d == 0 {
             let requirement = "at least 1 in each of inputs, outputs and inducing inputs";
             return Err(Error::Setting { name: "layer size", value: "0".into(), requirement });
         }
         self.mean_function.check(index, d, p)?;
-        check_distinct(mean, index)?;
-        check_distinct(covariance, index)
+        match &self.inducing {
+            Inducing::Tied(z) => check_distinct(z, index, "one set"),
+            Inducing::Decoupled { mean, covariance } => {
+                check_distinct(mean, index, "mean")?;
+                check_distinct(covariance, index, "covariance")
+            }
+        }
     }
 
     /// Factors kernel matrices and makes `w`, `R`, `G` and the KL: about `M_a³/3 + M_b³ (1 + P)` flops.
@@ -222,13 +232,13 @@ pub(crate) fn compare_rows(a: &[f64], b: &[f64]) -> std::cmp::Ordering {
 }
 
 /// Fails if two rows are equal.
-fn check_distinct(z: &Mat, layer: usize) -> Result<()> {
+fn check_distinct(z: &Mat, layer: usize, set: &'static str) -> Result<()> {
     let mut order: Vec<usize> = (0..z.nrows()).collect();
     order.sort_by(|&i, &j| compare_rows(z.row(i), z.row(j)));
     for pair in order.windows(2) {
         if z.row(pair[0]) == z.row(pair[1]) {
             let (first, second) = (pair[0].min(pair[1]), pair[0].max(pair[1]));
-            return Err(Error::DuplicateInducing { layer, first, second });
+            return Err(Error::DuplicateInducing { layer, set, first, second });
         }
     }
     Ok(())

@@ -7,12 +7,13 @@ use crate::noise::{Key, fill_row};
 use crate::params::{Constraint, Leaf, Parameters};
 
 /// No noise variance falls below this (in units of the standardised targets).
-const NOISE_FLOOR: f64 = 1e-6;
+pub(crate) const NOISE_FLOOR: f64 = 1e-6;
 
 /// `p(y | f) = Π_p N(y_p; f_p, noise_p)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gaussian {
-    /// The noise variance of each output. To keep it fixed, freeze `likelihood.noise` in the model.
+    /// The noise variance of each output, in the model's units: a known standard deviation `s` of target `p` is
+    /// `(s / standardiser.y.scale[p])²`. To keep it fixed, freeze `likelihood.noise` in the model.
     pub noise: Vec<f64>,
 }
 

@@ -7,6 +7,7 @@
 mod gaussian;
 
 pub use gaussian::Gaussian;
+pub(crate) use gaussian::NOISE_FLOOR;
 
 use crate::error::Result;
 use crate::mat::View;
