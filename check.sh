@@ -3,9 +3,9 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
-for tool in fmt clippy; do
-  cargo "$tool" --version >/dev/null 2>&1 || rustup component add rustfmt clippy
-done
+if ! { cargo fmt --version && cargo clippy --version; } >/dev/null 2>&1; then
+  rustup component add rustfmt clippy || { echo "rustfmt and clippy are needed: install them with rustup" >&2; exit 1; }
+fi
 
 step() { printf '\n== %s\n' "$*"; "$@"; }
 step cargo fmt --all --check
