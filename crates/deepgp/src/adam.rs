@@ -1,6 +1,7 @@
 //! Adam (Kingma and Ba 2015), uphill, on the raw numbers of a model.
 
-use crate::params::Parameter;
+use crate::params::{Constraint, Parameter};
+use crate::simd::vectorised;
 
 /// Decay of the mean of gradients.
 const BETA_1: f64 = 0.9;
@@ -32,15 +33,30 @@ impl Adam {
         let t = self.updates as f64;
         let scaled_rate = rate * (1.0 - BETA_2.powf(t)).sqrt() / (1.0 - BETA_1.powf(t));
         for parameter in parameters.iter().filter(|p| !p.frozen) {
-            for i in parameter.range.clone() {
-                if !parameter.constraint.is_free(i - parameter.range.start) {
-                    continue;
+            let (range, constraint) = (parameter.range.clone(), parameter.constraint);
+            let (raw, gradient) = (&mut raw[range.clone()], &gradient[range.clone()]);
+            let (first, second) = (&mut self.first[range.clone()], &mut self.second[range]);
+            // What stands above the diagonal of a triangle has no gradient, so it never moves.
+            let one = |raw: &mut f64, g: f64, first: &mut f64, second: &mut f64| {
+                *first = BETA_1 * *first + (1.0 - BETA_1) * g;
+                *second = BETA_2 * *second + (1.0 - BETA_2) * g * g;
+                *raw += scaled_rate * *first / (second.sqrt() + EPSILON);
+            };
+            if matches!(constraint, Constraint::Positive { .. }) {
+                for (i, raw) in raw.iter_mut().enumerate() {
+                    one(raw, constraint.pullback(*raw, gradient[i]), &mut first[i], &mut second[i]);
+                    *raw = constraint.within(*raw);
                 }
-                let g = parameter.constraint.pullback(raw[i], gradient[i]);
-                self.first[i] = BETA_1 * self.first[i] + (1.0 - BETA_1) * g;
-                self.second[i] = BETA_2 * self.second[i] + (1.0 - BETA_2) * g * g;
-                let moved = raw[i] + scaled_rate * self.first[i] / (self.second[i].sqrt() + EPSILON);
-                raw[i] = parameter.constraint.within(moved);
+            } else {
+                vectorised(
+                    #[inline(always)]
+                    || {
+                        let moments = first.iter_mut().zip(second.iter_mut());
+                        for ((raw, g), (first, second)) in raw.iter_mut().zip(gradient).zip(moments) {
+                            one(raw, *g, first, second);
+                        }
+                    },
+                );
             }
         }
     }
@@ -49,7 +65,6 @@ impl Adam {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::Constraint;
 
     fn parameter(constraint: Constraint, range: std::ops::Range<usize>, frozen: bool) -> Parameter {
         let values = vec![0.0; range.len()];

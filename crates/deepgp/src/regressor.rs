@@ -111,7 +111,7 @@ impl Regressor {
         let (train, held_out) = hold_out(data, settings)?;
         let train = standardiser.apply(&train)?;
         let held_out = held_out.map(|d| standardiser.apply(&d)).transpose()?;
-        let (held_out, settings) = (held_out.as_ref(), settings.train.clone());
+        let (held_out, settings) = (held_out.as_ref(), settings.train);
         let mut trainer = match state {
             None => Trainer::new(model, &train, held_out, settings)?,
             Some(state) => Trainer::resume(model, &train, held_out, settings, state)?,

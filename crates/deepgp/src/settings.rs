@@ -137,7 +137,7 @@ impl Schedule {
 }
 
 /// How to train.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrainSettings {
     /// Steps of the optimiser.
     pub steps: u64,

@@ -24,6 +24,7 @@ use crate::model::{DeepGp, Precision};
 use crate::noise::Noise;
 use crate::params;
 use crate::real::Real;
+use crate::simd::vectorised;
 
 /// Rows (times samples) in a block: enough for fast products, few enough to stay in cache.
 pub(crate) const BLOCK_ROWS: usize = 256;
@@ -295,9 +296,14 @@ impl DeepGp {
                 for sum in sums {
                     let (from, from_theta) = sum.layers[l].parts();
                     for (into, from) in into.iter_mut().zip(from) {
-                        for (to, from) in into.iter_mut().zip(from) {
-                            *to += from.to_f64();
-                        }
+                        vectorised(
+                            #[inline(always)]
+                            || {
+                                for (to, from) in into.iter_mut().zip(from) {
+                                    *to += from.to_f64();
+                                }
+                            },
+                        );
                     }
                     for (to, from) in theta.iter_mut().zip(from_theta) {
                         *to += from;

@@ -127,7 +127,6 @@ pub struct Trainer<'a> {
     model: DeepGp,
     data: &'a Dataset,
     validation: Option<&'a Dataset>,
-    settings: TrainSettings,
     state: TrainState,
     parameters: Vec<Parameter>,
     memory: StepMemory,
@@ -157,7 +156,7 @@ impl<'a> Trainer<'a> {
             best: None,
             looks_since_best: 0,
             num_data: data.len(),
-            settings: settings.clone(),
+            settings,
         };
         Self::resume(model, data, validation, settings, state)
     }
@@ -200,7 +199,7 @@ impl<'a> Trainer<'a> {
         let memory = StepMemory::new(&model);
         let threads = Threads::new(settings.threads)?;
         let (order, order_of) = (Vec::new(), None);
-        Ok(Self { model, data, validation, settings, state, parameters, memory, threads, order, order_of })
+        Ok(Self { model, data, validation, state, parameters, memory, threads, order, order_of })
     }
 
     /// The model at the current parameters.
@@ -215,7 +214,7 @@ impl<'a> Trainer<'a> {
 
     /// The settings of the run.
     pub fn settings(&self) -> &TrainSettings {
-        &self.settings
+        &self.state.settings
     }
 
     /// Steps until the budget is spent, patience runs out, or the callback breaks. Can be called again to go on.
@@ -224,7 +223,7 @@ impl<'a> Trainer<'a> {
             if self.out_of_patience() {
                 return Ok(Stop::Patience);
             }
-            if self.state.step >= self.settings.steps {
+            if self.state.step >= self.state.settings.steps {
                 return Ok(Stop::Steps);
             }
             let report = match self.step() {
@@ -239,14 +238,14 @@ impl<'a> Trainer<'a> {
     }
 
     fn out_of_patience(&self) -> bool {
-        self.validation.is_some() && self.state.looks_since_best >= self.settings.patience
+        self.validation.is_some() && self.state.looks_since_best >= self.state.settings.patience
     }
 
     /// One step of the optimiser.
     pub fn step(&mut self) -> Result<StepReport> {
         let started = Instant::now();
         let (from, to) = self.next_rows();
-        let settings = &self.settings;
+        let settings = self.state.settings;
         let learning_rate =
             settings.learning_rate * settings.schedule.factor(self.state.step, settings.steps) * self.state.rate_factor;
         let kl_weight = match settings.kl_warm_up {
@@ -277,18 +276,18 @@ impl<'a> Trainer<'a> {
         };
         let seconds = started.elapsed().as_secs_f64();
         let validation = self.validate()?;
-        let epoch =
-            self.state.epoch as f64 + self.state.batches_used as f64 / batches(self.data, &self.settings) as f64;
+        let epoch = self.state.epoch as f64 + self.state.batches_used as f64 / batches(self.data, &settings) as f64;
         Ok(StepReport { step: self.state.step, epoch, outcome, learning_rate, kl_weight, validation, seconds })
     }
 
     /// The next minibatch as a range of `self.order`. A pass is cut into batches whose sizes differ by one at most, so
     /// that no small rest gets a large weight.
     fn next_rows(&mut self) -> (usize, usize) {
-        let (n, batches) = (self.data.len() as u64, batches(self.data, &self.settings));
+        let settings = self.state.settings;
+        let (n, batches) = (self.data.len() as u64, batches(self.data, &settings));
         if self.order_of != Some(self.state.epoch) {
             if batches > 1 {
-                let key = Key::new(self.settings.seed, Purpose::Shuffle);
+                let key = Key::new(settings.seed, Purpose::Shuffle);
                 self.order = key.permutation(self.data.len(), self.state.epoch);
             } else if self.order.is_empty() {
                 self.order = (0..n as u32).collect();
@@ -334,11 +333,11 @@ impl<'a> Trainer<'a> {
     /// Looks at the validation rows, if it is time to: every so many steps, and after the last one.
     fn validate(&mut self) -> Result<Option<f64>> {
         let Some(held_out) = self.validation else { return Ok(None) };
-        let last = self.state.step == self.settings.steps;
-        if !last && !self.state.step.is_multiple_of(self.settings.validate_every) {
+        let TrainSettings { steps, validate_every, validation_samples: samples, seed, threads, .. } =
+            self.state.settings;
+        if self.state.step != steps && !self.state.step.is_multiple_of(validate_every) {
             return Ok(None);
         }
-        let TrainSettings { validation_samples: samples, seed, threads, .. } = self.settings;
         let settings = PredictSettings { samples, seed, threads };
         let densities = self
             .model

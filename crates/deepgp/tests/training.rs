@@ -83,13 +83,12 @@ fn a_resumed_run_carries_everything_with_it() {
         start
     };
     let run = |stops: &[u64]| {
-        let mut state = Trainer::new(start(), &train, Some(&held_out), settings.clone()).unwrap().state().clone();
+        let mut state = Trainer::new(start(), &train, Some(&held_out), settings).unwrap().state().clone();
         // A step that fails: the parameters are lost, the ones before them are not.
         state.before = Some(state.now.clone());
         state.now.raw.fill(f64::NAN);
         for &stop in stops {
-            let mut trainer =
-                Trainer::resume(start(), &train, Some(&held_out), settings.clone(), state.clone()).unwrap();
+            let mut trainer = Trainer::resume(start(), &train, Some(&held_out), settings, state.clone()).unwrap();
             let until = |r: &StepReport, _: &TrainState| match r.step == stop {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
