@@ -34,12 +34,9 @@ pub enum Purpose {
 pub struct Key([u32; 2]);
 
 impl Key {
-    /// The stream of `seed` for one purpose (mixed by the finaliser of SplitMix64).
+    /// The stream of `seed` for one purpose.
     pub fn new(seed: u64, purpose: Purpose) -> Self {
-        let mut z = seed.wrapping_add((purpose as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^= z >> 31;
+        let z = mix(seed.wrapping_add((purpose as u64).wrapping_mul(GOLDEN_GAMMA)));
         Self([z as u32, (z >> 32) as u32])
     }
 
@@ -83,6 +80,22 @@ impl Key {
         }
         order
     }
+}
+
+/// The increment of SplitMix64: 2⁶⁴ divided by the golden ratio.
+const GOLDEN_GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// The finaliser of SplitMix64: a bijection in which every bit of the input stirs every bit of the output.
+fn mix(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+/// Two counter words that belong to a row's numbers, wherever the row stands.
+pub(crate) fn row_words(row: &[f64]) -> [u32; 2] {
+    let z = row.iter().fold(0u64, |z, v| mix(z.wrapping_add((v + 0.0).to_bits()).wrapping_add(GOLDEN_GAMMA)));
+    [z as u32, (z >> 32) as u32]
 }
 
 /// 53 of the 64 bits as a number in (0, 1): never 0, so that its logarithm is finite.

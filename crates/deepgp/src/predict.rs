@@ -15,7 +15,7 @@ use crate::layer::{LayerSums, Prepared};
 use crate::mat::{Mat, View};
 use crate::mixture::Mixture;
 use crate::model::{DeepGp, Precision};
-use crate::noise::{Key, Noise, Purpose, fill_row};
+use crate::noise::{Key, Noise, Purpose, fill_row, row_words};
 use crate::real::Real;
 use crate::settings::PredictSettings;
 use crate::step::{BLOCK_ROWS, widen};
@@ -124,16 +124,6 @@ impl DeepGp {
     }
 }
 
-/// Mixes the bits of a row's numbers (the finaliser of SplitMix64 after each).
-fn row_hash(row: &[f64]) -> u64 {
-    row.iter().fold(0, |hash: u64, v| {
-        let mut z = hash.wrapping_add((v + 0.0).to_bits()).wrapping_add(0x9E37_79B9_7F4A_7C15);
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    })
-}
-
 fn check_inputs(model: &DeepGp, x: View<'_>) -> Result<()> {
     if x.ncols() != model.input_width() {
         return Err(Error::Shape {
@@ -212,8 +202,8 @@ impl Predictor<'_> {
     pub fn draws_of_y(&self, x: View<'_>, draws: usize) -> Result<Vec<Mat>> {
         let key = Key::new(self.settings.seed, Purpose::Observe);
         self.draws(x, draws, self.model.likelihood().observed_width(), |row, f, k, out| {
-            let place = row_hash(x.row(row));
-            self.model.likelihood().draw(f, key, [place as u32, (place >> 32) as u32, k as u32, 0], out);
+            let [low, high] = row_words(x.row(row));
+            self.model.likelihood().draw(f, key, [low, high, k as u32, 0], out);
         })
     }
 
