@@ -21,7 +21,7 @@ use crate::mat::{View, ViewMut};
 use crate::params::Parameters;
 use crate::real::Real;
 
-/// Buffers that a kernel may borrow while it works, so that blocks after the first allocate nothing.
+/// Buffers that a kernel may borrow while it works, so that it need not allocate for every block of rows.
 #[derive(Debug, Default)]
 pub struct Scratch<T> {
     free: Vec<Vec<T>>,
