@@ -67,8 +67,8 @@ pub(crate) struct LayerRows<T> {
     pub x_bar: Mat<T>,
     /// How many variances were raised to the floor.
     pub clamped: usize,
-    pub(super) k: Mat<T>,
-    pub(super) a: Mat<T>,
+    k: Mat<T>,
+    a: Mat<T>,
     q: Mat<T>,
     diagonal: Vec<T>,
     k_bar: Mat<T>,
@@ -131,7 +131,7 @@ impl<'a, T: Real> RowLayer<'a, T> {
     }
 
     /// `k` and `A` for the rows in `rows.x`.
-    pub(super) fn project(&self, rows: &mut LayerRows<T>) {
+    fn project(&self, rows: &mut LayerRows<T>) {
         let (b, m_b) = (rows.x.nrows(), self.m_b());
         rows.k.reshape_for_overwrite(b, self.inducing.nrows());
         let LayerRows { x, k, a, scratch, .. } = rows;
@@ -152,7 +152,7 @@ impl<'a, T: Real> RowLayer<'a, T> {
     }
 
     /// `mean` for the rows in `rows.x`, after [`RowLayer::project`].
-    pub(super) fn means(&self, rows: &mut LayerRows<T>) {
+    fn means(&self, rows: &mut LayerRows<T>) {
         rows.mean.reshape_for_overwrite(rows.x.nrows(), self.output_width());
         let k_a = rows.k.view().faer().subcols(0, self.weights.nrows());
         product(rows.mean.view_mut().faer(), Into::Replace, T::ONE, k_a, self.weights.view().faer());
