@@ -49,15 +49,15 @@ pub fn step_curve(rows: usize, seed: u64) -> Dataset {
     curve(rows, seed, |x, e| x.signum() + 0.05 * e)
 }
 
-/// A curve that is calm and nearly free of noise on the left, and on the right swings ever faster in noise whose standard
-/// deviation grows from 0.02 to 0.2: uneven in both, over inputs uniform in ±1.
+/// A step at 0 and a narrow peak at ½, over inputs uniform in ±1, in noise whose standard deviation grows from 0.01 on the left
+/// to 0.07 on the right: uneven in shape and in noise.
 ///
 /// Two layers can bend the input so that one lengthscale fits everywhere. They cannot learn the noise level: the bound's
 /// expected log likelihood only falls with a hidden layer's variance, so a single noise variance has to serve all rows.
 pub fn uneven_curve(rows: usize, seed: u64) -> Dataset {
     curve(rows, seed, |x, e| {
         let rise = 1.0 / (1.0 + (-8.0 * x).exp());
-        rise * (2.0 + 14.0 * x * x * rise).sin() * 1.5 + (0.02 + 0.18 * rise) * e
+        0.5 * x.signum() + 2.0 * (-(x - 0.5).powi(2) / 0.001).exp() + (0.01 + 0.06 * rise) * e
     })
 }
 

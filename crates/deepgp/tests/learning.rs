@@ -23,10 +23,11 @@ fn gain_on_curve(curve: fn(usize, u64) -> Dataset) -> f64 {
     let model = |hidden_layers| ModelSettings {
         hidden_layers,
         width: 2,
-        inducing: Some(InducingSize::Decoupled { mean: 30, covariance: 15 }),
+        // Enough of both for one layer: what it lacks is not inducing inputs.
+        inducing: Some(InducingSize::Decoupled { mean: 40, covariance: 40 }),
         ..ModelSettings::default()
     };
-    let (one, two) = (score(&train, &test, model(0), 2000), score(&train, &test, model(1), 2000));
+    let (one, two) = (score(&train, &test, model(0), 3000), score(&train, &test, model(1), 3000));
 
     two.log_likelihood - one.log_likelihood
 }
@@ -38,9 +39,9 @@ fn a_step_is_learnt_better_by_two_layers() {
 }
 
 #[test]
-fn a_curve_with_uneven_swings_and_noise_is_learnt_better_by_two_layers() {
+fn a_curve_uneven_in_shape_and_noise_is_learnt_better_by_two_layers() {
     let gain = gain_on_curve(uneven_curve);
-    assert!(gain > 0.08, "{gain}");
+    assert!(gain > 0.3, "{gain}");
 }
 
 /// As on kin8nm in the paper: the first hidden layer brings most, and decoupled and full models do alike.
