@@ -187,8 +187,7 @@ fn start_factor(plan: &LayerPlan, inducing: &Inducing, jitter: Jitter, last: boo
         CovarianceForm::Dual => Mat::identity(m).map(|v: f64| v * if last { LAST_DUAL } else { HIDDEN_DUAL }),
         CovarianceForm::Standard => {
             let place = (layer, Matrix::CovarianceGram);
-            let (gram, _) = Gram::new(&*plan.kernel, z.view(), jitter, true, place)?;
-            gram.factor().to_lower().map(|v| scale * v)
+            Gram::lower(&*plan.kernel, z.view(), jitter, place)?.map(|v: f64| scale * v)
         }
     };
     Ok((1..plan.width).fold(one.clone(), |stack, _| stack.stack(&one)))

@@ -6,7 +6,7 @@
 
 use std::sync::Mutex;
 
-use crate::layer::{Floor, Layer, LayerRows, LayerSums, Prepared, RowLayer};
+use crate::layer::{Floor, Layer, LayerRows, LayerSums, Prepared, RowArrays, RowLayer};
 use crate::noise::Noise;
 use crate::real::Real;
 use crate::simd::vectorised;
@@ -24,6 +24,8 @@ pub(crate) struct ChainRows<T> {
     pub layers: Vec<LayerRows<T>>,
     /// `ε` of each hidden layer.
     noise: Vec<crate::mat::Mat<T>>,
+    /// What the likelihood sees of one row.
+    pub observed: Vec<f64>,
 }
 
 /// Which rows a block holds.
@@ -37,8 +39,26 @@ pub(crate) struct Block<'a> {
 
 impl<'a, T: Real> Chain<'a, T> {
     pub fn new(layers: &'a [Layer], prepared: &[Prepared], floor: Floor, samples: usize) -> Self {
-        let layers = layers.iter().zip(prepared).map(|(layer, made)| RowLayer::new(layer, made, floor)).collect();
+        Self::reusing(&mut Vec::new(), layers, prepared, floor, samples)
+    }
+
+    /// Like [`Chain::new`], in the memory that [`Chain::recycle`] gave back.
+    pub fn reusing(
+        arrays: &mut Vec<RowArrays<T>>,
+        layers: &'a [Layer],
+        prepared: &[Prepared],
+        floor: Floor,
+        samples: usize,
+    ) -> Self {
+        arrays.resize_with(layers.len(), RowArrays::default);
+        let parts = layers.iter().zip(prepared).zip(arrays.drain(..));
+        let layers = parts.map(|((layer, made), arrays)| RowLayer::new(layer, made, floor, arrays)).collect();
         Self { layers, samples }
+    }
+
+    /// Gives the memory back.
+    pub fn recycle(self, arrays: &mut Vec<RowArrays<T>>) {
+        arrays.extend(self.layers.into_iter().map(RowLayer::into_arrays));
     }
 
     /// How many samples of each row layer `l` makes of one of its inputs.
@@ -87,10 +107,12 @@ impl<'a, T: Real> Chain<'a, T> {
         clamped
     }
 
-    /// From the gradients at the last layer's moments to `sums` and, if `want_x`, to `rows.layers[0].x_bar`.
-    pub fn backward(&self, rows: &mut ChainRows<T>, sums: &mut [LayerSums<T>], want_x: bool) {
+    /// From the gradients at the last layer's moments to `sums`, if there are any, and to `rows.layers[0].x_bar`, if there are none.
+    pub fn backward(&self, rows: &mut ChainRows<T>, mut sums: Option<&mut [LayerSums<T>]>) {
+        let want_x = sums.is_none();
         for (l, layer) in self.layers.iter().enumerate().rev() {
-            layer.backward(&mut rows.layers[l], &mut sums[l], want_x || l > 0);
+            let own = sums.as_mut().map(|sums| &mut sums[l]);
+            layer.backward(&mut rows.layers[l], own, want_x || l > 0);
             if l == 0 {
                 break;
             }
@@ -149,6 +171,7 @@ impl<T: Real> Workspaces<T> {
         let rows = free.unwrap_or_else(|| ChainRows {
             layers: (0..self.layers).map(|_| LayerRows::default()).collect(),
             noise: vec![Default::default(); self.layers - 1],
+            observed: Vec::new(),
         });
         Loan { from: self, rows: Some(rows) }
     }

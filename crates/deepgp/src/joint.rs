@@ -15,6 +15,7 @@ use crate::linalg::{Cholesky, Into, product};
 use crate::mat::{Mat, View};
 use crate::noise::{Key, Purpose, fill_row};
 use crate::predict::{FAR, Predictor};
+use crate::scratch::Scratch;
 
 /// The largest number of rows that can be taken jointly.
 pub const JOINT_ROWS: usize = 2000;
@@ -179,7 +180,7 @@ impl Predictor<'_> {
 fn factor_all(covariance: Vec<Mat>, prior: f64, layer: usize) -> Result<Vec<Cholesky>> {
     let factored: Vec<Result<Cholesky>> = covariance
         .into_par_iter()
-        .map(|mut own| match climb(&mut own, JITTER * prior) {
+        .map(|mut own| match climb(&mut own, JITTER * prior, &mut Scratch::default()) {
             Ok(Climbed { factor, .. }) => Ok(factor),
             Err(Fallen { pivot, jitter }) => {
                 let cause = "rows may coincide".to_string();

@@ -87,6 +87,7 @@ pub mod params;
 mod predict;
 mod real;
 mod regressor;
+mod scratch;
 mod settings;
 mod simd;
 pub mod simulate;

@@ -64,6 +64,12 @@ impl<T: Real> Mat<T> {
         Ok(Self { data, rows, cols })
     }
 
+    /// Takes `data`, whose length is `rows * cols`, as row after row.
+    pub(crate) fn from_buffer(rows: usize, cols: usize, data: Vec<T>) -> Self {
+        debug_assert_eq!(data.len(), rows * cols);
+        Self { data, rows, cols }
+    }
+
     /// One column.
     pub fn column(data: Vec<T>) -> Self {
         Self { rows: data.len(), cols: 1, data }

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use crate::chain::{Block, Chain, ChainRows, Workspaces};
 use crate::data::check_finite;
 use crate::error::{Error, Result};
-use crate::layer::{LayerSums, Prepared};
+use crate::layer::Prepared;
 use crate::mat::{Mat, View};
 use crate::mixture::Mixture;
 use crate::model::{DeepGp, Precision};
@@ -315,7 +315,6 @@ impl Predictor<'_> {
     fn fill_gradients<T: Real>(&self, chain: &Chain<'_, T>, workspaces: &Workspaces<T>, x: View<'_>, out: &mut Mat) {
         let (s, p, d) = (chain.mixture_size(), self.model.latent_width(), x.ncols());
         self.each_block(chain, workspaces, x, out, |rows, _, out| {
-            let mut unused: Vec<LayerSums<T>> = self.model.layers().iter().map(LayerSums::zeros).collect();
             let share = T::of(1.0 / s as f64);
             let mut out: Vec<&mut [f64]> = out.collect();
             for moment in 0..2 {
@@ -337,7 +336,7 @@ impl Predictor<'_> {
                             }
                         }
                     }
-                    chain.backward(rows, &mut unused, true);
+                    chain.backward(rows, None);
                     for (i, out) in out.iter_mut().enumerate() {
                         let start = (moment * p + o) * d;
                         widen(rows.layers[0].x_bar.row(i), &mut out[start..start + d]);

@@ -18,7 +18,7 @@ use rayon::prelude::*;
 use crate::chain::{Block, Chain, ChainRows, Workspaces};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::layer::{JitterEvent, LayerSums, Prepared};
+use crate::layer::{JitterEvent, Layer, LayerMemory, LayerSums, Prepared, RowArrays};
 use crate::likelihood::{Latent, LatentBars};
 use crate::model::{DeepGp, Precision};
 use crate::noise::Noise;
@@ -75,32 +75,54 @@ struct Sums<T> {
     clamped: usize,
 }
 
-/// Memory that steps use again and again. It carries nothing from one step to the next.
+/// Memory that steps use again and again. It carries nothing from one step to the next but the last gradient.
 #[derive(Debug)]
-pub(crate) enum StepMemory {
+pub(crate) struct StepMemory {
+    layers: Vec<LayerMemory>,
+    rows: RowMemory,
+    total: Sums<f64>,
+    gradient: Vec<f64>,
+}
+
+/// The part of it that is of the rows' precision.
+#[derive(Debug)]
+enum RowMemory {
     F64(Memory<f64>),
     Mixed(Memory<f32>),
 }
 
 #[derive(Debug)]
-pub(crate) struct Memory<T> {
+struct Memory<T> {
+    arrays: Vec<RowArrays<T>>,
     sums: Vec<Sums<T>>,
     workspaces: Workspaces<T>,
 }
 
 impl<T: Real> Memory<T> {
     fn new(layers: usize) -> Self {
-        Self { sums: Vec::new(), workspaces: Workspaces::new(layers) }
+        Self { arrays: Vec::new(), sums: Vec::new(), workspaces: Workspaces::new(layers) }
     }
 }
 
 impl StepMemory {
     pub fn new(model: &DeepGp) -> Self {
-        match model.precision() {
-            Precision::F64 => Self::F64(Memory::new(model.layers().len())),
-            Precision::Mixed => Self::Mixed(Memory::new(model.layers().len())),
-        }
+        let layers = model.layers().len();
+        let rows = match model.precision() {
+            Precision::F64 => RowMemory::F64(Memory::new(layers)),
+            Precision::Mixed => RowMemory::Mixed(Memory::new(layers)),
+        };
+        Self { layers: spare(layers), rows, total: Sums::zeros(model), gradient: Vec::new() }
     }
+
+    /// What the last evaluation that was asked for a gradient found.
+    pub fn gradient(&self) -> &[f64] {
+        &self.gradient
+    }
+}
+
+/// Memory for so many layers, still empty.
+fn spare(layers: usize) -> Vec<LayerMemory> {
+    (0..layers).map(|_| LayerMemory::default()).collect()
 }
 
 impl<T: Real> Sums<T> {
@@ -126,24 +148,66 @@ impl<T: Real> Sums<T> {
     }
 }
 
+/// Adds the partial sums in order, in `f64`; those that only a gradient needs if it is wanted.
+fn reduce<T: Real>(sums: &[Sums<T>], total: &mut Sums<f64>, gradient: bool) {
+    total.clear();
+    for sum in sums {
+        total.data_term += sum.data_term;
+        total.clamped += sum.clamped;
+        for (to, from) in total.likelihood.iter_mut().zip(&sum.likelihood) {
+            *to += from;
+        }
+    }
+    if !gradient {
+        return;
+    }
+    total.layers.par_iter_mut().enumerate().for_each(|(l, total)| {
+        let (mut into, theta) = total.parts_mut();
+        for sum in sums {
+            let (from, from_theta) = sum.layers[l].parts();
+            for (into, from) in into.iter_mut().zip(from) {
+                vectorised(
+                    #[inline(always)]
+                    || {
+                        for (to, from) in into.iter_mut().zip(from) {
+                            *to += from.to_f64();
+                        }
+                    },
+                );
+            }
+            for (to, from) in theta.iter_mut().zip(from_theta) {
+                *to += from;
+            }
+        }
+    });
+}
+
 impl DeepGp {
     /// The ELBO of a batch.
     pub fn elbo(&self, batch: Batch<'_>, noise: Noise<'_>) -> Result<Elbo> {
         self.check_data(batch.data)?;
-        Ok(self.evaluate(batch, noise, &mut StepMemory::new(self), false)?.0)
+        self.evaluate(batch, noise, &mut StepMemory::new(self), false)
     }
 
     /// The ELBO of a batch, and the gradient of `data_term − kl_weight · Σ KL` in all parameter values, in the order of
     /// [`DeepGp::parameters`].
     pub fn elbo_gradient(&self, batch: Batch<'_>, noise: Noise<'_>) -> Result<(Elbo, Vec<f64>)> {
         self.check_data(batch.data)?;
-        self.evaluate(batch, noise, &mut StepMemory::new(self), true)
+        let mut memory = StepMemory::new(self);
+        let elbo = self.evaluate(batch, noise, &mut memory, true)?;
+        Ok((elbo, memory.gradient))
+    }
+
+    /// The prologue, in memory of its own.
+    pub(crate) fn prepare(&self) -> Result<Vec<Prepared>> {
+        self.prepare_in(&mut spare(self.layers().len()))
     }
 
     /// The prologue: all layers side by side.
-    pub(crate) fn prepare(&self) -> Result<Vec<Prepared>> {
-        let layers = self.layers().par_iter().enumerate();
-        let prepared: Vec<Result<Prepared>> = layers.map(|(i, layer)| layer.prepare(self.jitter(), i)).collect();
+    fn prepare_in(&self, memory: &mut [LayerMemory]) -> Result<Vec<Prepared>> {
+        let layers = self.layers().par_iter().zip(memory).enumerate();
+        let prepared: Vec<Result<Prepared>> =
+            layers.map(|(i, (layer, memory))| layer.prepare(self.jitter(), i, memory)).collect();
         // In order, so that the first error is the same on any number of threads.
         prepared.into_iter().collect()
     }
@@ -153,35 +217,27 @@ impl DeepGp {
         self.prepare().is_ok_and(|prepared| prepared.iter().all(|p| (p.mean.kl + p.covariance.kl).is_finite()))
     }
 
-    /// The ELBO and, if `gradient` is set, its gradient (else an empty vector). The data must have been checked.
+    /// The ELBO; if `gradient` is set, its gradient is left in `memory`. The data must have been checked.
     pub(crate) fn evaluate(
         &self,
         batch: Batch<'_>,
         noise: Noise<'_>,
         memory: &mut StepMemory,
         gradient: bool,
-    ) -> Result<(Elbo, Vec<f64>)> {
+    ) -> Result<Elbo> {
         self.check_batch(batch, &noise)?;
-        let prepared = self.prepare()?;
-        match memory {
-            StepMemory::F64(memory) => self.evaluate_prepared(prepared, batch, noise, memory, gradient),
-            StepMemory::Mixed(memory) => self.evaluate_prepared(prepared, batch, noise, memory, gradient),
+        let StepMemory { layers, rows, total, gradient: out } = memory;
+        let prepared = self.prepare_in(layers)?;
+        match rows {
+            RowMemory::F64(rows) => reduce(self.accumulate(&prepared, batch, &noise, rows, gradient), total, gradient),
+            RowMemory::Mixed(rows) => {
+                reduce(self.accumulate(&prepared, batch, &noise, rows, gradient), total, gradient)
+            }
         }
-    }
-
-    fn evaluate_prepared<T: Real>(
-        &self,
-        prepared: Vec<Prepared>,
-        batch: Batch<'_>,
-        noise: Noise<'_>,
-        memory: &mut Memory<T>,
-        gradient: bool,
-    ) -> Result<(Elbo, Vec<f64>)> {
-        let sums = self.accumulate(&prepared, batch, &noise, memory, gradient);
         let elbo = Elbo {
-            data_term: sums.iter().map(|s| s.data_term).sum(),
+            data_term: total.data_term,
             kl: prepared.iter().map(|p| p.mean.kl + p.covariance.kl).collect(),
-            clamped: sums.iter().map(|s| s.clamped).sum(),
+            clamped: total.clamped,
             jitter: prepared.iter().flat_map(|p| p.events.iter().cloned()).collect(),
         };
         if !elbo.total().is_finite() {
@@ -191,15 +247,14 @@ impl DeepGp {
             };
             return Err(Error::NonFinite { what });
         }
-        if !gradient {
-            return Ok((elbo, Vec::new()));
+        if gradient {
+            self.epilogue(prepared, total, batch.kl_weight, layers, out);
+            if let Some(at) = out.iter().position(|g| !g.is_finite()) {
+                let name = self.parameters().into_iter().find(|p| p.range.contains(&at)).map(|p| p.name);
+                return Err(Error::NonFinite { what: format!("the gradient of {}", name.unwrap_or_default()) });
+            }
         }
-        let gradient = self.epilogue(prepared, sums, batch.kl_weight);
-        if let Some(at) = gradient.iter().position(|g| !g.is_finite()) {
-            let name = self.parameters().into_iter().find(|p| p.range.contains(&at)).map(|p| p.name);
-            return Err(Error::NonFinite { what: format!("the gradient of {}", name.unwrap_or_default()) });
-        }
-        Ok((elbo, gradient))
+        Ok(elbo)
     }
 
     /// All blocks of rows, in parallel, into as many partial sums as there are blocks, but no more than [`ACCUMULATORS`].
@@ -211,11 +266,11 @@ impl DeepGp {
         memory: &'m mut Memory<T>,
         gradient: bool,
     ) -> &'m [Sums<T>] {
-        let chain = Chain::<T>::new(self.layers(), prepared, self.precision().floor(), batch.samples);
+        let Memory { arrays, sums, workspaces } = memory;
+        let chain = Chain::reusing(arrays, self.layers(), prepared, self.precision().floor(), batch.samples);
         let block_rows = BLOCK_ROWS.div_ceil(chain.mixture_size());
         let blocks = batch.rows.len().div_ceil(block_rows);
         let used = blocks.min(ACCUMULATORS);
-        let Memory { sums, workspaces } = memory;
         while sums.len() < used {
             sums.push(Sums::zeros(self));
         }
@@ -229,6 +284,7 @@ impl DeepGp {
                 self.block(&chain, &mut rows, Block { ids, first }, batch, noise, gradient, sum);
             }
         });
+        chain.recycle(arrays);
         sums
     }
 
@@ -258,7 +314,8 @@ impl DeepGp {
         let last = rows.layers.last_mut().expect("a model has a layer");
         last.mean_bar.reshape_for_overwrite(block.ids.len() * fan, p);
         last.variance_bar.reshape_for_overwrite(block.ids.len() * fan, p);
-        let mut buffer = vec![0.0; 4 * p];
+        let buffer = &mut rows.observed;
+        buffer.resize(4 * p, 0.0);
         for (i, &id) in block.ids.iter().enumerate() {
             let y = batch.data.y().row(id as usize);
             let weight = scale * batch.data.weights().map_or(1.0, |w| w[id as usize]);
@@ -282,41 +339,32 @@ impl DeepGp {
             }
         }
         if gradient {
-            chain.backward(rows, &mut sum.layers, false);
+            chain.backward(rows, Some(&mut sum.layers));
         }
     }
 
-    /// Adds the partial sums in order, in `f64`, and pulls them back to the parameters.
-    fn epilogue<T: Real>(&self, prepared: Vec<Prepared>, sums: &[Sums<T>], kl_weight: f64) -> Vec<f64> {
-        let layers = prepared.into_par_iter().enumerate();
-        let gradients: Vec<Vec<f64>> = layers
-            .map(|(l, prepared)| {
-                let mut total = LayerSums::<f64>::zeros(&self.layers()[l]);
-                let (mut into, theta) = total.parts_mut();
-                for sum in sums {
-                    let (from, from_theta) = sum.layers[l].parts();
-                    for (into, from) in into.iter_mut().zip(from) {
-                        vectorised(
-                            #[inline(always)]
-                            || {
-                                for (to, from) in into.iter_mut().zip(from) {
-                                    *to += from.to_f64();
-                                }
-                            },
-                        );
-                    }
-                    for (to, from) in theta.iter_mut().zip(from_theta) {
-                        *to += from;
-                    }
-                }
-                self.layers()[l].pullback(prepared, total, -kl_weight)
-            })
-            .collect();
-        let mut flat = gradients.concat();
-        for i in 0..sums[0].likelihood.len() {
-            flat.push(sums.iter().map(|s| s.likelihood[i]).sum());
+    /// Pulls the sums back to the parameters, all layers side by side.
+    fn epilogue(
+        &self,
+        prepared: Vec<Prepared>,
+        total: &mut Sums<f64>,
+        kl_weight: f64,
+        memory: &mut [LayerMemory],
+        out: &mut Vec<f64>,
+    ) {
+        let lengths = self.layers().iter().map(Layer::parameter_count);
+        out.resize(lengths.clone().sum::<usize>() + total.likelihood.len(), 0.0);
+        let mut rest = &mut out[..];
+        let mut work = Vec::with_capacity(prepared.len());
+        for ((length, prepared), (sums, memory)) in lengths.zip(prepared).zip(total.layers.iter_mut().zip(memory)) {
+            let (own, after) = rest.split_at_mut(length);
+            work.push((prepared, sums, memory, own));
+            rest = after;
         }
-        flat
+        rest.copy_from_slice(&total.likelihood);
+        work.into_par_iter().zip(self.layers()).for_each(|((prepared, sums, memory, own), layer)| {
+            layer.pullback(prepared, sums, -kl_weight, memory, own);
+        });
     }
 
     fn check_batch(&self, batch: Batch<'_>, noise: &Noise<'_>) -> Result<()> {

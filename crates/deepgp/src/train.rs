@@ -264,8 +264,8 @@ impl<'a> Trainer<'a> {
         let evaluated = self.threads.run(|| model.evaluate(batch, noise, memory, true));
         self.state.step += 1;
         let outcome = match evaluated {
-            Ok((elbo, gradient)) => {
-                self.update(&gradient, learning_rate);
+            Ok(elbo) => {
+                self.update(learning_rate);
                 StepOutcome::Taken(elbo)
             }
             Err(reason @ (Error::NonFinite { .. } | Error::NotPositiveDefinite { .. })) => {
@@ -303,13 +303,13 @@ impl<'a> Trainer<'a> {
         range
     }
 
-    fn update(&mut self, gradient: &[f64], learning_rate: f64) {
+    fn update(&mut self, learning_rate: f64) {
         let state = &mut self.state;
         match &mut state.before {
             Some(before) => before.copy_from(&state.now),
             none => *none = Some(state.now.clone()),
         }
-        state.now.adam.ascend(&mut state.now.raw, gradient, &self.parameters, learning_rate);
+        state.now.adam.ascend(&mut state.now.raw, self.memory.gradient(), &self.parameters, learning_rate);
         state.failures = 0;
         state.rate_factor = (state.rate_factor * 1.01).min(1.0);
         self.model.set_raw(&state.now.raw);

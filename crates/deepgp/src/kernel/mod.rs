@@ -17,32 +17,11 @@ pub use rational_quadratic::RationalQuadratic;
 pub use squared_exponential::SquaredExponential;
 pub use stationary::{Profile, Stationary};
 
+pub use crate::scratch::Scratch;
+
 use crate::mat::{View, ViewMut};
 use crate::params::Parameters;
 use crate::real::Real;
-
-/// Buffers that a kernel may borrow while it works, so that it need not allocate for every block of rows.
-#[derive(Debug, Default)]
-pub struct Scratch<T> {
-    free: Vec<Vec<T>>,
-}
-
-impl<T: Real> Scratch<T> {
-    /// A buffer of `len` numbers of unspecified value. Hand it back with [`Scratch::give`].
-    pub fn take(&mut self, len: usize) -> Vec<T> {
-        // The smallest that is large enough: shorter than its capacity costs nothing, growing would.
-        let fits = (0..self.free.len()).filter(|&i| self.free[i].capacity() >= len);
-        let best = fits.min_by_key(|&i| self.free[i].capacity());
-        let mut buffer = best.map(|i| self.free.swap_remove(i)).unwrap_or_default();
-        buffer.resize(len, T::ZERO);
-        buffer
-    }
-
-    /// Takes a buffer back.
-    pub fn give(&mut self, buffer: Vec<T>) {
-        self.free.push(buffer);
-    }
-}
 
 /// What [`Evaluate::cross_pullback`] adds gradients to.
 #[derive(Debug)]
@@ -248,7 +227,7 @@ pub(crate) mod tests {
         for kernel in every_kernel() {
             let z = uniform(9, 3, 8);
             let (k, other, diagonal) = (gram(&*kernel, &z), cross(&*kernel, &z, &z), diagonal(&*kernel, &z));
-            assert!(crate::linalg::Cholesky::new(&k).is_ok(), "{}", kernel.name());
+            assert!(crate::linalg::Cholesky::new(&k, &mut Scratch::default()).is_ok(), "{}", kernel.name());
             for i in 0..9 {
                 assert!((k[(i, i)] - diagonal[(i, 0)]).abs() < 1e-12, "{}", kernel.name());
                 for j in 0..9 {

@@ -6,10 +6,13 @@
 //! A block of rows sees one shape for every form: `A = K_XZb Rᵀ` and `σ²_p = k_xx − Aᵀ G_p A`, where the *projection* `R`
 //! is `L⁻¹` or nothing at all, and the symmetric *explained* share `G_p` is `I − V_p V_pᵀ` or `C_p` itself.
 
+use super::factor::Factor;
 use super::gram::{Gram, GramBar};
+use super::strips::Strips;
 use crate::error::{Error, Matrix, Result};
-use crate::linalg::{Cholesky, Into, lower_product, lower_times_transposed_lower, mirror_lower, product, times};
+use crate::linalg::{Cholesky, Into, lower_product, mirror_lower, product, times};
 use crate::mat::{Mat, View, ViewMut};
+use crate::scratch::Scratch;
 
 /// Which variables the covariance is trained in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,15 +55,15 @@ pub(crate) struct PreparedCovariance {
     pub explained: Mat,
     /// The sum over outputs.
     pub kl: f64,
-    /// What the pullback needs, one for each output: `V_p = R L_s` (standard), `H⁻¹` (dual), nothing (whitened).
-    kept: Vec<Mat>,
+    /// What the pullback needs, one for each output below the other: `V_p = R L_s` (standard), `H⁻¹` (dual), nothing
+    /// (whitened).
+    kept: Option<Mat>,
 }
 
 impl LayerCovariance {
     /// `L_s` or `L_B` of output `p`.
     pub fn factor_of(&self, p: usize) -> View<'_> {
-        let m = self.factor.ncols();
-        self.factor.view().rows(p * m..(p + 1) * m)
+        square(&self.factor, p)
     }
 
     /// How many outputs there are.
@@ -69,108 +72,137 @@ impl LayerCovariance {
     }
 
     /// `R`, `G` and the KL. Costs about `M_b³` an output beside the factorisation.
-    pub(crate) fn prepare(&self, gram: &Gram, layer: usize) -> Result<PreparedCovariance> {
+    pub(crate) fn prepare(&self, gram: &Gram, layer: usize, scratch: &mut Scratch<f64>) -> Result<PreparedCovariance> {
         let (m, outputs) = (self.factor.ncols(), self.outputs());
-        let projection = self.form.factors().then(|| gram.factor().inverse_lower());
-        let (mut explained, mut kl, mut kept) = (Mat::zeros(m, outputs * m), 0.0, Vec::new());
+        let projection = self.form.factors().then(|| scratch.copy(&gram.factor().inverse));
+        let mut kept = match self.form {
+            CovarianceForm::Whitened => None,
+            CovarianceForm::Standard | CovarianceForm::Dual => Some(scratch.take_mat(outputs * m, m)),
+        };
+        let (mut explained, mut kl) = (scratch.take_mat(m, outputs * m), 0.0);
+        let mut g = scratch.take_mat(m, m);
         for p in 0..outputs {
             let factor = self.factor_of(p);
-            let g = match (self.form, &projection) {
-                (CovarianceForm::Dual, _) | (_, None) => {
-                    let (g, h_inverse, divergence) = dual(gram, factor, layer)?;
-                    kl += divergence;
-                    kept.push(h_inverse);
-                    g
+            let keep = kept.as_mut().map(|kept| square_mut(kept, p));
+            match (keep, &projection) {
+                (Some(h_inverse), None) => kl += dual(gram, factor, layer, &mut g, h_inverse, scratch)?,
+                (Some(mut v), Some(r)) => {
+                    lower_product(v.reborrow().faer(), Into::Replace, 1.0, r.view().faer(), factor.faer());
+                    clear_above(&mut v);
+                    kl += divergence(v.as_view(), factor) + 0.5 * gram.factor().log_det;
+                    complement(v.as_view(), &mut g);
                 }
-                (CovarianceForm::Whitened, Some(_)) => {
+                (None, _) => {
                     kl += divergence(factor, factor);
-                    complement(factor)
+                    complement(factor, &mut g);
                 }
-                (CovarianceForm::Standard, Some(r)) => {
-                    let v = lower_times_lower(r.view(), factor);
-                    kl += divergence(v.view(), factor) + 0.5 * gram.factor().log_det();
-                    let g = complement(v.view());
-                    kept.push(v);
-                    g
-                }
-            };
+            }
             for i in 0..m {
                 explained.row_mut(i)[p * m..(p + 1) * m].copy_from_slice(g.row(i));
             }
         }
+        scratch.give_mat(g);
         Ok(PreparedCovariance { projection, explained, kl, kept })
     }
 
-    /// `∂/∂factor` from `∂/∂R`, `∂/∂G` (`[P · M_b, M_b]`, lower triangles) and `∂/∂KL`; adds what reaches `K` and `L` to
-    /// `gram_bar`.
-    pub(crate) fn pullback(
+    /// Writes `∂/∂factor` to `factor_bar`, and adds what reaches `K` and `L` to `gram_bar`.
+    pub(super) fn pullback(
         &self,
         gram: &Gram,
         prepared: &PreparedCovariance,
-        projection_bar: &Mat,
-        explained_bar: &Mat,
-        kl_bar: f64,
+        bars: CovarianceBars<'_>,
         gram_bar: &mut GramBar,
-    ) -> Mat {
+        mut factor_bar: ViewMut<'_>,
+        scratch: &mut Scratch<f64>,
+    ) {
+        let CovarianceBars { projection: projection_bar, explained: explained_bar, strips, kl: kl_bar } = bars;
         let (m, outputs) = (self.factor.ncols(), self.outputs());
-        let mut factor_bar = Mat::zeros(outputs * m, m);
-        let mut projection_bar = projection_bar.clone();
+        let mut g_bar = scratch.take_mat(m, m);
         for p in 0..outputs {
             let factor = self.factor_of(p);
-            let mut g_bar = explained_bar.view().rows(p * m..(p + 1) * m).to_mat();
-            mirror_lower(&mut g_bar);
+            strips.symmetric(explained_bar, p, &mut g_bar);
             let own = &mut factor_bar.as_mut_slice()[p * m * m..(p + 1) * m * m];
             let mut own = ViewMut::new(own, m, m);
-            match (self.form, &prepared.projection) {
-                (CovarianceForm::Dual, _) | (_, None) => {
-                    dual_pullback(gram, factor, &prepared.kept[p], &g_bar, kl_bar, own.reborrow(), gram_bar);
+            match (&prepared.kept, &prepared.projection) {
+                (Some(kept), None) => {
+                    dual_pullback(gram, factor, square(kept, p), &g_bar, kl_bar, own.reborrow(), gram_bar, scratch);
                 }
-                (CovarianceForm::Whitened, Some(_)) => {
+                (Some(kept), Some(r)) => {
+                    // G = I − V Vᵀ with V = R L_s.
+                    let v = square(kept, p);
+                    let mut v_bar = scratch.take_mat(m, m);
+                    product(v_bar.view_mut().faer(), Into::Replace, -2.0, g_bar.view().faer(), v.faer());
+                    add_scaled(v_bar.as_mut_slice(), kl_bar, v.as_slice());
+                    let (v_bar_view, r_t) = (v_bar.view().faer(), r.view().faer().transpose());
+                    lower_product(own.reborrow().faer(), Into::Replace, 1.0, r_t, v_bar_view);
+                    let factor_t = factor.faer().transpose();
+                    lower_product(projection_bar.view_mut().faer(), Into::Add, 1.0, v_bar_view, factor_t);
+                    scratch.give_mat(v_bar);
+                }
+                (None, _) => {
                     // G = I − L_s L_sᵀ.
                     product(own.reborrow().faer(), Into::Replace, -2.0, g_bar.view().faer(), factor.faer());
                     add_scaled(own.as_mut_slice(), kl_bar, factor.as_slice());
                 }
-                (CovarianceForm::Standard, Some(r)) => {
-                    // G = I − V Vᵀ with V = R L_s.
-                    let v = &prepared.kept[p];
-                    let mut v_bar = v.clone();
-                    product(v_bar.view_mut().faer(), Into::Replace, -2.0, g_bar.view().faer(), v.view().faer());
-                    v_bar.add_scaled(kl_bar, v);
-                    product(
-                        own.reborrow().faer(),
-                        Into::Replace,
-                        1.0,
-                        r.view().faer().transpose(),
-                        v_bar.view().faer(),
-                    );
-                    lower_product(
-                        projection_bar.view_mut().faer(),
-                        Into::Add,
-                        1.0,
-                        v_bar.view().faer(),
-                        factor.faer().transpose(),
-                    );
-                }
             }
-            for i in 0..m {
-                own.row_mut(i)[i + 1..].fill(0.0);
-                if self.form.factors() {
+            clear_above(&mut own);
+            if self.form.factors() {
+                for i in 0..m {
                     own.row_mut(i)[i] -= kl_bar / factor[(i, i)];
                 }
             }
         }
+        scratch.give_mat(g_bar);
         if let Some(r) = &prepared.projection {
             // Lᵀ L̄ = −R̄ Rᵀ, and of ½ log |K| for each output the identity.
-            let inner = gram_bar.inner_mut();
+            clear_above(&mut projection_bar.view_mut());
+            let inner = gram_bar.inner_mut(scratch);
             let (projection_bar, r) = (projection_bar.view().faer(), r.view().faer());
-            lower_times_transposed_lower(inner.view_mut().faer(), -1.0, projection_bar, r);
+            lower_product(inner.view_mut().faer(), Into::Add, -1.0, projection_bar, r.transpose());
             if self.form == CovarianceForm::Standard {
                 for i in 0..m {
                     inner[(i, i)] += kl_bar * outputs as f64;
                 }
             }
         }
-        factor_bar
+    }
+}
+
+/// Gradients at what a covariance was made into.
+pub(super) struct CovarianceBars<'a> {
+    /// `∂/∂R`, the lower triangle; its memory is used up.
+    pub projection: &'a mut Mat,
+    /// `∂/∂G_1 … ∂/∂G_P`, as sums of `strips`.
+    pub explained: &'a [f64],
+    pub strips: Strips,
+    /// `∂/∂KL`.
+    pub kl: f64,
+}
+
+impl PreparedCovariance {
+    pub fn give(self, scratch: &mut Scratch<f64>) {
+        for used in [Some(self.explained), self.projection, self.kept].into_iter().flatten() {
+            scratch.give_mat(used);
+        }
+    }
+}
+
+/// Square `p` of a matrix of squares, one below the other.
+fn square(stacked: &Mat, p: usize) -> View<'_> {
+    let m = stacked.ncols();
+    stacked.view().rows(p * m..(p + 1) * m)
+}
+
+/// [`square`], mutably.
+fn square_mut(stacked: &mut Mat, p: usize) -> ViewMut<'_> {
+    let m = stacked.ncols();
+    ViewMut::new(&mut stacked.as_mut_slice()[p * m * m..(p + 1) * m * m], m, m)
+}
+
+/// Zeros above the diagonal.
+fn clear_above(m: &mut ViewMut<'_>) {
+    for i in 0..m.nrows() {
+        m.row_mut(i)[i + 1..].fill(0.0);
     }
 }
 
@@ -182,71 +214,84 @@ fn divergence(v: View<'_>, factor: View<'_>) -> f64 {
 }
 
 /// `I − V Vᵀ`.
-fn complement(v: View<'_>) -> Mat {
-    let mut g = Mat::identity(v.nrows());
-    lower_product(g.view_mut().faer(), Into::Add, -1.0, v.faer(), v.faer().transpose());
-    mirror_lower(&mut g);
-    g
+fn complement(v: View<'_>, g: &mut Mat) {
+    lower_product(g.view_mut().faer(), Into::Replace, -1.0, v.faer(), v.faer().transpose());
+    for i in 0..v.nrows() {
+        g[(i, i)] += 1.0;
+    }
+    mirror_lower(g);
 }
 
-/// `C`, `H⁻¹` and the KL of the dual form. `C = Tᵀ T` with `T = L_H⁻¹ L_Bᵀ` is symmetric and positive to the last bit.
-fn dual(gram: &Gram, factor: View<'_>, layer: usize) -> Result<(Mat, Mat, f64)> {
+/// Writes `C` and `H⁻¹` of the dual form, and returns the KL. With `L_H L_Hᵀ = H` and `T = L_H⁻¹ L_Bᵀ`, `C = Tᵀ T` is symmetric
+/// and positive to the last bit.
+fn dual(
+    gram: &Gram,
+    factor: View<'_>,
+    layer: usize,
+    c: &mut Mat,
+    mut h_inverse: ViewMut<'_>,
+    scratch: &mut Scratch<f64>,
+) -> Result<f64> {
     let m = factor.nrows();
-    let k_b = times(gram.k.view().faer(), factor.faer());
-    let mut h = Mat::identity(m);
-    product(h.view_mut().faer(), Into::Add, 1.0, factor.faer().transpose(), k_b.view().faer());
-    let chol = Cholesky::new(&h).map_err(|failure| Error::NotPositiveDefinite {
+    let k_b = times(gram.k.view().faer(), factor.faer(), scratch);
+    let mut h = times(factor.faer().transpose(), k_b.view().faer(), scratch);
+    for i in 0..m {
+        h[(i, i)] += 1.0;
+    }
+    let cholesky = Cholesky::new(&h, scratch).map_err(|failure| Error::NotPositiveDefinite {
         layer,
         matrix: Matrix::DualPrecision,
         pivot: failure.pivot,
         jitter: 0.0,
         cause: "its entries are not finite or far too large".into(),
     })?;
-    let inverse = chol.solve(&Mat::identity(m));
-    let trace: f64 = (0..m).map(|i| inverse[(i, i)]).sum();
-    let t = chol.solve_lower(&factor.to_mat().transposed());
-    let mut c = Mat::zeros(m, m);
+    let Factor { inverse: r, log_det } = Factor::new(cholesky, scratch);
+    product(h_inverse.reborrow().faer(), Into::Replace, 1.0, r.view().faer().transpose(), r.view().faer());
+    let trace: f64 = (0..m).map(|i| h_inverse.as_view()[(i, i)]).sum();
+    let t = times(r.view().faer(), factor.faer().transpose(), scratch);
     lower_product(c.view_mut().faer(), Into::Replace, 1.0, t.view().faer().transpose(), t.view().faer());
-    mirror_lower(&mut c);
-    Ok((c, inverse, 0.5 * (chol.log_det() - m as f64 + trace)))
+    mirror_lower(c);
+    for used in [k_b, h, r, t] {
+        scratch.give_mat(used);
+    }
+    Ok(0.5 * (log_det - m as f64 + trace))
 }
 
 /// `C = B H⁻¹ Bᵀ` with `B = L_B`, `H = I + Bᵀ K B`, and `KL = ½ log |H| + ½ tr H⁻¹ + const`:
 /// `H̄ = −H⁻¹ Bᵀ Ḡ B H⁻¹ + KL̄ (½ H⁻¹ − ½ H⁻²)`, `B̄ = 2 Ḡ B H⁻¹ + 2 K B H̄`, `K̄ = B H̄ Bᵀ`.
+#[allow(clippy::too_many_arguments, reason = "the equations above have exactly these")]
 fn dual_pullback(
     gram: &Gram,
     factor: View<'_>,
-    h_inverse: &Mat,
+    h_inverse: View<'_>,
     g_bar: &Mat,
     kl_bar: f64,
     mut factor_bar: ViewMut<'_>,
     gram_bar: &mut GramBar,
+    scratch: &mut Scratch<f64>,
 ) {
-    let h_inverse = h_inverse.view().faer();
-    let b_h = times(factor.faer(), h_inverse);
-    let g_b_h = times(g_bar.view().faer(), b_h.view().faer());
-    let mut h_bar = times(h_inverse, h_inverse);
+    let h_inverse = h_inverse.faer();
+    let b_h = times(factor.faer(), h_inverse, scratch);
+    let g_b_h = times(g_bar.view().faer(), b_h.view().faer(), scratch);
+    let mut h_bar = times(h_inverse, h_inverse, scratch);
     for i in 0..h_bar.nrows() {
         for (j, v) in h_bar.row_mut(i).iter_mut().enumerate() {
             *v = 0.5 * kl_bar * (h_inverse[(i, j)] - *v);
         }
     }
     product(h_bar.view_mut().faer(), Into::Add, -1.0, b_h.view().faer().transpose(), g_b_h.view().faer());
-    let b_h_bar = times(factor.faer(), h_bar.view().faer());
+    let b_h_bar = times(factor.faer(), h_bar.view().faer(), scratch);
     product(factor_bar.reborrow().faer(), Into::Replace, 2.0, gram.k.view().faer(), b_h_bar.view().faer());
     add_scaled(factor_bar.as_mut_slice(), 2.0, g_b_h.as_slice());
-    product(gram_bar.k_mut().view_mut().faer(), Into::Add, 1.0, b_h_bar.view().faer(), factor.faer().transpose());
+    let k_bar = gram_bar.k_mut(scratch);
+    product(k_bar.view_mut().faer(), Into::Add, 1.0, b_h_bar.view().faer(), factor.faer().transpose());
+    for used in [b_h, g_b_h, h_bar, b_h_bar] {
+        scratch.give_mat(used);
+    }
 }
 
 fn add_scaled(into: &mut [f64], scale: f64, from: &[f64]) {
     for (to, from) in into.iter_mut().zip(from) {
         *to += scale * from;
     }
-}
-
-/// The product of two lower-triangular matrices, which is one.
-fn lower_times_lower(a: View<'_>, b: View<'_>) -> Mat {
-    let mut out = Mat::zeros(a.nrows(), a.nrows());
-    lower_product(out.view_mut().faer(), Into::Replace, 1.0, a.faer(), b.faer());
-    out
 }

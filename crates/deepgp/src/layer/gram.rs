@@ -3,10 +3,11 @@
 //! One jittered matrix serves the conditional and the KL alike. If it cannot be factored, the jitter climbs a ladder,
 //! tenfold a rung, and the rung is reported with layer, matrix and likely cause.
 
+use super::factor::Factor;
 use crate::error::{Error, Matrix, Result};
 use crate::kernel::{Kernel, Scratch};
-use crate::linalg::Cholesky;
-use crate::mat::{Mat, View};
+use crate::linalg::{Cholesky, Into, lower_product};
+use crate::mat::{Mat, View, ViewMut};
 
 /// `ε = absolute + relative · mean(diag K)` on the diagonal of every kernel matrix of inducing inputs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,23 +47,24 @@ pub struct JitterEvent {
     pub cause: String,
 }
 
-/// `K_ZZ + εI`, and its Cholesky factor where a form needs one.
+/// `K_ZZ + εI`, and its factor where a form needs one.
 #[derive(Clone, Debug)]
 pub(crate) struct Gram {
     pub k: Mat,
     jitter: f64,
     relative: f64,
-    factor: Option<Cholesky>,
+    factor: Option<Factor>,
 }
 
-/// Gradients that reach a [`Gram`]: at `K` (symmetric) and, where it was factored, at `L`, as the lower triangle of `Lᵀ L̄`.
-///
-/// A form that never looks at one of the two leaves it `None`: at `M_a = 500` each is 2 MB of fresh memory.
+/// Gradients that reach a [`Gram`]: at `K` (symmetric) and, where it was factored, at `L`, as the lower triangle of `Lᵀ L̄`, in two
+/// parts. What no form asks for stays `None`: at `M_a = 500` each square is 2 MB.
 #[derive(Clone, Debug)]
 pub(crate) struct GramBar {
     order: usize,
     k: Option<Mat>,
     inner: Option<Mat>,
+    /// `a bᵀ`, to be added to `inner`.
+    outer: Option<(Mat, Mat)>,
 }
 
 impl Gram {
@@ -73,10 +75,11 @@ impl Gram {
         jitter: Jitter,
         factor: bool,
         place: (usize, Matrix),
+        scratch: &mut Scratch<f64>,
     ) -> Result<(Self, Option<JitterEvent>)> {
         let m = z.nrows();
-        let mut k = Mat::zeros(m, m);
-        kernel.gram(z, k.view_mut(), &mut Scratch::default());
+        let mut k = scratch.take_mat(m, m);
+        kernel.gram(z, k.view_mut(), scratch);
         let mean = (0..m).map(|i| k[(i, i)]).sum::<f64>() / m as f64;
         let asked = jitter.absolute + jitter.relative * mean;
         if !factor {
@@ -84,7 +87,7 @@ impl Gram {
             return Ok((Self { k, jitter: asked, relative: jitter.relative, factor: None }, None));
         }
         let (layer, matrix) = place;
-        match climb(&mut k, asked) {
+        match climb(&mut k, asked, scratch) {
             Ok(Climbed { factor, jitter: added, rung }) => {
                 let event = (rung > 0).then(|| JitterEvent { layer, matrix, jitter: added, cause: cause(z, &k) });
                 // On the ladder of a matrix that asked for no jitter, all of it is relative to the diagonal.
@@ -93,7 +96,7 @@ impl Gram {
                     (false, 0) => 0.0,
                     (false, rung) => FIRST_RUNG * 10f64.powi(rung - 1),
                 };
-                Ok((Self { k, jitter: added, relative, factor: Some(factor) }, event))
+                Ok((Self { k, jitter: added, relative, factor: Some(Factor::new(factor, scratch)) }, event))
             }
             Err(Fallen { pivot, jitter }) => {
                 Err(Error::NotPositiveDefinite { layer, matrix, pivot, jitter, cause: cause(z, &k) })
@@ -101,49 +104,92 @@ impl Gram {
         }
     }
 
-    /// The Cholesky factor. Only forms that asked for one may call this.
-    pub fn factor(&self) -> &Cholesky {
+    /// `L` of `k(z, z) + εI`.
+    pub fn lower(kernel: &dyn Kernel, z: View<'_>, jitter: Jitter, place: (usize, Matrix)) -> Result<Mat> {
+        let scratch = &mut Scratch::default();
+        let (gram, _) = Self::new(kernel, z, jitter, true, place, scratch)?;
+        let lower = Cholesky::new(&gram.k, scratch).expect("it was factored a moment ago");
+        Ok(Mat::from_fn(z.nrows(), z.nrows(), |i, j| lower.lower()[(i, j)]))
+    }
+
+    /// The factor. Only forms that asked for one may call this.
+    pub fn factor(&self) -> &Factor {
         self.factor.as_ref().expect("the form said that it needs a factor")
     }
 
     /// No gradient yet.
     pub fn zero_bar(&self) -> GramBar {
-        GramBar { order: self.k.nrows(), k: None, inner: None }
+        GramBar { order: self.k.nrows(), k: None, inner: None, outer: None }
     }
 
     /// Pulls what has been gathered back to the inducing inputs and the kernel's parameters.
-    pub fn pullback(self, kernel: &dyn Kernel, z: View<'_>, bar: GramBar, z_bar: &mut Mat, theta_bar: &mut [f64]) {
-        let through_factor = bar.inner.map(|inner| self.factor().pullback(inner));
-        let mut k_bar = match (bar.k, through_factor) {
-            (Some(mut direct), Some(other)) => {
-                direct.add_scaled(1.0, &other);
-                direct
+    pub fn pullback(
+        mut self,
+        kernel: &dyn Kernel,
+        z: View<'_>,
+        bar: GramBar,
+        z_bar: ViewMut<'_>,
+        theta_bar: &mut [f64],
+        scratch: &mut Scratch<f64>,
+    ) {
+        let GramBar { k: direct, inner, outer, .. } = bar;
+        let through_factor = match (inner, &outer) {
+            (None, None) => None,
+            (None, Some((a, b))) => Some(self.factor().pullback_outer(a, b, scratch)),
+            (Some(inner), None) => Some(self.factor().pullback(inner, scratch)),
+            (Some(mut inner), Some((a, b))) => {
+                let (a, b) = (a.view().faer(), b.view().faer());
+                lower_product(inner.view_mut().faer(), Into::Add, 1.0, a, b.transpose());
+                Some(self.factor().pullback(inner, scratch))
             }
-            (Some(one), None) | (None, Some(one)) => one,
-            (None, None) => return,
         };
-        let m = self.k.nrows();
-        let mut k = self.k;
-        // ε moves with the diagonal where it is relative to it.
-        let trace: f64 = (0..m).map(|i| k_bar[(i, i)]).sum();
-        for i in 0..m {
-            k[(i, i)] -= self.jitter;
-            k_bar[(i, i)] += trace * self.relative / m as f64;
+        if let Some(mut k_bar) = join(direct, through_factor, scratch) {
+            let m = self.k.nrows();
+            // ε moves with the diagonal where it is relative to it.
+            let trace: f64 = (0..m).map(|i| k_bar[(i, i)]).sum();
+            for i in 0..m {
+                self.k[(i, i)] -= self.jitter;
+                k_bar[(i, i)] += trace * self.relative / m as f64;
+            }
+            kernel.gram_pullback(z, self.k.view(), k_bar.view_mut(), z_bar, theta_bar, scratch);
+            scratch.give_mat(k_bar);
         }
-        let scratch = &mut Scratch::default();
-        kernel.gram_pullback(z, k.view(), k_bar.view_mut(), z_bar.view_mut(), theta_bar, scratch);
+        for used in outer.into_iter().flat_map(|(a, b)| [a, b]).chain([self.k]) {
+            scratch.give_mat(used);
+        }
+        if let Some(factor) = self.factor {
+            factor.give(scratch);
+        }
+    }
+}
+
+/// The sum of two matrices, either of which may be missing.
+fn join(one: Option<Mat>, other: Option<Mat>, scratch: &mut Scratch<f64>) -> Option<Mat> {
+    match (one, other) {
+        (Some(mut one), Some(other)) => {
+            one.add_scaled(1.0, &other);
+            scratch.give_mat(other);
+            Some(one)
+        }
+        (one, other) => one.or(other),
     }
 }
 
 impl GramBar {
     /// The gradient at `K`, zero at first.
-    pub fn k_mut(&mut self) -> &mut Mat {
-        self.k.get_or_insert_with(|| Mat::zeros(self.order, self.order))
+    pub fn k_mut(&mut self, scratch: &mut Scratch<f64>) -> &mut Mat {
+        self.k.get_or_insert_with(|| scratch.zeros(self.order, self.order))
     }
 
     /// `Lᵀ L̄`, zero at first; only its lower triangle counts.
-    pub fn inner_mut(&mut self) -> &mut Mat {
-        self.inner.get_or_insert_with(|| Mat::zeros(self.order, self.order))
+    pub fn inner_mut(&mut self, scratch: &mut Scratch<f64>) -> &mut Mat {
+        self.inner.get_or_insert_with(|| scratch.zeros(self.order, self.order))
+    }
+
+    /// Adds `a bᵀ` to `Lᵀ L̄`. At most once.
+    pub fn add_outer(&mut self, a: Mat, b: Mat) {
+        debug_assert!(self.outer.is_none());
+        self.outer = Some((a, b));
     }
 }
 
@@ -163,7 +209,7 @@ pub(crate) struct Fallen {
 }
 
 /// Adds `asked` to the diagonal of `k` and factors it; as long as that fails, ten times more.
-pub(crate) fn climb(k: &mut Mat, asked: f64) -> std::result::Result<Climbed, Fallen> {
+pub(crate) fn climb(k: &mut Mat, asked: f64, scratch: &mut Scratch<f64>) -> std::result::Result<Climbed, Fallen> {
     let mean = (0..k.nrows()).map(|i| k[(i, i)]).sum::<f64>() / k.nrows() as f64;
     let first = if asked > 0.0 { 10.0 * asked } else { FIRST_RUNG * mean };
     let (mut jitter, mut pivot) = (0.0, 0);
@@ -171,7 +217,7 @@ pub(crate) fn climb(k: &mut Mat, asked: f64) -> std::result::Result<Climbed, Fal
         let wanted = if rung == 0 { asked } else { first * 10f64.powi(rung - 1) };
         add_diagonal(k, wanted - jitter);
         jitter = wanted;
-        match Cholesky::new(k) {
+        match Cholesky::new(k, scratch) {
             Ok(factor) => return Ok(Climbed { factor, jitter, rung }),
             Err(failure) => pivot = failure.pivot,
         }
@@ -219,12 +265,14 @@ mod tests {
         let kernel = SquaredExponential::new(1.0, vec![1.0]);
         let z = Mat::column(vec![0.3, 0.3, 1.0]);
         let none = Jitter { absolute: 0.0, relative: 0.0 };
-        let (gram, event) = Gram::new(&kernel, z.view(), none, true, PLACE).unwrap();
+        let (gram, event) = Gram::new(&kernel, z.view(), none, true, PLACE, &mut Scratch::default()).unwrap();
         let event = event.unwrap();
         assert!(event.jitter > 0.0 && event.layer == 2 && event.matrix == Matrix::MeanGram, "{event:?}");
         assert!(event.cause.contains("0 and 1"), "{event:?}");
         assert_eq!(gram.k[(0, 0)], 1.0 + event.jitter);
-        let (_, event) = Gram::new(&kernel, z.view(), Jitter { absolute: 1e-6, ..none }, true, PLACE).unwrap();
+        let (_, event) =
+            Gram::new(&kernel, z.view(), Jitter { absolute: 1e-6, ..none }, true, PLACE, &mut Scratch::default())
+                .unwrap();
         assert_eq!(event, None);
     }
 
@@ -234,15 +282,15 @@ mod tests {
         let none = Jitter { absolute: 0.0, relative: 0.0 };
         let gram = |v: f64| {
             let kernel = SquaredExponential::new(v, vec![1.0]);
-            Gram::new(&kernel, z.view(), none, true, PLACE).unwrap()
+            Gram::new(&kernel, z.view(), none, true, PLACE, &mut Scratch::default()).unwrap()
         };
         let (built, event) = gram(1.0);
         let jitter = event.unwrap().jitter;
         let mut theta = [0.0; 2];
         let corner = Mat::from_fn(3, 3, |i, j| f64::from(u8::from(i == 0 && j == 0)));
-        let bar = GramBar { order: 3, k: Some(corner), inner: None };
+        let bar = GramBar { order: 3, k: Some(corner), inner: None, outer: None };
         let kernel = SquaredExponential::new(1.0, vec![1.0]);
-        built.pullback(&kernel, z.view(), bar, &mut Mat::zeros(3, 1), &mut theta);
+        built.pullback(&kernel, z.view(), bar, Mat::zeros(3, 1).view_mut(), &mut theta, &mut Scratch::default());
         // K_00 = σ² + ε with ε = σ² · 1e-10 · 10ⁿ.
         assert!((theta[1] - (1.0 + jitter / 1.0)).abs() < 1e-15 + 1e-3 * jitter, "{} {jitter}", theta[1]);
         assert!((gram(4.0).1.unwrap().jitter / jitter - 4.0).abs() < 1e-12);
@@ -252,7 +300,15 @@ mod tests {
     fn a_hopeless_matrix_is_an_error_that_names_layer_and_matrix() {
         let kernel = SquaredExponential::new(1.0, vec![1.0]);
         let z = Mat::column(vec![0.3, f64::NAN, 1.0]);
-        let error = Gram::new(&kernel, z.view(), Jitter { absolute: 1e-6, relative: 0.0 }, true, PLACE).unwrap_err();
+        let error = Gram::new(
+            &kernel,
+            z.view(),
+            Jitter { absolute: 1e-6, relative: 0.0 },
+            true,
+            PLACE,
+            &mut Scratch::default(),
+        )
+        .unwrap_err();
         let message = error.to_string();
         assert!(message.contains("layer 2: K_aa") && message.contains("not finite"), "{message}");
     }
@@ -264,12 +320,12 @@ mod tests {
         let weight = Mat::from_fn(4, 4, |i, j| uniform(4, 4, 2)[(i.max(j), i.min(j))]);
         let gram = |v: f64| {
             let kernel = SquaredExponential::new(v, vec![0.7, 1.2]);
-            Gram::new(&kernel, z.view(), jitter, false, PLACE).unwrap().0
+            Gram::new(&kernel, z.view(), jitter, false, PLACE, &mut Scratch::default()).unwrap().0
         };
         let mut theta = [0.0; 3];
-        let bar = GramBar { order: 4, k: Some(weight.clone()), inner: None };
+        let bar = GramBar { order: 4, k: Some(weight.clone()), inner: None, outer: None };
         let kernel = SquaredExponential::new(1.3, vec![0.7, 1.2]);
-        gram(1.3).pullback(&kernel, z.view(), bar, &mut Mat::zeros(4, 2), &mut theta);
+        gram(1.3).pullback(&kernel, z.view(), bar, Mat::zeros(4, 2).view_mut(), &mut theta, &mut Scratch::default());
         assert_slope("variance", &Mat::column(vec![1.3]), &Mat::column(vec![theta[2]]), 1e-8, |v| {
             dot_all(&weight, &gram(v[(0, 0)]).k)
         });

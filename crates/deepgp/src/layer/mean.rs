@@ -6,6 +6,7 @@
 use super::gram::{Gram, GramBar};
 use crate::linalg::{Into, product, times};
 use crate::mat::Mat;
+use crate::scratch::Scratch;
 
 /// Which variables the mean is trained in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,15 +51,20 @@ pub(crate) struct PreparedMean {
 
 impl LayerMean {
     /// `w` and the KL. Costs `M_a² P` beside the factorisation.
-    pub(crate) fn prepare(&self, gram: &Gram) -> PreparedMean {
+    pub(crate) fn prepare(&self, gram: &Gram, scratch: &mut Scratch<f64>) -> PreparedMean {
         let weights = match self.form {
-            MeanForm::Dual => self.free.clone(),
-            MeanForm::ScaledDual => scale_rows(&gram.k, &self.free),
-            MeanForm::Standard => gram.factor().solve(&self.free),
-            MeanForm::Whitened => gram.factor().solve_upper(&self.free),
+            MeanForm::Dual => scratch.copy(&self.free),
+            MeanForm::ScaledDual => scaled_rows(&gram.k, &self.free, scratch),
+            MeanForm::Standard => gram.factor().solve(&self.free, scratch),
+            MeanForm::Whitened => gram.factor().whiten_transposed(&self.free, scratch),
         };
         let kl = match self.form {
-            MeanForm::Dual | MeanForm::ScaledDual => half_dot(&weights, &times_gram(gram, &weights)),
+            MeanForm::Dual | MeanForm::ScaledDual => {
+                let k_w = times_gram(gram, &weights, scratch);
+                let kl = half_dot(&weights, &k_w);
+                scratch.give_mat(k_w);
+                kl
+            }
             MeanForm::Standard => half_dot(&self.free, &weights),
             MeanForm::Whitened => half_dot(&self.free, &self.free),
         };
@@ -73,49 +79,65 @@ impl LayerMean {
         weights_bar: &Mat,
         kl_bar: f64,
         gram_bar: &mut GramBar,
+        scratch: &mut Scratch<f64>,
     ) -> Mat {
         let w = &prepared.weights;
         match self.form {
             MeanForm::Dual | MeanForm::ScaledDual => {
-                let mut total = weights_bar.clone();
-                total.add_scaled(kl_bar, &times_gram(gram, w));
-                outer(gram_bar.k_mut(), 0.5 * kl_bar, w, w);
+                let mut total = times_gram(gram, w, scratch);
+                for (to, from) in total.as_mut_slice().iter_mut().zip(weights_bar.as_slice()) {
+                    *to = from + kl_bar * *to;
+                }
+                let k_bar = gram_bar.k_mut(scratch);
+                outer(k_bar, 0.5 * kl_bar, w, w);
                 if self.form == MeanForm::Dual {
                     return total;
                 }
                 for i in 0..w.nrows() {
-                    let reach: f64 = total.row(i).iter().zip(self.free.row(i)).map(|(x, y)| x * y).sum();
-                    gram_bar.k_mut()[(i, i)] += reach;
+                    k_bar[(i, i)] += total.row(i).iter().zip(self.free.row(i)).map(|(x, y)| x * y).sum::<f64>();
                 }
-                scale_rows(&gram.k, &total)
+                let free_bar = scaled_rows(&gram.k, &total, scratch);
+                scratch.give_mat(total);
+                free_bar
             }
             // m̄ = K⁻¹ w̄ + KL̄ w and K̄ = −sym(K⁻¹ w̄ wᵀ) − ½ KL̄ w wᵀ.
             MeanForm::Standard => {
-                let mut free_bar = gram.factor().solve(weights_bar);
-                outer(gram_bar.k_mut(), -0.5, &free_bar, w);
-                outer(gram_bar.k_mut(), -0.5, w, &free_bar);
-                outer(gram_bar.k_mut(), -0.5 * kl_bar, w, w);
+                let mut free_bar = gram.factor().solve(weights_bar, scratch);
+                let k_bar = gram_bar.k_mut(scratch);
+                outer(k_bar, -0.5, &free_bar, w);
+                outer(k_bar, -0.5, w, &free_bar);
+                outer(k_bar, -0.5 * kl_bar, w, w);
                 free_bar.add_scaled(kl_bar, w);
                 free_bar
             }
             // m̄' = L⁻¹ w̄ + KL̄ m' and Lᵀ L̄ = −m' (L⁻¹ w̄)ᵀ.
             MeanForm::Whitened => {
-                let mut free_bar = gram.factor().solve_lower(weights_bar);
-                outer(gram_bar.inner_mut(), -1.0, &self.free, &free_bar);
+                let mut minus = gram.factor().whiten(weights_bar, scratch);
+                let mut free_bar = scratch.copy(&minus);
                 free_bar.add_scaled(kl_bar, &self.free);
+                for v in minus.as_mut_slice() {
+                    *v = -*v;
+                }
+                gram_bar.add_outer(scratch.copy(&self.free), minus);
                 free_bar
             }
         }
     }
 }
 
-fn times_gram(gram: &Gram, w: &Mat) -> Mat {
-    times(gram.k.view().faer(), w.view().faer())
+fn times_gram(gram: &Gram, w: &Mat, scratch: &mut Scratch<f64>) -> Mat {
+    times(gram.k.view().faer(), w.view().faer(), scratch)
 }
 
 /// `diag(k) m`.
-fn scale_rows(k: &Mat, m: &Mat) -> Mat {
-    Mat::from_fn(m.nrows(), m.ncols(), |i, j| k[(i, i)] * m[(i, j)])
+fn scaled_rows(k: &Mat, m: &Mat, scratch: &mut Scratch<f64>) -> Mat {
+    let mut out = scratch.copy(m);
+    for i in 0..m.nrows() {
+        for v in out.row_mut(i) {
+            *v *= k[(i, i)];
+        }
+    }
+    out
 }
 
 fn half_dot(a: &Mat, b: &Mat) -> f64 {

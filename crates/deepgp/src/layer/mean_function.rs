@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::linalg::{self, Into, product};
 use crate::mat::{Mat, View, ViewMut};
 use crate::real::Real;
+use crate::scratch::Scratch;
 
 /// `m(x)`, `[N, D] → [N, P]`.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,7 +40,7 @@ impl MeanFunction {
                 found: width.to_string(),
             });
         }
-        let scatter = linalg::times(x.faer().transpose(), x.faer());
+        let scatter = linalg::times(x.faer().transpose(), x.faer(), &mut Scratch::default());
         let axes = linalg::principal_axes(&scatter)
             .ok_or_else(|| Error::NonFinite { what: "principal directions of the inputs".into() })?;
         Ok(Self::Linear(Mat::from_fn(x.ncols(), width, |i, j| axes[(i, j)])))

@@ -8,24 +8,28 @@
 //! blocks through them, forward and backward; [`Layer::pullback`] takes the sums over blocks back to the parameters.
 
 mod covariance;
+mod factor;
 mod gram;
 mod mean;
 mod mean_function;
 mod rows;
+mod strips;
 
 pub use covariance::{CovarianceForm, LayerCovariance};
 pub(crate) use gram::{Climbed, Fallen, Gram, climb};
 pub use gram::{Jitter, JitterEvent};
 pub use mean::{LayerMean, MeanForm};
 pub use mean_function::MeanFunction;
-pub(crate) use rows::{Floor, LayerRows, LayerSums, RowLayer};
+pub(crate) use rows::{Floor, LayerRows, LayerSums, RowArrays, RowLayer};
 
 use crate::error::{Error, Matrix, Result};
 use crate::kernel::Kernel;
-use crate::mat::Mat;
+use crate::mat::{Mat, ViewMut};
 use crate::params::{self, Constraint, Leaf, Parameters, visit_under};
-use covariance::PreparedCovariance;
+use crate::scratch::Scratch;
+use covariance::{CovarianceBars, PreparedCovariance};
 use mean::PreparedMean;
+use strips::Strips;
 
 /// Where the inducing inputs are.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,15 +70,7 @@ impl Inducing {
         }
     }
 
-    /// All of them, one set above the other.
-    fn stacked(&self) -> Mat {
-        match self {
-            Self::Tied(z) => z.clone(),
-            Self::Decoupled { mean, covariance } => mean.stack(covariance),
-        }
-    }
-
-    /// Where the covariance's set starts in [`Inducing::stacked`].
+    /// Where the covariance's set starts when it stands below the mean's.
     fn covariance_start(&self) -> usize {
         match self {
             Self::Tied(_) => 0,
@@ -108,6 +104,13 @@ pub(crate) struct Prepared {
     pub mean: PreparedMean,
     pub covariance: PreparedCovariance,
     pub events: Vec<JitterEvent>,
+}
+
+/// Memory for the work on a layer's `M × M` matrices: one part for each of the two sides, which run side by side.
+#[derive(Debug, Default)]
+pub(crate) struct LayerMemory {
+    mean: Scratch<f64>,
+    covariance: Scratch<f64>,
 }
 
 impl Layer {
@@ -156,72 +159,113 @@ impl Layer {
         }
     }
 
-    /// Factors kernel matrices and makes `w`, `R`, `G` and the KL: about `M_a³/3 + M_b³ (1 + P)` flops.
-    pub(crate) fn prepare(&self, jitter: Jitter, index: usize) -> Result<Prepared> {
+    /// Factors kernel matrices and makes `w`, `R`, `G` and the KL: about `⅔ M_a³ + M_b³ (1 + P)` flops.
+    pub(crate) fn prepare(&self, jitter: Jitter, index: usize, memory: &mut LayerMemory) -> Result<Prepared> {
         let kernel = &*self.kernel;
         let (mean_factors, covariance_factors) = (self.mean.form.factors(), self.covariance.form.factors());
-        let mut events = Vec::new();
-        let mut build = |z: &Mat, factor, matrix| -> Result<Gram> {
-            let (gram, event) = Gram::new(kernel, z.view(), jitter, factor, (index, matrix))?;
-            events.extend(event);
-            Ok(gram)
+        let Inducing::Decoupled { mean: z_a, covariance: z_b } = &self.inducing else {
+            let (z, factor) = (self.inducing.mean().view(), mean_factors || covariance_factors);
+            let scratch = &mut memory.covariance;
+            let (gram, event) = Gram::new(kernel, z, jitter, factor, (index, Matrix::TiedGram), scratch)?;
+            let mean = self.mean.prepare(&gram, scratch);
+            let covariance = self.covariance.prepare(&gram, index, scratch)?;
+            return Ok(Prepared { mean_gram: None, gram, mean, covariance, events: event.into_iter().collect() });
         };
-        let (mean_gram, gram) = match &self.inducing {
-            Inducing::Tied(z) => (None, build(z, mean_factors || covariance_factors, Matrix::TiedGram)?),
-            Inducing::Decoupled { mean, covariance } => (
-                Some(build(mean, mean_factors, Matrix::MeanGram)?),
-                build(covariance, covariance_factors, Matrix::CovarianceGram)?,
-            ),
-        };
-        let mean = self.mean.prepare(mean_gram.as_ref().unwrap_or(&gram));
-        let covariance = self.covariance.prepare(&gram, index)?;
-        Ok(Prepared { mean_gram, gram, mean, covariance, events })
+        let LayerMemory { mean: of_mean, covariance: of_covariance } = memory;
+        let (mean, covariance) = rayon::join(
+            || {
+                let place = (index, Matrix::MeanGram);
+                let (gram, event) = Gram::new(kernel, z_a.view(), jitter, mean_factors, place, of_mean)?;
+                let made = self.mean.prepare(&gram, of_mean);
+                Ok((gram, made, event))
+            },
+            || {
+                let place = (index, Matrix::CovarianceGram);
+                let (gram, event) = Gram::new(kernel, z_b.view(), jitter, covariance_factors, place, of_covariance)?;
+                let made = self.covariance.prepare(&gram, index, of_covariance)?;
+                Ok((gram, made, event))
+            },
+        );
+        let ((mean_gram, mean, mean_event), (gram, covariance, event)) = (mean?, covariance?);
+        let events = mean_event.into_iter().chain(event).collect();
+        Ok(Prepared { mean_gram: Some(mean_gram), gram, mean, covariance, events })
     }
 
-    /// The gradient in the order of [`Parameters::visit`], from the sums over all rows and `∂/∂KL`.
-    pub(crate) fn pullback(&self, prepared: Prepared, mut sums: LayerSums<f64>, kl_bar: f64) -> Vec<f64> {
+    /// Writes the gradient, in the order of [`Parameters::visit`], to `out`, from the sums over all rows and `∂/∂KL`.
+    pub(crate) fn pullback(
+        &self,
+        prepared: Prepared,
+        sums: &mut LayerSums<f64>,
+        kl_bar: f64,
+        memory: &mut LayerMemory,
+        out: &mut [f64],
+    ) {
         let Prepared { mean_gram, gram, mean, covariance, .. } = prepared;
         let kernel = &*self.kernel;
-        let mut gram_bar = gram.zero_bar();
-        let (projection, explained) = (&sums.projection, &sums.explained);
-        let factor_bar = self.covariance.pullback(&gram, &covariance, projection, explained, kl_bar, &mut gram_bar);
-        let mut inducing_bar = std::mem::take(&mut sums.inducing);
-        let theta = &mut sums.theta;
-        let free_bar = match (&self.inducing, mean_gram) {
+        let d = self.input_width();
+        let (theta, rest) = out.split_at_mut(sums.theta.len());
+        let (inducing, rest) = rest.split_at_mut(sums.inducing.as_slice().len());
+        let (free, factor) = rest.split_at_mut(self.mean.free.as_slice().len());
+        theta.copy_from_slice(&sums.theta);
+        inducing.copy_from_slice(sums.inducing.as_slice());
+        let order = self.covariance.factor.ncols();
+        let factor = ViewMut::new(factor, self.covariance.factor.nrows(), order);
+        let LayerSums { weights, projection, explained, .. } = sums;
+        let strips = Strips { order, outputs: self.output_width() };
+        let bars = CovarianceBars { projection, explained, strips, kl: kl_bar };
+        let LayerMemory { mean: of_mean, covariance: of_covariance } = memory;
+        match (&self.inducing, mean_gram) {
             (Inducing::Decoupled { mean: z_a, covariance: z_b }, Some(mean_gram)) => {
-                let mut mean_bar = mean_gram.zero_bar();
-                let free_bar = self.mean.pullback(&mean_gram, &mean, &sums.weights, kl_bar, &mut mean_bar);
-                let mut own = Mat::zeros(z_a.nrows(), z_a.ncols());
-                mean_gram.pullback(kernel, z_a.view(), mean_bar, &mut own, theta);
-                add_rows(&mut inducing_bar, 0, &own);
-                let mut own = Mat::zeros(z_b.nrows(), z_b.ncols());
-                gram.pullback(kernel, z_b.view(), gram_bar, &mut own, theta);
-                add_rows(&mut inducing_bar, z_a.nrows(), &own);
-                free_bar
+                let (above, below) = inducing.split_at_mut(z_a.as_slice().len());
+                let mut mean_theta = of_mean.zeros(1, theta.len());
+                rayon::join(
+                    || {
+                        let mut bar = mean_gram.zero_bar();
+                        let free_bar = self.mean.pullback(&mean_gram, &mean, weights, kl_bar, &mut bar, of_mean);
+                        free.copy_from_slice(free_bar.as_slice());
+                        of_mean.give_mat(free_bar);
+                        let z_bar = ViewMut::new(above, z_a.nrows(), d);
+                        mean_gram.pullback(kernel, z_a.view(), bar, z_bar, mean_theta.as_mut_slice(), of_mean);
+                    },
+                    || {
+                        let mut bar = gram.zero_bar();
+                        self.covariance.pullback(&gram, &covariance, bars, &mut bar, factor, of_covariance);
+                        let z_bar = ViewMut::new(below, z_b.nrows(), d);
+                        gram.pullback(kernel, z_b.view(), bar, z_bar, theta, of_covariance);
+                    },
+                );
+                for (to, from) in theta.iter_mut().zip(mean_theta.as_slice()) {
+                    *to += from;
+                }
+                of_mean.give_mat(mean_theta);
+                of_mean.give_mat(mean.weights);
             }
             _ => {
-                let free_bar = self.mean.pullback(&gram, &mean, &sums.weights, kl_bar, &mut gram_bar);
-                gram.pullback(kernel, self.inducing.mean().view(), gram_bar, &mut inducing_bar, theta);
-                free_bar
+                let mut bar = gram.zero_bar();
+                self.covariance.pullback(&gram, &covariance, bars, &mut bar, factor, of_covariance);
+                let free_bar = self.mean.pullback(&gram, &mean, weights, kl_bar, &mut bar, of_covariance);
+                free.copy_from_slice(free_bar.as_slice());
+                let z = self.inducing.mean();
+                gram.pullback(kernel, z.view(), bar, ViewMut::new(inducing, z.nrows(), d), theta, of_covariance);
+                of_covariance.give_mat(free_bar);
+                of_covariance.give_mat(mean.weights);
             }
-        };
-        let mut flat = sums.theta;
-        for part in [inducing_bar, free_bar, factor_bar] {
-            flat.extend_from_slice(part.as_slice());
         }
-        flat
+        covariance.give(of_covariance);
+    }
+
+    /// How many numbers the layer lists.
+    pub(crate) fn parameter_count(&self) -> usize {
+        let sets = match &self.inducing {
+            Inducing::Tied(z) => z.as_slice().len(),
+            Inducing::Decoupled { mean, covariance } => mean.as_slice().len() + covariance.as_slice().len(),
+        };
+        self.kernel_parameters() + sets + self.mean.free.as_slice().len() + self.covariance.factor.as_slice().len()
     }
 
     /// How many parameters the kernel has.
     pub(crate) fn kernel_parameters(&self) -> usize {
         params::count(&mut *self.kernel.clone_box())
-    }
-}
-
-fn add_rows(into: &mut Mat, first: usize, rows: &Mat) {
-    let start = first * rows.ncols();
-    for (to, from) in into.as_mut_slice()[start..].iter_mut().zip(rows.as_slice()) {
-        *to += from;
     }
 }
 

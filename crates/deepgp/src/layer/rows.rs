@@ -10,10 +10,12 @@
 //! and backward, with `e_p = −∂/∂variance_p`: `Ā = 2 Σ_p e_p Q_p`, `Ḡ_p += Aᵀ diag(e_p) A` (symmetric: half of it), then
 //! `k̄_b = Ā R`, `R̄ += Āᵀ k_b`, `k̄_a = mean̄ wᵀ`, `w̄ += k_aᵀ mean̄`, and the kernel's pullback. About `3·M_b²·P` flops a row.
 
+use super::strips::Strips;
 use super::{Layer, MeanFunction, Prepared};
 use crate::kernel::{CrossBars, Kernel, Scratch};
-use crate::linalg::{Into, dot, lower_product, mirror_lower, product, times};
+use crate::linalg::{Into, dot, lower_product, mirror_lower, product, times, times_lower, times_lower_transposed};
 use crate::mat::{Mat, ViewMut};
+use crate::params;
 use crate::real::Real;
 use crate::simd::vectorised;
 
@@ -24,17 +26,24 @@ pub(crate) struct Floor {
     pub relative: f64,
 }
 
+/// What a block of rows needs of a prepared layer, in its own precision.
+#[derive(Debug, Default)]
+pub(crate) struct RowArrays<T> {
+    /// `Z_a` above `Z_b`, or the one tied set.
+    inducing: Mat<T>,
+    weights: Mat<T>,
+    projection: Option<Mat<T>>,
+    /// `G_1 … G_P`, in the order of [`Strips`].
+    explained: Mat<T>,
+}
+
 /// A prepared layer as a block of rows sees it.
 #[derive(Debug)]
 pub(crate) struct RowLayer<'a, T> {
     kernel: &'a dyn Kernel,
     mean_function: &'a MeanFunction,
-    /// `Z_a` above `Z_b`, or the one tied set.
-    inducing: Mat<T>,
+    arrays: RowArrays<T>,
     covariance_start: usize,
-    weights: Mat<T>,
-    projection: Option<Mat<T>>,
-    explained: Mat<T>,
     floor: Floor,
 }
 
@@ -44,8 +53,8 @@ pub(crate) struct LayerSums<T> {
     pub weights: Mat<T>,
     /// The lower triangle.
     pub projection: Mat<T>,
-    /// `[P·M_b, M_b]`, the lower triangle of each block.
-    pub explained: Mat<T>,
+    /// Of each strip in turn, `[w, P·(M_b − c)]`: see [`Strips`].
+    pub explained: Vec<T>,
     pub inducing: Mat<T>,
     pub theta: Vec<f64>,
 }
@@ -73,7 +82,6 @@ pub(crate) struct LayerRows<T> {
     diagonal: Vec<T>,
     k_bar: Mat<T>,
     a_bar: Mat<T>,
-    scaled: Mat<T>,
     scratch: Scratch<T>,
 }
 
@@ -85,7 +93,7 @@ impl<T: Real> LayerSums<T> {
         Self {
             weights: Mat::zeros(m_a, p),
             projection: Mat::zeros(m_b, m_b),
-            explained: Mat::zeros(p * m_b, m_b),
+            explained: vec![T::ZERO; Strips { order: m_b, outputs: p }.len()],
             inducing: Mat::zeros(stacked, d),
             theta: vec![0.0; layer.kernel_parameters()],
         }
@@ -93,55 +101,70 @@ impl<T: Real> LayerSums<T> {
 
     /// Every array in turn, those of the block's precision and the one that is always `f64`.
     pub fn parts_mut(&mut self) -> ([&mut [T]; 4], &mut [f64]) {
-        let matrices = [&mut self.weights, &mut self.projection, &mut self.explained, &mut self.inducing];
-        (matrices.map(Mat::as_mut_slice), &mut self.theta)
+        let [weights, projection, inducing] =
+            [&mut self.weights, &mut self.projection, &mut self.inducing].map(Mat::as_mut_slice);
+        ([weights, projection, &mut self.explained, inducing], &mut self.theta)
     }
 
     /// Every array in turn.
     pub fn parts(&self) -> ([&[T]; 4], &[f64]) {
-        let matrices = [&self.weights, &self.projection, &self.explained, &self.inducing];
-        (matrices.map(Mat::as_slice), &self.theta)
+        let [weights, projection, inducing] = [&self.weights, &self.projection, &self.inducing].map(Mat::as_slice);
+        ([weights, projection, &self.explained, inducing], &self.theta)
     }
 }
 
 impl<'a, T: Real> RowLayer<'a, T> {
-    pub fn new(layer: &'a Layer, prepared: &Prepared, floor: Floor) -> Self {
-        Self {
-            kernel: &*layer.kernel,
-            mean_function: &layer.mean_function,
-            inducing: layer.inducing.stacked().cast(),
-            covariance_start: layer.inducing.covariance_start(),
-            weights: prepared.mean.weights.cast(),
-            projection: prepared.covariance.projection.as_ref().map(Mat::cast),
-            explained: prepared.covariance.explained.cast(),
-            floor,
+    /// Fills `arrays`, whose memory is used again.
+    pub fn new(layer: &'a Layer, prepared: &Prepared, floor: Floor, mut arrays: RowArrays<T>) -> Self {
+        let covariance_start = layer.inducing.covariance_start();
+        let (z_a, z_b) = (layer.inducing.mean(), layer.inducing.covariance());
+        arrays.inducing.reshape_for_overwrite(covariance_start + z_b.nrows(), z_b.ncols());
+        let (above, below) = arrays.inducing.as_mut_slice().split_at_mut(covariance_start * z_b.ncols());
+        cast(&z_a.as_slice()[..above.len()], above);
+        cast(z_b.as_slice(), below);
+        cast_matrix(&prepared.mean.weights, &mut arrays.weights);
+        match &prepared.covariance.projection {
+            Some(r) => cast_matrix(r, arrays.projection.get_or_insert_default()),
+            None => arrays.projection = None,
         }
+        let strips = Strips { order: z_b.nrows(), outputs: layer.output_width() };
+        strips.arrange(&prepared.covariance.explained, &mut arrays.explained);
+        Self { kernel: &*layer.kernel, mean_function: &layer.mean_function, arrays, covariance_start, floor }
+    }
+
+    /// Hands the memory back.
+    pub fn into_arrays(self) -> RowArrays<T> {
+        self.arrays
     }
 
     pub fn input_width(&self) -> usize {
-        self.inducing.ncols()
+        self.arrays.inducing.ncols()
     }
 
     pub fn output_width(&self) -> usize {
-        self.weights.ncols()
+        self.arrays.weights.ncols()
     }
 
     fn m_b(&self) -> usize {
-        self.explained.nrows()
+        self.arrays.explained.nrows()
+    }
+
+    fn strips(&self) -> Strips {
+        Strips { order: self.m_b(), outputs: self.output_width() }
     }
 
     /// `k` and `A` for the rows in `rows.x`.
     fn project(&self, rows: &mut LayerRows<T>) {
         let (b, m_b) = (rows.x.nrows(), self.m_b());
-        rows.k.reshape_for_overwrite(b, self.inducing.nrows());
+        rows.k.reshape_for_overwrite(b, self.arrays.inducing.nrows());
         let LayerRows { x, k, a, scratch, .. } = rows;
-        T::evaluator(self.kernel).cross(x.view(), self.inducing.view(), k.view_mut(), scratch);
+        T::evaluator(self.kernel).cross(x.view(), self.arrays.inducing.view(), k.view_mut(), scratch);
         a.reshape_for_overwrite(b, m_b);
         let start = self.covariance_start;
-        match &self.projection {
+        match &self.arrays.projection {
             Some(r) => {
                 let k_b = k.view().faer().subcols(start, m_b);
-                product(a.view_mut().faer(), Into::Replace, T::ONE, k_b, r.view().faer().transpose());
+                times_lower_transposed(a.view_mut().faer(), k_b, r.view().faer());
             }
             None => {
                 for i in 0..b {
@@ -154,8 +177,9 @@ impl<'a, T: Real> RowLayer<'a, T> {
     /// `mean` for the rows in `rows.x`, after [`RowLayer::project`].
     fn means(&self, rows: &mut LayerRows<T>) {
         rows.mean.reshape_for_overwrite(rows.x.nrows(), self.output_width());
-        let k_a = rows.k.view().faer().subcols(0, self.weights.nrows());
-        product(rows.mean.view_mut().faer(), Into::Replace, T::ONE, k_a, self.weights.view().faer());
+        let weights = &self.arrays.weights;
+        let k_a = rows.k.view().faer().subcols(0, weights.nrows());
+        product(rows.mean.view_mut().faer(), Into::Replace, T::ONE, k_a, weights.view().faer());
         self.mean_function.add(rows.x.view(), rows.mean.view_mut());
     }
 
@@ -168,17 +192,25 @@ impl<'a, T: Real> RowLayer<'a, T> {
         diagonal.resize(b, T::ZERO);
         T::evaluator(self.kernel).diagonal(x.view(), diagonal);
         q.reshape_for_overwrite(b, p * m_b);
-        product(q.view_mut().faer(), Into::Replace, T::ONE, a.view().faer(), self.explained.view().faer());
+        product(q.view_mut().faer(), Into::Replace, T::ONE, a.view().faer(), self.arrays.explained.view().faer());
         variance.reshape_for_overwrite(b, p);
         *clamped = 0;
+        let strips = self.strips();
         vectorised(
             #[inline(always)]
             || {
                 for i in 0..b {
+                    let variance = variance.row_mut(i);
+                    variance.fill(diagonal[i]);
+                    for strip in strips.iter() {
+                        let a = &a.row(i)[strip.start..strip.start + strip.width];
+                        let runs = q.row(i)[strip.columns()].chunks_exact(strip.width);
+                        for (v, q) in variance.iter_mut().zip(runs) {
+                            *v -= dot(a, q);
+                        }
+                    }
                     let floor = self.floor_at(diagonal[i]);
-                    let a = a.row(i);
-                    for (v, q) in variance.row_mut(i).iter_mut().zip(q.row(i).chunks_exact(m_b)) {
-                        *v = diagonal[i] - dot(a, q);
+                    for v in variance {
                         // Not `at_least`: a NaN must come through.
                         if *v < floor {
                             *v = floor;
@@ -194,15 +226,12 @@ impl<'a, T: Real> RowLayer<'a, T> {
         T::of(self.floor.absolute) + T::of(self.floor.relative) * diagonal
     }
 
-    /// From `rows.mean_bar` and `rows.variance_bar`: adds to `sums`, and writes `rows.x_bar` if `want_x`.
-    pub fn backward(&self, rows: &mut LayerRows<T>, sums: &mut LayerSums<T>, want_x: bool) {
-        let (b, m_b, p, d) = (rows.x.nrows(), self.m_b(), self.output_width(), self.input_width());
-        let (start, m_a) = (self.covariance_start, self.weights.nrows());
-        let LayerRows { x, variance, mean_bar, variance_bar, x_bar, k, a, q, diagonal, .. } = rows;
-        let LayerRows { k_bar, a_bar, scaled, scratch, .. } = rows;
-        a_bar.reshape_for_overwrite(b, m_b);
-        scaled.reshape_for_overwrite(b, m_b);
-        let mut diagonal_bar = scratch.take(b);
+    /// From `rows.variance_bar` to `Ā`, `diagonal_bar` and, if `use_up`, in place of `Q`, `e_p ∘ A` of all outputs.
+    fn through_variance(&self, rows: &mut LayerRows<T>, diagonal_bar: &mut [T], use_up: bool) {
+        let LayerRows { variance, variance_bar, a, q, diagonal, a_bar, .. } = rows;
+        let b = a.nrows();
+        a_bar.reshape_for_overwrite(b, self.m_b());
+        let strips = self.strips();
         vectorised(
             #[inline(always)]
             || {
@@ -214,51 +243,69 @@ impl<'a, T: Real> RowLayer<'a, T> {
                         }
                     }
                     diagonal_bar[i] = variance_bar.row(i).iter().copied().sum();
-                    let a_bar = a_bar.row_mut(i);
-                    a_bar.fill(T::ZERO);
-                    for (&bar, q) in variance_bar.row(i).iter().zip(q.row(i).chunks_exact(m_b)) {
-                        let weight = -(bar + bar);
-                        for (to, &from) in a_bar.iter_mut().zip(q) {
-                            *to += weight * from;
+                    let (a, a_bar) = (a.row(i), a_bar.row_mut(i));
+                    for strip in strips.iter() {
+                        let own = strip.start..strip.start + strip.width;
+                        let (a, a_bar) = (&a[own.clone()], &mut a_bar[own]);
+                        a_bar.fill(T::ZERO);
+                        let runs = q.row_mut(i)[strip.columns()].chunks_exact_mut(strip.width);
+                        for (&bar, run) in variance_bar.row(i).iter().zip(runs) {
+                            let twice = -(bar + bar);
+                            for (to, q) in a_bar.iter_mut().zip(&*run) {
+                                *to += twice * *q;
+                            }
+                            if use_up {
+                                for (q, &a) in run.iter_mut().zip(a) {
+                                    *q = -bar * a;
+                                }
+                            }
                         }
                     }
                 }
             },
         );
-        for o in 0..p {
-            vectorised(
-                #[inline(always)]
-                || {
-                    for i in 0..b {
-                        let weight = -variance_bar[(i, o)];
-                        for (to, &from) in scaled.row_mut(i).iter_mut().zip(a.row(i)) {
-                            *to = weight * from;
-                        }
-                    }
-                },
-            );
-            let own = &mut sums.explained.as_mut_slice()[o * m_b * m_b..(o + 1) * m_b * m_b];
-            let own = ViewMut::new(own, m_b, m_b).faer();
-            lower_product(own, Into::Add, T::ONE, scaled.view().faer().transpose(), a.view().faer());
+    }
+
+    /// From `rows.mean_bar` and `rows.variance_bar`: adds to `sums`, if there are any, which uses up `Q`; writes `rows.x_bar` if
+    /// `want_x`.
+    pub fn backward(&self, rows: &mut LayerRows<T>, mut sums: Option<&mut LayerSums<T>>, want_x: bool) {
+        let (b, m_b, d) = (rows.x.nrows(), self.m_b(), self.input_width());
+        let (start, m_a) = (self.covariance_start, self.arrays.weights.nrows());
+        let mut diagonal_bar = rows.scratch.take(b);
+        self.through_variance(rows, &mut diagonal_bar, sums.is_some());
+        let LayerRows { x, mean_bar, x_bar, k, a, q, k_bar, a_bar, scratch, .. } = rows;
+        if let Some(sums) = &mut sums {
+            let mut explained = &mut sums.explained[..];
+            for strip in self.strips().iter() {
+                let suffix = strip.suffix();
+                let (own, after) = explained.split_at_mut(strip.width * suffix.len());
+                let own = ViewMut::new(own, strip.width, suffix.len()).faer();
+                let scaled = q.view().faer().subcols(suffix.start, suffix.len());
+                let a = a.view().faer().subcols(strip.start, strip.width);
+                product(own, Into::Add, T::ONE, a.transpose(), scaled);
+                explained = after;
+            }
+            let (k_a, k_b) = (k.view().faer().subcols(0, m_a), k.view().faer().subcols(start, m_b));
+            product(sums.weights.view_mut().faer(), Into::Add, T::ONE, k_a.transpose(), mean_bar.view().faer());
+            if self.arrays.projection.is_some() {
+                let own = sums.projection.view_mut().faer();
+                lower_product(own, Into::Add, T::ONE, a_bar.view().faer().transpose(), k_b);
+            }
         }
-        let (k_a, k_b) = (k.view().faer().subcols(0, m_a), k.view().faer().subcols(start, m_b));
-        product(sums.weights.view_mut().faer(), Into::Add, T::ONE, k_a.transpose(), mean_bar.view().faer());
-        k_bar.reshape_for_overwrite(b, self.inducing.nrows());
+        k_bar.reshape_for_overwrite(b, self.arrays.inducing.nrows());
         product(
             k_bar.view_mut().faer().subcols_mut(0, m_a),
             Into::Replace,
             T::ONE,
             mean_bar.view().faer(),
-            self.weights.view().faer().transpose(),
+            self.arrays.weights.view().faer().transpose(),
         );
         let tied = start == 0;
         let k_b_bar = k_bar.view_mut().faer().subcols_mut(start, m_b);
-        match &self.projection {
+        match &self.arrays.projection {
             Some(r) => {
-                let own = sums.projection.view_mut().faer();
-                lower_product(own, Into::Add, T::ONE, a_bar.view().faer().transpose(), k_b);
                 let into = if tied { Into::Add } else { Into::Replace };
-                product(k_b_bar, into, T::ONE, a_bar.view().faer(), r.view().faer());
+                times_lower(k_b_bar, into, a_bar.view().faer(), r.view().faer());
             }
             None => {
                 for i in 0..b {
@@ -274,14 +321,46 @@ impl<'a, T: Real> RowLayer<'a, T> {
             x_bar.fill(T::ZERO);
             self.mean_function.pullback(mean_bar.view(), x_bar.view_mut());
         }
+        let mut unused = Unused::default();
+        let (z_bar, theta_bar) = match sums {
+            Some(sums) => (&mut sums.inducing, &mut sums.theta),
+            None => unused.sized(&self.arrays.inducing, self.kernel),
+        };
         let evaluator = T::evaluator(self.kernel);
         let x_view = want_x.then(|| x_bar.view_mut());
-        evaluator.diagonal_pullback(x.view(), &diagonal_bar, x_view, &mut sums.theta);
+        evaluator.diagonal_pullback(x.view(), &diagonal_bar, x_view, theta_bar);
         scratch.give(diagonal_bar);
         let x_view = want_x.then(|| x_bar.view_mut());
-        let bars = CrossBars { x: x_view, z: sums.inducing.view_mut(), theta: &mut sums.theta };
-        evaluator.cross_pullback(x.view(), self.inducing.view(), k.view(), k_bar.view_mut(), bars, scratch);
+        let bars = CrossBars { x: x_view, z: z_bar.view_mut(), theta: theta_bar };
+        evaluator.cross_pullback(x.view(), self.arrays.inducing.view(), k.view(), k_bar.view_mut(), bars, scratch);
     }
+}
+
+/// Where a kernel's gradients go that nobody asked for.
+#[derive(Default)]
+struct Unused<T> {
+    z: Mat<T>,
+    theta: Vec<f64>,
+}
+
+impl<T: Real> Unused<T> {
+    fn sized(&mut self, z: &Mat<T>, kernel: &dyn Kernel) -> (&mut Mat<T>, &mut Vec<f64>) {
+        self.z = Mat::zeros(z.nrows(), z.ncols());
+        self.theta = vec![0.0; params::count(&mut *kernel.clone_box())];
+        (&mut self.z, &mut self.theta)
+    }
+}
+
+/// Casts as many numbers as there are.
+fn cast<T: Real>(from: &[f64], to: &mut [T]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = T::of(*from);
+    }
+}
+
+fn cast_matrix<T: Real>(from: &Mat, to: &mut Mat<T>) {
+    to.reshape_for_overwrite(from.nrows(), from.ncols());
+    cast(from.as_slice(), to.as_mut_slice());
 }
 
 impl RowLayer<'_, f64> {
@@ -294,10 +373,9 @@ impl RowLayer<'_, f64> {
 
     /// `K_XX − A G_p Aᵀ`, `[N, N]`, after [`RowLayer::joint_mean`].
     pub(crate) fn joint_covariance(&self, rows: &LayerRows<f64>, prior: &Mat, output: usize) -> Mat {
-        let m_b = self.m_b();
         let mut covariance = prior.clone();
-        let g = self.explained.view().faer().subcols(output * m_b, m_b);
-        let a_g = times(rows.a.view().faer(), g);
+        let g = self.strips().matrix(&self.arrays.explained, output);
+        let a_g = times(rows.a.view().faer(), g.view().faer(), &mut Scratch::default());
         let a_t = rows.a.view().faer().transpose();
         lower_product(covariance.view_mut().faer(), Into::Add, -1.0, a_g.view().faer(), a_t);
         mirror_lower(&mut covariance);
