@@ -115,37 +115,45 @@ pub(super) fn by_products_pullback<T: Real>(
     // Σ_nm W (x − z)² = Σ_n x² Σ_m W + Σ_m z² Σ_n W − 2 Σ_m z (Wᵀ x), a dimension at a time.
     let mut w_x = scratch.take(m * d);
     product(ViewMut::new(&mut w_x, m, d).faer(), Into::Replace, T::ONE, w.faer().transpose(), x_view.faer());
-    let mut squares = scratch.take(d);
+    let mut w_z = scratch.take(if bars.x.is_some() { n * d } else { 0 });
+    if bars.x.is_some() {
+        product(ViewMut::new(&mut w_z, n, d).faer(), Into::Replace, T::ONE, w.faer(), z_view.faer());
+    }
+    let mut constants = scratch.take(2 * d);
+    let (precision, squares) = constants.split_at_mut(d);
+    for (to, ell) in precision.iter_mut().zip(lengthscales) {
+        *to = T::of(2.0 / (ell * ell));
+    }
     squares.fill(T::ZERO);
-    for j in 0..n {
-        for (to, &x) in squares.iter_mut().zip(x_view.row(j)) {
-            *to += row_sums[j] * x * x;
-        }
-    }
-    for j in 0..m {
-        let (z_row, z_bar) = (z_view.row(j), bars.z.row_mut(j));
-        for i in 0..d {
-            let (pulled, z) = (w_x[j * d + i], z_row[i]);
-            let precision = T::of(2.0 / (lengthscales[i] * lengthscales[i]));
-            z_bar[i] += precision * (z * column_sums[j] - pulled);
-            squares[i] += z * (z * column_sums[j] - pulled - pulled);
-        }
-    }
+    vectorised(
+        #[inline(always)]
+        || {
+            for (x, &sum) in x_centred.chunks_exact(d).zip(row_sums) {
+                for i in 0..d {
+                    squares[i] += sum * x[i] * x[i];
+                }
+            }
+            let rows = z_centred.chunks_exact(d).zip(w_x.chunks_exact(d)).zip(column_sums);
+            for (((z, pulled), &sum), z_bar) in rows.zip(bars.z.as_mut_slice().chunks_exact_mut(d)) {
+                for i in 0..d {
+                    z_bar[i] += precision[i] * (z[i] * sum - pulled[i]);
+                    squares[i] += z[i] * (z[i] * sum - pulled[i] - pulled[i]);
+                }
+            }
+            if let Some(x_bar) = &mut bars.x {
+                let rows = x_centred.chunks_exact(d).zip(w_z.chunks_exact(d)).zip(row_sums);
+                for (((x, pulled), &sum), x_bar) in rows.zip(x_bar.as_mut_slice().chunks_exact_mut(d)) {
+                    for i in 0..d {
+                        x_bar[i] += precision[i] * (x[i] * sum - pulled[i]);
+                    }
+                }
+            }
+        },
+    );
     for i in 0..d {
         bars.theta[i] -= 2.0 / lengthscales[i].powi(3) * squares[i].to_f64();
     }
-    if let Some(x_bar) = &mut bars.x {
-        let mut w_z = scratch.take(n * d);
-        product(ViewMut::new(&mut w_z, n, d).faer(), Into::Replace, T::ONE, w.faer(), z_view.faer());
-        for j in 0..n {
-            for (i, to) in x_bar.row_mut(j).iter_mut().enumerate() {
-                let precision = T::of(2.0 / (lengthscales[i] * lengthscales[i]));
-                *to += precision * (x_view[(j, i)] * row_sums[j] - w_z[j * d + i]);
-            }
-        }
-        scratch.give(w_z);
-    }
-    for buffer in [origin, x_centred, z_centred, w_x, squares] {
+    for buffer in [origin, x_centred, z_centred, w_x, w_z, constants] {
         scratch.give(buffer);
     }
 }
