@@ -68,6 +68,7 @@
 struct Readme;
 
 mod adam;
+mod box_muller;
 pub mod build;
 mod chain;
 mod data;
