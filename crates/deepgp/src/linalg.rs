@@ -100,22 +100,28 @@ pub(crate) fn mirror_lower<T: Real>(m: &mut Mat<T>) {
     }
 }
 
-/// `Σ a_i b_i` with 16 partial sums, so that it vectorises and rounds the same everywhere.
+/// How many partial sums a dot product has, so that it vectorises.
+pub(crate) const LANES: usize = 16;
+
+/// Adds `a_i b_i` to partial sum `i mod LANES`. The sums go by value so that they stay in registers.
 #[inline(always)]
-pub(crate) fn dot<T: Real>(a: &[T], b: &[T]) -> T {
-    const LANES: usize = 16;
-    let mut lanes = [T::ZERO; LANES];
-    let (a_chunks, b_chunks) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
-    let mut tail = T::ZERO;
-    for (&x, &y) in a_chunks.remainder().iter().zip(b_chunks.remainder()) {
-        tail += x * y;
-    }
-    for (x, y) in a_chunks.zip(b_chunks) {
-        for (lane, (&x, &y)) in lanes.iter_mut().zip(x.iter().zip(y)) {
-            *lane += x * y;
+pub(crate) fn add_dot<T: Real>(mut lanes: [T; LANES], a: &[T], b: &[T]) -> [T; LANES] {
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    for (a, b) in a.iter().zip(b) {
+        for i in 0..LANES {
+            lanes[i] += a[i] * b[i];
         }
     }
-    sum_lanes(lanes) + tail
+    for (lane, (&a, &b)) in lanes.iter_mut().zip(a_rest.iter().zip(b_rest)) {
+        *lane += a * b;
+    }
+    lanes
+}
+
+/// `Σ a_i b_i`, rounded the same everywhere.
+#[inline(always)]
+pub(crate) fn dot<T: Real>(a: &[T], b: &[T]) -> T {
+    sum_lanes(add_dot([T::ZERO; LANES], a, b))
 }
 
 /// A fixed tree over the partial sums.

@@ -27,7 +27,7 @@ use crate::real::Real;
 use crate::simd::vectorised;
 
 /// Rows (times samples) in a block: enough for fast products, few enough to stay in cache.
-pub(crate) const BLOCK_ROWS: usize = 256;
+pub(crate) const BLOCK_ROWS: usize = 128;
 /// How many partial sums there are at most.
 const ACCUMULATORS: usize = 16;
 

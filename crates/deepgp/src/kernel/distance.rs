@@ -113,8 +113,11 @@ pub(super) fn by_products_pullback<T: Real>(
     let (x_view, z_view) = (View::new(&x_centred, n, d), View::new(&z_centred, m, d));
 
     // Σ_nm W (x − z)² = Σ_n x² Σ_m W + Σ_m z² Σ_n W − 2 Σ_m z (Wᵀ x), a dimension at a time.
-    let mut w_x = scratch.take(m * d);
-    product(ViewMut::new(&mut w_x, m, d).faer(), Into::Replace, T::ONE, w.faer().transpose(), x_view.faer());
+    // As [D, M], because long rows make fast products; then one row for each z.
+    let mut x_w = scratch.take(d * m);
+    product(ViewMut::new(&mut x_w, d, m).faer(), Into::Replace, T::ONE, x_view.faer().transpose(), w.faer());
+    let w_x = transposed(View::new(&x_w, d, m), scratch);
+    scratch.give(x_w);
     let mut w_z = scratch.take(if bars.x.is_some() { n * d } else { 0 });
     if bars.x.is_some() {
         product(ViewMut::new(&mut w_z, n, d).faer(), Into::Replace, T::ONE, w.faer(), z_view.faer());
@@ -156,6 +159,26 @@ pub(super) fn by_products_pullback<T: Real>(
     for buffer in [origin, x_centred, z_centred, w_x, w_z, constants] {
         scratch.give(buffer);
     }
+}
+
+/// The pullback of `r²` between the rows of `z` themselves, by products, for a symmetric `W`: both sides bring the same.
+pub(super) fn symmetric_pullback(
+    z: View<'_>,
+    lengthscales: &[f64],
+    weights: Weights<'_, f64>,
+    z_bar: ViewMut<'_>,
+    theta_bar: &mut [f64],
+    scratch: &mut Scratch<f64>,
+) {
+    let mut one_side = scratch.take(z.as_slice().len());
+    one_side.fill(0.0);
+    let bars = CrossBars { x: None, z: ViewMut::new(&mut one_side, z.nrows(), z.ncols()), theta: theta_bar };
+    by_products_pullback(z, z, lengthscales, weights, bars, scratch);
+    let mut z_bar = z_bar;
+    for (to, from) in z_bar.as_mut_slice().iter_mut().zip(&one_side) {
+        *to += 2.0 * from;
+    }
+    scratch.give(one_side);
 }
 
 /// Rows seen from `origin`.

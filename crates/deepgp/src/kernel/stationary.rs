@@ -2,7 +2,9 @@
 //!
 //! One lengthscale for each input (ARD). A [`Profile`] is `g`; everything else is written once, here.
 
-use super::distance::{Weights, by_differences, by_differences_pullback, by_products, by_products_pullback};
+use super::distance::{
+    Weights, by_differences, by_differences_pullback, by_products, by_products_pullback, symmetric_pullback,
+};
 use super::{CrossBars, Evaluate, Kernel, Scratch, both_sides};
 use crate::linalg::sum_lanes;
 use crate::mat::{View, ViewMut};
@@ -84,49 +86,52 @@ impl<P: Profile> Stationary<P> {
     fn weigh<T: Real>(&self, r2: &[T], k: &[T], k_bar: &mut [T], sums: &mut AxisSums<T>, theta_bar: &mut [f64]) {
         let (d, columns) = (self.lengthscales.len(), sums.columns.len());
         sums.columns.fill(T::ZERO);
-        let rows = k.chunks_exact(columns).zip(k_bar.chunks_exact_mut(columns)).zip(r2.chunks_exact(columns));
-        for (((k, k_bar), r2), row_sum) in rows.zip(&mut sums.rows) {
-            let mut totals = RowTotals::default();
-            vectorised(
-                #[inline(always)]
-                || self.weigh_row(r2, k, k_bar, &mut sums.columns, &mut totals),
-            );
-            *row_sum = sum_lanes(totals.weights);
-            theta_bar[d] += sum_lanes(totals.variance).to_f64();
-            if let Some(shape_bar) = theta_bar.get_mut(d + 1) {
-                *shape_bar += self.variance * sum_lanes(totals.shape).to_f64();
-            }
+        let mut rows = k.chunks_exact(columns).zip(k_bar.chunks_exact_mut(columns)).zip(r2.chunks_exact(columns));
+        let (mut variance_bar, mut shape_bar) = (0.0, 0.0);
+        vectorised(
+            #[inline(always)]
+            || {
+                for (((k, k_bar), r2), row_sum) in rows.by_ref().zip(&mut sums.rows) {
+                    let totals = self.weigh_row(r2, k, k_bar, &mut sums.columns);
+                    *row_sum = sum_lanes(totals.weights);
+                    variance_bar += sum_lanes(totals.variance).to_f64();
+                    shape_bar += sum_lanes(totals.shape).to_f64();
+                }
+            },
+        );
+        theta_bar[d] += variance_bar;
+        if let Some(to) = theta_bar.get_mut(d + 1) {
+            *to += self.variance * shape_bar;
         }
     }
 
     /// One row of [`Stationary::weigh`], in chunks of a fixed size so that it vectorises.
     #[inline(always)]
-    fn weigh_row<T: Real>(&self, r2: &[T], k: &[T], k_bar: &mut [T], columns: &mut [T], totals: &mut RowTotals<T>) {
+    fn weigh_row<T: Real>(&self, r2: &[T], k: &[T], k_bar: &mut [T], columns: &mut [T]) -> RowTotals<T> {
         let (variance, inverse) = (T::of(self.variance), T::of(1.0 / self.variance));
-        let mut one = |lane: usize, r2: T, k: T, k_bar: &mut T, column: &mut T| {
+        let one = |r2: T, k: T, k_bar: T| {
             let value = k * inverse;
-            totals.variance[lane] += *k_bar * value;
-            if P::SHAPED {
-                totals.shape[lane] += *k_bar * self.profile.shape_slope(r2, value);
-            }
-            let w = *k_bar * variance * self.profile.slope(r2, value);
-            *k_bar = w;
-            totals.weights[lane] += w;
-            *column += w;
+            let shape = if P::SHAPED { k_bar * self.profile.shape_slope(r2, value) } else { T::ZERO };
+            (k_bar * variance * self.profile.slope(r2, value), k_bar * value, shape)
         };
+        let mut totals = RowTotals::default();
         let (r2, r2_rest) = r2.as_chunks::<LANES>();
         let (k, k_rest) = k.as_chunks::<LANES>();
         let (k_bar, k_bar_rest) = k_bar.as_chunks_mut::<LANES>();
         let (columns, columns_rest) = columns.as_chunks_mut::<LANES>();
         for (((r2, k), k_bar), column) in r2.iter().zip(k).zip(k_bar).zip(columns) {
-            for i in 0..LANES {
-                one(i, r2[i], k[i], &mut k_bar[i], &mut column[i]);
-            }
+            totals = totals.add_chunk(&one, r2, k, k_bar, column);
         }
         let rest = r2_rest.iter().zip(k_rest).zip(k_bar_rest).zip(columns_rest);
         for (i, (((r2, k), k_bar), column)) in rest.enumerate() {
-            one(i, *r2, *k, k_bar, column);
+            let (w, value, shape) = one(*r2, *k, *k_bar);
+            totals.weights[i] += w;
+            totals.variance[i] += value;
+            totals.shape[i] += shape;
+            *k_bar = w;
+            *column += w;
         }
+        totals
     }
 }
 
@@ -136,6 +141,29 @@ struct RowTotals<T> {
     weights: [T; LANES],
     variance: [T; LANES],
     shape: [T; LANES],
+}
+
+impl<T: Real> RowTotals<T> {
+    /// By value, so that the sums stay in registers.
+    #[inline(always)]
+    fn add_chunk(
+        mut self,
+        one: &impl Fn(T, T, T) -> (T, T, T),
+        r2: &[T; LANES],
+        k: &[T; LANES],
+        k_bar: &mut [T; LANES],
+        column: &mut [T; LANES],
+    ) -> Self {
+        for i in 0..LANES {
+            let (w, value, shape) = one(r2[i], k[i], k_bar[i]);
+            self.weights[i] += w;
+            self.variance[i] += value;
+            self.shape[i] += shape;
+            k_bar[i] = w;
+            column[i] += w;
+        }
+        self
+    }
 }
 
 /// Sums of a matrix along its rows and along its columns.
@@ -267,9 +295,14 @@ impl<P: Profile> Kernel for Stationary<P> {
             self.weigh(&r2, k.as_slice(), k_bar.as_mut_slice(), &mut sums, theta_bar);
             scratch.give(r2);
         }
+        if P::KINK {
+            both_sides(z, z_bar, theta_bar, scratch, |bars, scratch| {
+                by_differences_pullback(z, z, &self.lengthscales, k_bar.as_view(), bars, scratch);
+            });
+        } else {
+            let weights = Weights { w: k_bar.as_view(), row_sums: &sums.rows, column_sums: &sums.columns };
+            symmetric_pullback(z, &self.lengthscales, weights, z_bar, theta_bar, scratch);
+        }
         sums.give(scratch);
-        both_sides(z, z_bar, theta_bar, scratch, |bars, scratch| {
-            by_differences_pullback(z, z, &self.lengthscales, k_bar.as_view(), bars, scratch);
-        });
     }
 }

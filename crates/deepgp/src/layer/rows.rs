@@ -10,10 +10,12 @@
 //! and backward, with `e_p = −∂/∂variance_p`: `Ā = 2 Σ_p e_p Q_p`, `Ḡ_p += Aᵀ diag(e_p) A` (symmetric: half of it), then
 //! `k̄_b = Ā R`, `R̄ += Āᵀ k_b`, `k̄_a = mean̄ wᵀ`, `w̄ += k_aᵀ mean̄`, and the kernel's pullback. About `3·M_b²·P` flops a row.
 
-use super::strips::Strips;
+use super::strips::{Strips, WIDTH};
 use super::{Layer, MeanFunction, Prepared};
 use crate::kernel::{CrossBars, Kernel, Scratch};
-use crate::linalg::{Into, dot, lower_product, mirror_lower, product, times, times_lower, times_lower_transposed};
+use crate::linalg::{
+    Into, lower_product, mirror_lower, product, sum_lanes, times, times_lower, times_lower_transposed,
+};
 use crate::mat::{Mat, ViewMut};
 use crate::params;
 use crate::real::Real;
@@ -200,14 +202,15 @@ impl<'a, T: Real> RowLayer<'a, T> {
             #[inline(always)]
             || {
                 for i in 0..b {
+                    let ((a, a_rest), (q, q_rest)) = (a.row(i).as_chunks::<WIDTH>(), strips.runs(q.row(i)));
                     let variance = variance.row_mut(i);
-                    variance.fill(diagonal[i]);
-                    for strip in strips.iter() {
-                        let a = &a.row(i)[strip.start..strip.start + strip.width];
-                        let runs = q.row(i)[strip.columns()].chunks_exact(strip.width);
-                        for (v, q) in variance.iter_mut().zip(runs) {
-                            *v -= dot(a, q);
+                    for (o, v) in variance.iter_mut().enumerate() {
+                        let mut sums = [T::ZERO; WIDTH];
+                        for (a, q) in a.iter().zip(q.iter().skip(o).step_by(p)) {
+                            sums = add_products(sums, a, q);
                         }
+                        let rest = a_rest.iter().zip(&q_rest[o * a_rest.len()..]);
+                        *v = diagonal[i] - sum_lanes(sums) - rest.map(|(&a, &q)| a * q).sum::<T>();
                     }
                     let floor = self.floor_at(diagonal[i]);
                     for v in variance {
@@ -243,23 +246,16 @@ impl<'a, T: Real> RowLayer<'a, T> {
                         }
                     }
                     diagonal_bar[i] = variance_bar.row(i).iter().copied().sum();
-                    let (a, a_bar) = (a.row(i), a_bar.row_mut(i));
-                    for strip in strips.iter() {
-                        let own = strip.start..strip.start + strip.width;
-                        let (a, a_bar) = (&a[own.clone()], &mut a_bar[own]);
-                        a_bar.fill(T::ZERO);
-                        let runs = q.row_mut(i)[strip.columns()].chunks_exact_mut(strip.width);
-                        for (&bar, run) in variance_bar.row(i).iter().zip(runs) {
-                            let twice = -(bar + bar);
-                            for (to, q) in a_bar.iter_mut().zip(&*run) {
-                                *to += twice * *q;
-                            }
-                            if use_up {
-                                for (q, &a) in run.iter_mut().zip(a) {
-                                    *q = -bar * a;
-                                }
-                            }
-                        }
+                    let (a, a_rest) = a.row(i).as_chunks::<WIDTH>();
+                    let (a_bar, a_bar_rest) = a_bar.row_mut(i).as_chunks_mut::<WIDTH>();
+                    let (q, q_rest) = strips.runs_mut(q.row_mut(i));
+                    let bars = variance_bar.row(i);
+                    for ((a, a_bar), q) in a.iter().zip(a_bar).zip(q.chunks_exact_mut(bars.len())) {
+                        *a_bar = through_strip(bars, a, q, use_up);
+                    }
+                    a_bar_rest.fill(T::ZERO);
+                    for (&bar, q) in bars.iter().zip(q_rest.chunks_exact_mut(a_rest.len().max(1))) {
+                        through_run(bar, a_rest, q, a_bar_rest, use_up);
                     }
                 }
             },
@@ -348,6 +344,54 @@ impl<T: Real> Unused<T> {
         self.z = Mat::zeros(z.nrows(), z.ncols());
         self.theta = vec![0.0; params::count(&mut *kernel.clone_box())];
         (&mut self.z, &mut self.theta)
+    }
+}
+
+/// Adds `a ∘ b`. By value, so that the sums stay in registers.
+#[inline(always)]
+fn add_products<T: Real>(mut sums: [T; WIDTH], a: &[T; WIDTH], b: &[T; WIDTH]) -> [T; WIDTH] {
+    for i in 0..WIDTH {
+        sums[i] += a[i] * b[i];
+    }
+    sums
+}
+
+/// `by · a`.
+#[inline(always)]
+fn scaled<T: Real>(a: &[T; WIDTH], by: T) -> [T; WIDTH] {
+    let mut out = [T::ZERO; WIDTH];
+    for i in 0..WIDTH {
+        out[i] = by * a[i];
+    }
+    out
+}
+
+/// A strip of `Ā` from all outputs, and `e_p ∘ A` in place of `Q_p` if `use_up`.
+#[inline(always)]
+fn through_strip<T: Real>(bars: &[T], a: &[T; WIDTH], q: &mut [[T; WIDTH]], use_up: bool) -> [T; WIDTH] {
+    let mut a_bar = [T::ZERO; WIDTH];
+    for (&bar, q) in bars.iter().zip(&*q) {
+        a_bar = add_products(a_bar, &[-(bar + bar); WIDTH], q);
+    }
+    if use_up {
+        for (&bar, q) in bars.iter().zip(q) {
+            *q = scaled(a, -bar);
+        }
+    }
+    a_bar
+}
+
+/// One output's share of `Ā` for some indices, and `e ∘ A` in place of `Q` if `use_up`.
+#[inline(always)]
+fn through_run<T: Real>(bar: T, a: &[T], q: &mut [T], a_bar: &mut [T], use_up: bool) {
+    let twice = -(bar + bar);
+    for (to, q) in a_bar.iter_mut().zip(&*q) {
+        *to += twice * *q;
+    }
+    if use_up {
+        for (q, &a) in q.iter_mut().zip(a) {
+            *q = -bar * a;
+        }
     }
 }
 

@@ -18,7 +18,7 @@ use crate::mat::Mat;
 use crate::real::Real;
 
 /// Narrow wastes little above the diagonal, wide makes large products. A multiple of every vector length.
-const WIDTH: usize = 24;
+pub(super) const WIDTH: usize = 32;
 
 /// The strips of `outputs` matrices of order `order`.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +45,21 @@ impl Strips {
     /// How many numbers [`Strip::sums`] are in all.
     pub fn len(self) -> usize {
         self.iter().map(|strip| strip.width * strip.suffix().len()).sum()
+    }
+
+    /// A row in strip order: the runs of full strips, one for each output, strip after strip; then those of the last strip if
+    /// it is narrower.
+    #[inline(always)]
+    pub fn runs<T>(self, row: &[T]) -> (&[[T; WIDTH]], &[T]) {
+        let (full, rest) = row.split_at(self.outputs * (self.order / WIDTH) * WIDTH);
+        (full.as_chunks().0, rest)
+    }
+
+    /// [`Strips::runs`], mutably.
+    #[inline(always)]
+    pub fn runs_mut<T>(self, row: &mut [T]) -> (&mut [[T; WIDTH]], &mut [T]) {
+        let (full, rest) = row.split_at_mut(self.outputs * (self.order / WIDTH) * WIDTH);
+        (full.as_chunks_mut().0, rest)
     }
 
     /// Matrices side by side, `[M, P·M]`, with their columns in strip order.
@@ -120,7 +135,7 @@ mod tests {
 
     #[test]
     fn matrices_come_back_from_strip_order() {
-        for (order, outputs) in [(1, 1), (24, 2), (25, 3), (70, 2)] {
+        for (order, outputs) in [(1, 1), (32, 2), (33, 3), (70, 2)] {
             let strips = Strips { order, outputs };
             let natural = uniform(order, outputs * order, 1);
             let mut arranged = Mat::<f64>::default();
@@ -136,7 +151,7 @@ mod tests {
 
     #[test]
     fn sums_of_strips_make_symmetric_matrices() {
-        for (order, outputs) in [(1, 1), (24, 2), (25, 3), (70, 2)] {
+        for (order, outputs) in [(1, 1), (32, 2), (33, 3), (70, 2)] {
             let strips = Strips { order, outputs };
             let entry = |p: usize, i: usize, j: usize| (p * 10_000 + i.max(j) * 100 + i.min(j)) as f64;
             let mut sums = Vec::new();
