@@ -10,6 +10,7 @@ use crate::layer::{Floor, Layer, LayerRows, LayerSums, Prepared, RowArrays, RowL
 use crate::noise::Noise;
 use crate::real::Real;
 use crate::simd::vectorised;
+use crate::sparse::SparseInputs;
 
 /// All layers, as a block of rows sees them.
 #[derive(Debug)]
@@ -39,20 +40,24 @@ pub(crate) struct Block<'a> {
 
 impl<'a, T: Real> Chain<'a, T> {
     pub fn new(layers: &'a [Layer], prepared: &[Prepared], floor: Floor, samples: usize) -> Self {
-        Self::reusing(&mut Vec::new(), layers, prepared, floor, samples)
+        Self::reusing(&mut Vec::new(), layers, prepared, floor, samples, None)
     }
 
-    /// Like [`Chain::new`], in the memory that [`Chain::recycle`] gave back.
+    /// Like [`Chain::new`], in the memory that [`Chain::recycle`] gave back, for rows of `sparse` inputs if there are any.
     pub fn reusing(
         arrays: &mut Vec<RowArrays<T>>,
         layers: &'a [Layer],
         prepared: &[Prepared],
         floor: Floor,
         samples: usize,
+        sparse: Option<&SparseInputs>,
     ) -> Self {
         arrays.resize_with(layers.len(), RowArrays::default);
-        let parts = layers.iter().zip(prepared).zip(arrays.drain(..));
-        let layers = parts.map(|((layer, made), arrays)| RowLayer::new(layer, made, floor, arrays)).collect();
+        let parts = layers.iter().zip(prepared).zip(arrays.drain(..)).enumerate();
+        let background = |l| sparse.filter(|_| l == 0).map(SparseInputs::background);
+        let layers = parts
+            .map(|(l, ((layer, made), arrays))| RowLayer::new(layer, made, floor, arrays, background(l)))
+            .collect();
         Self { layers, samples }
     }
 
@@ -80,7 +85,7 @@ impl<'a, T: Real> Chain<'a, T> {
             layer.forward(here);
             clamped += here.clamped;
             let Some(next) = ahead.first_mut() else { break };
-            let (n, p, fan) = (here.x.nrows(), layer.output_width(), self.fan(l));
+            let (n, p, fan) = (here.len(), layer.output_width(), self.fan(l));
             let epsilon = &mut rows.noise[l];
             epsilon.reshape_for_overwrite(n * fan, p);
             noise.fill(l, block.ids, block.first, self.samples, epsilon);
@@ -119,7 +124,7 @@ impl<'a, T: Real> Chain<'a, T> {
             // ∂f/∂μ = 1 and ∂f/∂σ² = ε / 2σ.
             let (before, after) = rows.layers.split_at_mut(l);
             let (below, f_bar) = (&mut before[l - 1], &after[0].x_bar);
-            let (n, p, fan) = (below.x.nrows(), f_bar.ncols(), self.fan(l - 1));
+            let (n, p, fan) = (below.len(), f_bar.ncols(), self.fan(l - 1));
             let half = T::of(0.5);
             let LayerRows { mean_bar, variance_bar, deviation, .. } = below;
             mean_bar.reshape_for_overwrite(n, p);

@@ -1,8 +1,11 @@
 //! Data: a checked pair of matrices, and the change of units between a user's numbers and the model's.
 
+use std::sync::OnceLock;
+
 use crate::error::{Error, Result};
 use crate::mat::{Mat, View};
 use crate::noise::{Key, Purpose};
+use crate::sparse::SparseInputs;
 
 /// Inputs, targets and row weights that belong together: finite numbers, as many rows in each.
 #[derive(Clone, Debug, PartialEq)]
@@ -10,6 +13,18 @@ pub struct Dataset {
     x: Mat,
     y: Mat,
     weights: Option<Vec<f64>>,
+    sparse: Sparse,
+}
+
+/// The sparse form of the inputs, looked for when it is first asked for. It follows from the inputs, so it is no part of what a
+/// dataset is.
+#[derive(Clone, Debug, Default)]
+struct Sparse(OnceLock<Option<SparseInputs>>);
+
+impl PartialEq for Sparse {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 impl Dataset {
@@ -42,7 +57,7 @@ impl Dataset {
         }
         check_finite("x", x.view())?;
         check_finite("y", y.view())?;
-        Ok(Self { x, y, weights: None })
+        Ok(Self { x, y, weights: None, sparse: Sparse::default() })
     }
 
     /// The same data with a weight for each row: a factor on its share of the data term.
@@ -81,6 +96,11 @@ impl Dataset {
         &self.y
     }
 
+    /// The inputs in sparse form, where most entries of a column are one value.
+    pub(crate) fn sparse(&self) -> Option<&SparseInputs> {
+        self.sparse.0.get_or_init(|| SparseInputs::detect(self.x.view())).as_ref()
+    }
+
     /// Row weights, if there are any.
     pub fn weights(&self) -> Option<&[f64]> {
         self.weights.as_deref()
@@ -103,6 +123,7 @@ impl Dataset {
             x: self.x.gather(index),
             y: self.y.gather(index),
             weights: self.weights.as_ref().map(|w| index.iter().map(|&i| w[i as usize]).collect()),
+            sparse: Sparse::default(),
         }
     }
 
@@ -187,6 +208,7 @@ impl Standardiser {
             x: self.x.apply("x", data.x.view())?,
             y: self.y.apply("y", data.y.view())?,
             weights: data.weights.clone(),
+            sparse: Sparse::default(),
         })
     }
 }

@@ -92,7 +92,6 @@ mod scratch;
 mod settings;
 mod simd;
 pub mod simulate;
-#[allow(dead_code, reason = "kernels and training do not use it yet")]
 mod sparse;
 mod step;
 #[cfg(test)]

@@ -7,7 +7,7 @@ use faer::linalg::{cholesky::llt, evd, triangular_inverse};
 use faer::reborrow::ReborrowMut;
 use faer::{Accum, MatMut, MatRef, Par, dyn_stack};
 
-use crate::mat::Mat;
+use crate::mat::{Mat, ViewMut};
 use crate::real::Real;
 use crate::scratch::Scratch;
 
@@ -75,7 +75,7 @@ pub(crate) fn symmetric_transposed_lower_times(dst: &mut Mat, r: &Mat, t: &Mat) 
         let t = t.view().faer().subrows(start, n - start).subcols(0, end);
         product(own, Into::Replace, 1.0, r.transpose(), t);
     }
-    mirror_lower(dst);
+    mirror_lower(dst.view_mut());
 }
 
 /// `a b`, in a borrowed matrix.
@@ -86,14 +86,15 @@ pub(crate) fn times(a: MatRef<'_, f64>, b: MatRef<'_, f64>, scratch: &mut Scratc
 }
 
 /// Writes the lower triangle over the upper one, a tile at a time: by whole rows it would miss the cache at every entry.
-pub(crate) fn mirror_lower<T: Real>(m: &mut Mat<T>) {
+pub(crate) fn mirror_lower<T: Real>(mut m: ViewMut<'_, T>) {
     const TILE: usize = 16;
     let n = m.nrows();
+    let m = m.as_mut_slice();
     for first in (0..n).step_by(TILE) {
         for left in (0..=first).step_by(TILE) {
             for i in first..(first + TILE).min(n) {
                 for j in left..(left + TILE).min(i) {
-                    m[(j, i)] = m[(i, j)];
+                    m[j * n + i] = m[i * n + j];
                 }
             }
         }

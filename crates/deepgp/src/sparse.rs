@@ -1,17 +1,17 @@
 //! Inputs that mostly repeat one value a column (fingerprint bits, one-hot categories), kept as their exceptions.
 //!
 //! `x_nd = background_d + δ_nd`, and few `δ` are not zero. [`SparseInputs`] holds those of the whole dataset, row after row;
-//! [`SparseBlock`] those of a block of rows, by row and by column. Both orientations are a [`Compressed`] matrix, and
+//! [`SparseRows`] those of a block of rows, by row and by column. Both orientations are a [`Compressed`] matrix, and
 //! [`Compressed::times`] is the one product: `out[i, :] = Σ_k δ_ik dense[k, :]`, `2 · M` flops a stored entry, where the dense
 //! product of `[N, D]` with `[D, M]` has `2 · N · D · M`. With it `x z` is `background z` (one row for the whole block) plus
 //! `δ z`, and `xᵀ w` is `background` times the column sums of `w` plus `δᵀ w`.
 
 use std::ops::Range;
 
-use crate::kernel::Scratch;
 use crate::linalg::Into;
 use crate::mat::{Mat, View, ViewMut};
 use crate::real::Real;
+use crate::scratch::Scratch;
 use crate::simd::vectorised;
 
 /// Below this many columns a dense product has too little to lose.
@@ -80,6 +80,7 @@ impl SparseInputs {
     }
 
     /// `N`.
+    #[cfg(test)]
     pub(crate) fn nrows(&self) -> usize {
         self.starts.len() - 1
     }
@@ -90,6 +91,7 @@ impl SparseInputs {
     }
 
     /// Number of stored entries.
+    #[cfg(test)]
     pub(crate) fn stored(&self) -> usize {
         self.columns.len()
     }
@@ -275,15 +277,15 @@ fn weighted_sum<T: Real, const W: usize>(
     sums
 }
 
-/// A block of rows of [`SparseInputs`]: `x = 1 backgroundᵀ + δ`, with `δ` `[N, D]` in both orientations.
+/// Some rows of a sparse table: `x = 1 backgroundᵀ + δ`, with few `δ` `[N, D]` that are not zero.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct SparseBlock<T> {
+pub struct SparseRows<T> {
     background: Vec<T>,
     rows: Compressed<T>,
     columns: Compressed<T>,
 }
 
-impl<T: Real> SparseBlock<T> {
+impl<T: Real> SparseRows<T> {
     /// Becomes the rows `ids` of `inputs`, in that order; memory is kept from block to block. Panics if one does not exist.
     /// Linear in the stored entries plus `D`.
     pub(crate) fn gather(&mut self, inputs: &SparseInputs, ids: &[u32]) {
@@ -305,17 +307,17 @@ impl<T: Real> SparseBlock<T> {
     }
 
     /// Number of rows.
-    pub(crate) fn nrows(&self) -> usize {
+    pub fn nrows(&self) -> usize {
         self.rows.nrows()
     }
 
     /// `D`.
-    pub(crate) fn ncols(&self) -> usize {
+    pub fn ncols(&self) -> usize {
         self.background.len()
     }
 
     /// `[D]`.
-    pub(crate) fn background(&self) -> &[T] {
+    pub fn background(&self) -> &[T] {
         &self.background
     }
 
@@ -330,7 +332,7 @@ impl<T: Real> SparseBlock<T> {
     }
 
     /// `x` itself, `[N, D]`: stored entries are within rounding of the data, all others are the data.
-    pub(crate) fn to_dense(&self, out: &mut Mat<T>) {
+    pub fn to_dense(&self, out: &mut Mat<T>) {
         out.reshape_for_overwrite(self.nrows(), self.ncols());
         for i in 0..self.nrows() {
             let to = out.row_mut(i);
@@ -366,7 +368,7 @@ mod tests {
 
     /// What is stored, put back together.
     fn dense<T: Real>(inputs: &SparseInputs, ids: &[u32]) -> Mat<T> {
-        let (mut block, mut out) = (SparseBlock::default(), Mat::zeros(0, 0));
+        let (mut block, mut out) = (SparseRows::default(), Mat::zeros(0, 0));
         block.gather(inputs, ids);
         block.to_dense(&mut out);
         out
@@ -457,7 +459,7 @@ mod tests {
     fn the_transpose_has_each_columns_rows_in_order() {
         let inputs = SparseInputs::detect(bits(100, 40, 0.15, 12).view()).unwrap();
         let ids: Vec<u32> = (0..70).map(|i| (37 * i) % 100).collect();
-        let mut block = SparseBlock::<f64>::default();
+        let mut block = SparseRows::<f64>::default();
         block.gather(&inputs, &ids);
         let (deltas, transposed) = (block.deltas(), block.deltas_transposed());
         assert_eq!((transposed.nrows(), transposed.ncols()), (40, 70));
@@ -477,7 +479,7 @@ mod tests {
         let x = bits(90, 60, 0.12, 13);
         let inputs = SparseInputs::detect(x.view()).unwrap();
         let ids: Vec<u32> = (0..53).map(|i| (i * 29 + 4) % 90).collect();
-        let mut block = SparseBlock::<T>::default();
+        let mut block = SparseRows::<T>::default();
         block.gather(&inputs, &ids);
         let deltas = x.gather(&ids);
         let deltas = Mat::from_fn(53, 60, |i, d| deltas[(i, d)] - inputs.background()[d]);
@@ -509,7 +511,7 @@ mod tests {
     fn a_column_of_the_product_does_not_depend_on_its_neighbours() {
         let inputs = SparseInputs::detect(bits(50, 60, 0.15, 15).view()).unwrap();
         let ids: Vec<u32> = (0..50).collect();
-        let mut block = SparseBlock::<f64>::default();
+        let mut block = SparseRows::<f64>::default();
         block.gather(&inputs, &ids);
         let (dense, mut scratch) = (uniform(60, 101, 16), Scratch::default());
         let mut all = Mat::zeros(50, 101);
@@ -526,9 +528,9 @@ mod tests {
     fn a_second_gather_leaves_nothing_of_the_first() {
         let first = SparseInputs::detect(bits(100, 64, 0.2, 17).view()).unwrap();
         let second = SparseInputs::detect(bits(60, 48, 0.05, 18).view()).unwrap();
-        let (mut reused, mut fresh) = (SparseBlock::<f32>::default(), SparseBlock::<f32>::default());
+        let (mut reused, mut fresh) = (SparseRows::<f32>::default(), SparseRows::<f32>::default());
         reused.gather(&first, &(0..100).collect::<Vec<_>>());
-        let memory = |block: &SparseBlock<f32>| (block.rows.values.capacity(), block.columns.starts.capacity());
+        let memory = |block: &SparseRows<f32>| (block.rows.values.capacity(), block.columns.starts.capacity());
         let held = memory(&reused);
         for ids in [&[5, 59, 7][..], &[], &[2]] {
             reused.gather(&second, ids);

@@ -18,6 +18,7 @@ use rayon::prelude::*;
 use crate::chain::{Block, Chain, ChainRows, Workspaces};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
+use crate::kernel::Evaluate;
 use crate::layer::{JitterEvent, Layer, LayerMemory, LayerSums, Prepared, RowArrays};
 use crate::likelihood::{Latent, LatentBars};
 use crate::model::{DeepGp, Precision};
@@ -25,9 +26,12 @@ use crate::noise::Noise;
 use crate::params;
 use crate::real::Real;
 use crate::simd::vectorised;
+use crate::sparse::SparseInputs;
 
 /// Rows (times samples) in a block: enough for fast products, few enough to stay in cache.
 pub(crate) const BLOCK_ROWS: usize = 128;
+/// Numbers that one thread adds up over all partial sums, while they are in its cache.
+const REDUCE_AT_ONCE: usize = 4096;
 /// How many partial sums there are at most.
 const ACCUMULATORS: usize = 16;
 
@@ -105,13 +109,14 @@ impl<T: Real> Memory<T> {
 }
 
 impl StepMemory {
-    pub fn new(model: &DeepGp) -> Self {
+    /// For batches of one dataset.
+    pub fn new(model: &DeepGp, data: &Dataset) -> Self {
         let layers = model.layers().len();
         let rows = match model.precision() {
             Precision::F64 => RowMemory::F64(Memory::new(layers)),
             Precision::Mixed => RowMemory::Mixed(Memory::new(layers)),
         };
-        Self { layers: spare(layers), rows, total: Sums::zeros(model), gradient: Vec::new() }
+        Self { layers: spare(layers), rows, total: Sums::zeros(model, data), gradient: Vec::new() }
     }
 
     /// What the last evaluation that was asked for a gradient found.
@@ -126,9 +131,10 @@ fn spare(layers: usize) -> Vec<LayerMemory> {
 }
 
 impl<T: Real> Sums<T> {
-    fn zeros(model: &DeepGp) -> Self {
+    fn zeros(model: &DeepGp, data: &Dataset) -> Self {
+        let sparse = |l| l == 0 && model.sparse_inputs(data).is_some();
         Self {
-            layers: model.layers().iter().map(LayerSums::zeros).collect(),
+            layers: model.layers().iter().enumerate().map(|(l, layer)| LayerSums::zeros(layer, sparse(l))).collect(),
             likelihood: vec![0.0; params::count(&mut *model.likelihood().clone_box())],
             data_term: 0.0,
             clamped: 0,
@@ -162,20 +168,24 @@ fn reduce<T: Real>(sums: &[Sums<T>], total: &mut Sums<f64>, gradient: bool) {
         return;
     }
     total.layers.par_iter_mut().enumerate().for_each(|(l, total)| {
-        let (mut into, theta) = total.parts_mut();
+        let (into, theta) = total.parts_mut();
+        for (part, into) in into.into_iter().enumerate() {
+            into.par_chunks_mut(REDUCE_AT_ONCE).enumerate().for_each(|(chunk, into)| {
+                for sum in sums {
+                    let from = &sum.layers[l].parts()[part][chunk * REDUCE_AT_ONCE..];
+                    vectorised(
+                        #[inline(always)]
+                        || {
+                            for (to, from) in into.iter_mut().zip(from) {
+                                *to += from.to_f64();
+                            }
+                        },
+                    );
+                }
+            });
+        }
         for sum in sums {
-            let (from, from_theta) = sum.layers[l].parts();
-            for (into, from) in into.iter_mut().zip(from) {
-                vectorised(
-                    #[inline(always)]
-                    || {
-                        for (to, from) in into.iter_mut().zip(from) {
-                            *to += from.to_f64();
-                        }
-                    },
-                );
-            }
-            for (to, from) in theta.iter_mut().zip(from_theta) {
+            for (to, from) in theta.iter_mut().zip(&sum.layers[l].theta) {
                 *to += from;
             }
         }
@@ -186,14 +196,14 @@ impl DeepGp {
     /// The ELBO of a batch.
     pub fn elbo(&self, batch: Batch<'_>, noise: Noise<'_>) -> Result<Elbo> {
         self.check_data(batch.data)?;
-        self.evaluate(batch, noise, &mut StepMemory::new(self), false)
+        self.evaluate(batch, noise, &mut StepMemory::new(self, batch.data), false)
     }
 
     /// The ELBO of a batch, and the gradient of `data_term − kl_weight · Σ KL` in all parameter values, in the order of
     /// [`DeepGp::parameters`].
     pub fn elbo_gradient(&self, batch: Batch<'_>, noise: Noise<'_>) -> Result<(Elbo, Vec<f64>)> {
         self.check_data(batch.data)?;
-        let mut memory = StepMemory::new(self);
+        let mut memory = StepMemory::new(self, batch.data);
         let elbo = self.evaluate(batch, noise, &mut memory, true)?;
         Ok((elbo, memory.gradient))
     }
@@ -210,6 +220,11 @@ impl DeepGp {
             layers.map(|(i, (layer, memory))| layer.prepare(self.jitter(), i, memory)).collect();
         // In order, so that the first error is the same on any number of threads.
         prepared.into_iter().collect()
+    }
+
+    /// The inputs in sparse form, if they have one and the first layer's kernel can make use of it.
+    fn sparse_inputs<'d>(&self, data: &'d Dataset) -> Option<&'d SparseInputs> {
+        Evaluate::<f64>::sparse(&*self.layers()[0].kernel).and_then(|_| data.sparse())
     }
 
     /// Whether everything that does not depend on rows can be computed, and is finite.
@@ -248,7 +263,7 @@ impl DeepGp {
             return Err(Error::NonFinite { what });
         }
         if gradient {
-            self.epilogue(prepared, total, batch.kl_weight, layers, out);
+            self.epilogue(prepared, total, batch, layers, out);
             if let Some(at) = out.iter().position(|g| !g.is_finite()) {
                 let name = self.parameters().into_iter().find(|p| p.range.contains(&at)).map(|p| p.name);
                 return Err(Error::NonFinite { what: format!("the gradient of {}", name.unwrap_or_default()) });
@@ -267,12 +282,13 @@ impl DeepGp {
         gradient: bool,
     ) -> &'m [Sums<T>] {
         let Memory { arrays, sums, workspaces } = memory;
-        let chain = Chain::reusing(arrays, self.layers(), prepared, self.precision().floor(), batch.samples);
+        let (floor, sparse) = (self.precision().floor(), self.sparse_inputs(batch.data));
+        let chain = Chain::reusing(arrays, self.layers(), prepared, floor, batch.samples, sparse);
         let block_rows = BLOCK_ROWS.div_ceil(chain.mixture_size());
         let blocks = batch.rows.len().div_ceil(block_rows);
         let used = blocks.min(ACCUMULATORS);
         while sums.len() < used {
-            sums.push(Sums::zeros(self));
+            sums.push(Sums::zeros(self, batch.data));
         }
         let sums = &mut sums[..used];
         sums.par_iter_mut().enumerate().with_max_len(1).for_each(|(i, sum)| {
@@ -300,11 +316,15 @@ impl DeepGp {
         gradient: bool,
         sum: &mut Sums<T>,
     ) {
-        let x = &mut rows.layers[0].x;
-        x.reshape_for_overwrite(block.ids.len(), self.input_width());
-        for (i, &id) in block.ids.iter().enumerate() {
-            for (to, from) in x.row_mut(i).iter_mut().zip(batch.data.x().row(id as usize)) {
-                *to = T::of(*from);
+        let first = &mut rows.layers[0];
+        if let Some(inputs) = self.sparse_inputs(batch.data) {
+            first.sparse.get_or_insert_default().gather(inputs, block.ids);
+        } else {
+            first.x.reshape_for_overwrite(block.ids.len(), self.input_width());
+            for (i, &id) in block.ids.iter().enumerate() {
+                for (to, from) in first.x.row_mut(i).iter_mut().zip(batch.data.x().row(id as usize)) {
+                    *to = T::of(*from);
+                }
             }
         }
         sum.clamped += chain.forward(rows, noise, block);
@@ -348,7 +368,7 @@ impl DeepGp {
         &self,
         prepared: Vec<Prepared>,
         total: &mut Sums<f64>,
-        kl_weight: f64,
+        batch: Batch<'_>,
         memory: &mut [LayerMemory],
         out: &mut Vec<f64>,
     ) {
@@ -362,8 +382,10 @@ impl DeepGp {
             rest = after;
         }
         rest.copy_from_slice(&total.likelihood);
-        work.into_par_iter().zip(self.layers()).for_each(|((prepared, sums, memory, own), layer)| {
-            layer.pullback(prepared, sums, -kl_weight, memory, own);
+        let sparse = self.sparse_inputs(batch.data);
+        work.into_par_iter().zip(self.layers()).enumerate().for_each(|(l, ((prepared, sums, memory, own), layer))| {
+            let background = sparse.filter(|_| l == 0).map(SparseInputs::background);
+            layer.pullback(prepared, sums, -batch.kl_weight, background, memory, own);
         });
     }
 

@@ -196,7 +196,7 @@ impl<'a> Trainer<'a> {
         }
         state.settings = kept;
         model.set_raw(&state.now.raw);
-        let memory = StepMemory::new(&model);
+        let memory = StepMemory::new(&model, data);
         let threads = Threads::new(settings.threads)?;
         let (order, order_of) = (Vec::new(), None);
         Ok(Self { model, data, validation, state, parameters, memory, threads, order, order_of })

@@ -8,17 +8,21 @@ mod combination;
 mod distance;
 mod matern;
 mod rational_quadratic;
+mod sparse;
 mod squared_exponential;
 mod stationary;
 
 pub use combination::Combination;
 pub use matern::{Matern12, Matern32, Matern52};
 pub use rational_quadratic::RationalQuadratic;
+pub use sparse::EvaluateSparse;
 pub use squared_exponential::SquaredExponential;
 pub use stationary::{Profile, Stationary};
 
 pub use crate::scratch::Scratch;
+pub use crate::sparse::SparseRows;
 
+use crate::linalg::mirror_lower;
 use crate::mat::{View, ViewMut};
 use crate::params::Parameters;
 use crate::real::Real;
@@ -61,6 +65,11 @@ pub trait Evaluate<T: Real> {
         x_bar: Option<ViewMut<'_, T>>,
         theta_bar: &mut [f64],
     );
+
+    /// How to take sparse rows, for a kernel that can make use of them; others get all rows dense.
+    fn sparse(&self) -> Option<&dyn EvaluateSparse<T>> {
+        None
+    }
 }
 
 /// A positive-definite function of two inputs, with trainable parameters.
@@ -77,13 +86,7 @@ pub trait Kernel: Parameters + Evaluate<f32> + Evaluate<f64> + std::fmt::Debug +
     /// `k(z, z)`, `[M, M]`, exactly symmetric. Override it where close points need more care than in `cross`.
     fn gram(&self, z: View<'_>, mut k: ViewMut<'_>, scratch: &mut Scratch<f64>) {
         Evaluate::<f64>::cross(self, z, z, k.reborrow(), scratch);
-        let n = z.nrows();
-        let k = k.as_mut_slice();
-        for i in 0..n {
-            for j in 0..i {
-                k[j * n + i] = k[i * n + j];
-            }
-        }
+        mirror_lower(k);
     }
 
     /// Adds the gradients of `Σ k_bar ∘ gram` to `z_bar` and `theta_bar`; `k_bar` is symmetric and may be overwritten.

@@ -3,10 +3,11 @@
 //! One lengthscale for each input (ARD). A [`Profile`] is `g`; everything else is written once, here.
 
 use super::distance::{
-    Weights, by_differences, by_differences_pullback, by_products, by_products_pullback, symmetric_pullback,
+    Weights, by_differences, by_differences_pullback, by_products, by_products_pullback, lower_by_differences,
+    symmetric_pullback,
 };
-use super::{CrossBars, Evaluate, Kernel, Scratch, both_sides};
-use crate::linalg::sum_lanes;
+use super::{CrossBars, Evaluate, EvaluateSparse, Kernel, Scratch, SparseRows, both_sides, sparse};
+use crate::linalg::{mirror_lower, sum_lanes};
 use crate::mat::{View, ViewMut};
 use crate::params::{Constraint, Leaf, Parameters};
 use crate::real::Real;
@@ -256,6 +257,61 @@ impl<T: Real, P: Profile> Evaluate<T> for Stationary<P> {
     ) {
         theta_bar[self.lengthscales.len()] += diagonal_bar.iter().map(|v| v.to_f64()).sum::<f64>();
     }
+
+    fn sparse(&self) -> Option<&dyn EvaluateSparse<T>> {
+        // Where there is a kink, distances are not taken by products.
+        if P::KINK { None } else { Some(self) }
+    }
+}
+
+impl<T: Real, P: Profile> EvaluateSparse<T> for Stationary<P> {
+    fn plan(&self, background: &[f64], z: View<'_, T>, plan: &mut Vec<T>) {
+        sparse::plan(background, z, &self.lengthscales, plan);
+    }
+
+    fn cross(&self, x: &SparseRows<T>, plan: &[T], k: ViewMut<'_, T>, scratch: &mut Scratch<T>) {
+        sparse::distances(x, plan, k, scratch, |row| self.apply(row));
+    }
+
+    fn cross_pullback(
+        &self,
+        x: &SparseRows<T>,
+        plan: &[T],
+        k: View<'_, T>,
+        mut k_bar: ViewMut<'_, T>,
+        sums: &mut [T],
+        theta: &mut [f64],
+        scratch: &mut Scratch<T>,
+    ) {
+        let (n, m) = (k.nrows(), k.ncols());
+        let mut axes = AxisSums::take(n, m, scratch);
+        if P::SLOPE_FROM_VALUE {
+            self.weigh(k.as_slice(), k.as_slice(), k_bar.as_mut_slice(), &mut axes, theta);
+        } else {
+            let mut r2 = scratch.take(n * m);
+            sparse::distances(x, plan, ViewMut::new(&mut r2, n, m), scratch, |_| ());
+            self.weigh(&r2, k.as_slice(), k_bar.as_mut_slice(), &mut axes, theta);
+            scratch.give(r2);
+        }
+        sparse::pullback(x, k_bar.as_view(), (&axes.rows, &axes.columns), sums, scratch);
+        axes.give(scratch);
+    }
+
+    fn diagonal(&self, _x: &SparseRows<T>, out: &mut [T]) {
+        out.fill(T::of(self.variance));
+    }
+
+    fn diagonal_pullback(&self, _x: &SparseRows<T>, diagonal_bar: &[T], theta: &mut [f64]) {
+        theta[self.lengthscales.len()] += diagonal_bar.iter().map(|v| v.to_f64()).sum::<f64>();
+    }
+
+    fn sums_len(&self, m: usize) -> usize {
+        sparse::sums_len(m, self.lengthscales.len())
+    }
+
+    fn finish(&self, background: &[f64], z: View<'_>, sums: &[f64], z_bar: ViewMut<'_>, theta: &mut [f64]) {
+        sparse::finish(background, z, &self.lengthscales, sums, z_bar, theta);
+    }
 }
 
 impl<P: Profile> Kernel for Stationary<P> {
@@ -272,8 +328,11 @@ impl<P: Profile> Kernel for Stationary<P> {
     }
 
     fn gram(&self, z: View<'_>, mut k: ViewMut<'_>, scratch: &mut Scratch<f64>) {
-        by_differences(z, z, &self.lengthscales, k.reborrow(), scratch);
-        self.apply(k.as_mut_slice());
+        lower_by_differences(z, &self.lengthscales, k.reborrow(), scratch);
+        for i in 0..z.nrows() {
+            self.apply(&mut k.row_mut(i)[..=i]);
+        }
+        mirror_lower(k);
     }
 
     fn gram_pullback(

@@ -219,7 +219,7 @@ fn complement(v: View<'_>, g: &mut Mat) {
     for i in 0..v.nrows() {
         g[(i, i)] += 1.0;
     }
-    mirror_lower(g);
+    mirror_lower(g.view_mut());
 }
 
 /// Writes `C` and `H⁻¹` of the dual form, and returns the KL. With `L_H L_Hᵀ = H` and `T = L_H⁻¹ L_Bᵀ`, `C = Tᵀ T` is symmetric
@@ -250,7 +250,7 @@ fn dual(
     let trace: f64 = (0..m).map(|i| h_inverse.as_view()[(i, i)]).sum();
     let t = times(r.view().faer(), factor.faer().transpose(), scratch);
     lower_product(c.view_mut().faer(), Into::Replace, 1.0, t.view().faer().transpose(), t.view().faer());
-    mirror_lower(c);
+    mirror_lower(c.view_mut());
     for used in [k_b, h, r, t] {
         scratch.give_mat(used);
     }

@@ -56,7 +56,7 @@ impl Factor {
         for v in psi.as_mut_slice() {
             *v *= 0.5;
         }
-        mirror_lower(&mut psi);
+        mirror_lower(psi.view_mut());
         let mut t = scratch.take_mat(psi.nrows(), psi.nrows());
         times_lower(t.view_mut().faer(), Into::Replace, psi.view().faer(), self.inverse.view().faer());
         symmetric_transposed_lower_times(&mut psi, &self.inverse, &t);
@@ -79,7 +79,7 @@ impl Factor {
             let (a, b, r) = (a_all.subrows(start, len), b_all.subrows(start, len), r.subrows(start, len));
             psi.reshape_for_overwrite(len, len);
             product(psi.view_mut().faer(), Into::Replace, 0.5, a, b.transpose());
-            mirror_lower(&mut psi);
+            mirror_lower(psi.view_mut());
             product(t.view_mut().faer().subrows_mut(start, len), Into::Replace, 1.0, psi.view().faer(), r);
             product(t.view_mut().faer().subrows_mut(start, len), Into::Add, 0.5, a, sums.view().faer());
             product(sums.view_mut().faer(), Into::Add, 1.0, b.transpose(), r);

@@ -7,6 +7,7 @@ use crate::linalg::{self, Into, product};
 use crate::mat::{Mat, View, ViewMut};
 use crate::real::Real;
 use crate::scratch::Scratch;
+use crate::sparse::SparseRows;
 
 /// `m(x)`, `[N, D] → [N, P]`.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,6 +93,44 @@ impl MeanFunction {
             Self::Linear(w) => {
                 let w: Mat<T> = w.cast();
                 product(out.faer(), Into::Add, T::ONE, x.faer(), w.view().faer());
+            }
+        }
+    }
+
+    /// [`MeanFunction::add`] for sparse rows.
+    pub(crate) fn add_sparse<T: Real>(&self, x: &SparseRows<T>, mut out: ViewMut<'_, T>, scratch: &mut Scratch<T>) {
+        match self {
+            Self::Zero => {}
+            Self::Identity | Self::ZeroPadding => {
+                for i in 0..x.nrows() {
+                    let to = out.row_mut(i);
+                    for (to, &from) in to.iter_mut().zip(x.background()) {
+                        *to += from;
+                    }
+                    let (columns, deltas) = x.deltas().row(i);
+                    for (&j, &delta) in columns.iter().zip(deltas) {
+                        to[j as usize] += delta;
+                    }
+                }
+            }
+            Self::Linear(w) => {
+                let mut own = scratch.take_mat(w.nrows(), w.ncols());
+                let mut constant = scratch.take(w.ncols());
+                constant.fill(T::ZERO);
+                for (i, &background) in x.background().iter().enumerate() {
+                    for ((to, &from), constant) in own.row_mut(i).iter_mut().zip(w.row(i)).zip(&mut constant) {
+                        *to = T::of(from);
+                        *constant += background * *to;
+                    }
+                }
+                x.deltas().times(Into::Add, own.view(), out.reborrow(), scratch);
+                for i in 0..x.nrows() {
+                    for (to, &from) in out.row_mut(i).iter_mut().zip(&constant) {
+                        *to += from;
+                    }
+                }
+                scratch.give(constant);
+                scratch.give_mat(own);
             }
         }
     }

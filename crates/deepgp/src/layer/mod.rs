@@ -23,7 +23,7 @@ pub use mean_function::MeanFunction;
 pub(crate) use rows::{Floor, LayerRows, LayerSums, RowArrays, RowLayer};
 
 use crate::error::{Error, Matrix, Result};
-use crate::kernel::Kernel;
+use crate::kernel::{Evaluate, Kernel};
 use crate::mat::{Mat, ViewMut};
 use crate::params::{self, Constraint, Leaf, Parameters, visit_under};
 use crate::scratch::Scratch;
@@ -191,12 +191,14 @@ impl Layer {
         Ok(Prepared { mean_gram: Some(mean_gram), gram, mean, covariance, events })
     }
 
-    /// Writes the gradient, in the order of [`Parameters::visit`], to `out`, from the sums over all rows and `∂/∂KL`.
+    /// Writes the gradient, in the order of [`Parameters::visit`], to `out`, from the sums over all rows and `∂/∂KL`; `background`
+    /// is that of the layer's input, where it is sparse.
     pub(crate) fn pullback(
         &self,
         prepared: Prepared,
         sums: &mut LayerSums<f64>,
         kl_bar: f64,
+        background: Option<&[f64]>,
         memory: &mut LayerMemory,
         out: &mut [f64],
     ) {
@@ -204,10 +206,22 @@ impl Layer {
         let kernel = &*self.kernel;
         let d = self.input_width();
         let (theta, rest) = out.split_at_mut(sums.theta.len());
-        let (inducing, rest) = rest.split_at_mut(sums.inducing.as_slice().len());
+        let stacked = self.inducing.covariance_start() + self.inducing.covariance().nrows();
+        let (inducing, rest) = rest.split_at_mut(stacked * d);
         let (free, factor) = rest.split_at_mut(self.mean.free.as_slice().len());
         theta.copy_from_slice(&sums.theta);
-        inducing.copy_from_slice(sums.inducing.as_slice());
+        match (background, Evaluate::<f64>::sparse(kernel)) {
+            (Some(background), Some(kernel)) => {
+                inducing.fill(0.0);
+                let mut z = memory.covariance.take_mat(stacked, d);
+                let (above, below) = z.as_mut_slice().split_at_mut(self.inducing.covariance_start() * d);
+                above.copy_from_slice(&self.inducing.mean().as_slice()[..above.len()]);
+                below.copy_from_slice(self.inducing.covariance().as_slice());
+                kernel.finish(background, z.view(), &sums.sparse, ViewMut::new(inducing, stacked, d), theta);
+                memory.covariance.give_mat(z);
+            }
+            _ => inducing.copy_from_slice(sums.inducing.as_slice()),
+        }
         let order = self.covariance.factor.ncols();
         let factor = ViewMut::new(factor, self.covariance.factor.nrows(), order);
         let LayerSums { weights, projection, explained, .. } = sums;

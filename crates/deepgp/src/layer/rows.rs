@@ -12,7 +12,7 @@
 
 use super::strips::{Strips, WIDTH};
 use super::{Layer, MeanFunction, Prepared};
-use crate::kernel::{CrossBars, Kernel, Scratch};
+use crate::kernel::{CrossBars, EvaluateSparse, Kernel, Scratch, SparseRows};
 use crate::linalg::{
     Into, lower_product, mirror_lower, product, sum_lanes, times, times_lower, times_lower_transposed,
 };
@@ -37,6 +37,8 @@ pub(crate) struct RowArrays<T> {
     projection: Option<Mat<T>>,
     /// `G_1 … G_P`, in the order of [`Strips`].
     explained: Mat<T>,
+    /// What the kernel needs for sparse rows, where the layer's input is sparse.
+    plan: Vec<T>,
 }
 
 /// A prepared layer as a block of rows sees it.
@@ -57,7 +59,10 @@ pub(crate) struct LayerSums<T> {
     pub projection: Mat<T>,
     /// Of each strip in turn, `[w, P·(M_b − c)]`: see [`Strips`].
     pub explained: Vec<T>,
+    /// Empty where the layer's input is sparse.
     pub inducing: Mat<T>,
+    /// What the kernel sums over sparse rows, where the layer's input is sparse.
+    pub sparse: Vec<T>,
     pub theta: Vec<f64>,
 }
 
@@ -66,6 +71,8 @@ pub(crate) struct LayerSums<T> {
 pub(crate) struct LayerRows<T> {
     /// The layer's input, `[B, D]`: fill it before [`RowLayer::forward`].
     pub x: Mat<T>,
+    /// Where there are any, they are the input, and `x` is not looked at.
+    pub sparse: Option<SparseRows<T>>,
     /// `[B, P]` each, after [`RowLayer::forward`].
     pub mean: Mat<T>,
     pub variance: Mat<T>,
@@ -87,8 +94,16 @@ pub(crate) struct LayerRows<T> {
     scratch: Scratch<T>,
 }
 
+impl<T: Real> LayerRows<T> {
+    /// `B`.
+    pub fn len(&self) -> usize {
+        self.sparse.as_ref().map_or(self.x.nrows(), SparseRows::nrows)
+    }
+}
+
 impl<T: Real> LayerSums<T> {
-    pub fn zeros(layer: &Layer) -> Self {
+    /// For dense or sparse input.
+    pub fn zeros(layer: &Layer, sparse: bool) -> Self {
         let (m_a, m_b) = (layer.inducing.mean().nrows(), layer.inducing.covariance().nrows());
         let (d, p) = (layer.input_width(), layer.output_width());
         let stacked = layer.inducing.covariance_start() + m_b;
@@ -96,28 +111,38 @@ impl<T: Real> LayerSums<T> {
             weights: Mat::zeros(m_a, p),
             projection: Mat::zeros(m_b, m_b),
             explained: vec![T::ZERO; Strips { order: m_b, outputs: p }.len()],
-            inducing: Mat::zeros(stacked, d),
+            inducing: if sparse { Mat::default() } else { Mat::zeros(stacked, d) },
+            sparse: match T::evaluator(&*layer.kernel).sparse() {
+                Some(kernel) if sparse => vec![T::ZERO; kernel.sums_len(stacked)],
+                _ => Vec::new(),
+            },
             theta: vec![0.0; layer.kernel_parameters()],
         }
     }
 
     /// Every array in turn, those of the block's precision and the one that is always `f64`.
-    pub fn parts_mut(&mut self) -> ([&mut [T]; 4], &mut [f64]) {
+    pub fn parts_mut(&mut self) -> ([&mut [T]; 5], &mut [f64]) {
         let [weights, projection, inducing] =
             [&mut self.weights, &mut self.projection, &mut self.inducing].map(Mat::as_mut_slice);
-        ([weights, projection, &mut self.explained, inducing], &mut self.theta)
+        ([weights, projection, &mut self.explained, inducing, &mut self.sparse], &mut self.theta)
     }
 
-    /// Every array in turn.
-    pub fn parts(&self) -> ([&[T]; 4], &[f64]) {
+    /// Every array of the block's precision in turn.
+    pub fn parts(&self) -> [&[T]; 5] {
         let [weights, projection, inducing] = [&self.weights, &self.projection, &self.inducing].map(Mat::as_slice);
-        ([weights, projection, &self.explained, inducing], &self.theta)
+        [weights, projection, &self.explained, inducing, &self.sparse]
     }
 }
 
 impl<'a, T: Real> RowLayer<'a, T> {
-    /// Fills `arrays`, whose memory is used again.
-    pub fn new(layer: &'a Layer, prepared: &Prepared, floor: Floor, mut arrays: RowArrays<T>) -> Self {
+    /// Fills `arrays`, whose memory is used again. `background` is that of the layer's input, where it is sparse.
+    pub fn new(
+        layer: &'a Layer,
+        prepared: &Prepared,
+        floor: Floor,
+        mut arrays: RowArrays<T>,
+        background: Option<&[f64]>,
+    ) -> Self {
         let covariance_start = layer.inducing.covariance_start();
         let (z_a, z_b) = (layer.inducing.mean(), layer.inducing.covariance());
         arrays.inducing.reshape_for_overwrite(covariance_start + z_b.nrows(), z_b.ncols());
@@ -128,6 +153,9 @@ impl<'a, T: Real> RowLayer<'a, T> {
         match &prepared.covariance.projection {
             Some(r) => cast_matrix(r, arrays.projection.get_or_insert_default()),
             None => arrays.projection = None,
+        }
+        if let (Some(background), Some(kernel)) = (background, T::evaluator(&*layer.kernel).sparse()) {
+            kernel.plan(background, arrays.inducing.view(), &mut arrays.plan);
         }
         let strips = Strips { order: z_b.nrows(), outputs: layer.output_width() };
         strips.arrange(&prepared.covariance.explained, &mut arrays.explained);
@@ -155,12 +183,20 @@ impl<'a, T: Real> RowLayer<'a, T> {
         Strips { order: self.m_b(), outputs: self.output_width() }
     }
 
+    /// Only called where the input is sparse, which it is only for kernels that can take it.
+    fn sparse_kernel(&self) -> &dyn EvaluateSparse<T> {
+        T::evaluator(self.kernel).sparse().expect("rows were gathered sparse for a kernel that takes them so")
+    }
+
     /// `k` and `A` for the rows in `rows.x`.
     fn project(&self, rows: &mut LayerRows<T>) {
-        let (b, m_b) = (rows.x.nrows(), self.m_b());
+        let (b, m_b) = (rows.len(), self.m_b());
         rows.k.reshape_for_overwrite(b, self.arrays.inducing.nrows());
-        let LayerRows { x, k, a, scratch, .. } = rows;
-        T::evaluator(self.kernel).cross(x.view(), self.arrays.inducing.view(), k.view_mut(), scratch);
+        let LayerRows { x, sparse, k, a, scratch, .. } = rows;
+        match sparse {
+            Some(x) => self.sparse_kernel().cross(x, &self.arrays.plan, k.view_mut(), scratch),
+            None => T::evaluator(self.kernel).cross(x.view(), self.arrays.inducing.view(), k.view_mut(), scratch),
+        }
         a.reshape_for_overwrite(b, m_b);
         let start = self.covariance_start;
         match &self.arrays.projection {
@@ -178,21 +214,27 @@ impl<'a, T: Real> RowLayer<'a, T> {
 
     /// `mean` for the rows in `rows.x`, after [`RowLayer::project`].
     fn means(&self, rows: &mut LayerRows<T>) {
-        rows.mean.reshape_for_overwrite(rows.x.nrows(), self.output_width());
+        rows.mean.reshape_for_overwrite(rows.len(), self.output_width());
         let weights = &self.arrays.weights;
         let k_a = rows.k.view().faer().subcols(0, weights.nrows());
         product(rows.mean.view_mut().faer(), Into::Replace, T::ONE, k_a, weights.view().faer());
-        self.mean_function.add(rows.x.view(), rows.mean.view_mut());
+        match &rows.sparse {
+            Some(x) => self.mean_function.add_sparse(x, rows.mean.view_mut(), &mut rows.scratch),
+            None => self.mean_function.add(rows.x.view(), rows.mean.view_mut()),
+        }
     }
 
     /// Moments at the rows in `rows.x`.
     pub fn forward(&self, rows: &mut LayerRows<T>) {
-        let (b, m_b, p) = (rows.x.nrows(), self.m_b(), self.output_width());
+        let (b, m_b, p) = (rows.len(), self.m_b(), self.output_width());
         self.project(rows);
         self.means(rows);
-        let LayerRows { x, a, q, variance, diagonal, clamped, .. } = rows;
+        let LayerRows { x, sparse, a, q, variance, diagonal, clamped, .. } = rows;
         diagonal.resize(b, T::ZERO);
-        T::evaluator(self.kernel).diagonal(x.view(), diagonal);
+        match sparse {
+            Some(x) => self.sparse_kernel().diagonal(x, diagonal),
+            None => T::evaluator(self.kernel).diagonal(x.view(), diagonal),
+        }
         q.reshape_for_overwrite(b, p * m_b);
         product(q.view_mut().faer(), Into::Replace, T::ONE, a.view().faer(), self.arrays.explained.view().faer());
         variance.reshape_for_overwrite(b, p);
@@ -265,11 +307,11 @@ impl<'a, T: Real> RowLayer<'a, T> {
     /// From `rows.mean_bar` and `rows.variance_bar`: adds to `sums`, if there are any, which uses up `Q`; writes `rows.x_bar` if
     /// `want_x`.
     pub fn backward(&self, rows: &mut LayerRows<T>, mut sums: Option<&mut LayerSums<T>>, want_x: bool) {
-        let (b, m_b, d) = (rows.x.nrows(), self.m_b(), self.input_width());
+        let (b, m_b, d) = (rows.len(), self.m_b(), self.input_width());
         let (start, m_a) = (self.covariance_start, self.arrays.weights.nrows());
         let mut diagonal_bar = rows.scratch.take(b);
         self.through_variance(rows, &mut diagonal_bar, sums.is_some());
-        let LayerRows { x, mean_bar, x_bar, k, a, q, k_bar, a_bar, scratch, .. } = rows;
+        let LayerRows { x, sparse, mean_bar, x_bar, k, a, q, k_bar, a_bar, scratch, .. } = rows;
         if let Some(sums) = &mut sums {
             let mut explained = &mut sums.explained[..];
             for strip in self.strips().iter() {
@@ -316,6 +358,14 @@ impl<'a, T: Real> RowLayer<'a, T> {
             x_bar.reshape_for_overwrite(b, d);
             x_bar.fill(T::ZERO);
             self.mean_function.pullback(mean_bar.view(), x_bar.view_mut());
+        }
+        if let (Some(x), Some(sums)) = (&*sparse, &mut sums) {
+            let kernel = self.sparse_kernel();
+            kernel.diagonal_pullback(x, &diagonal_bar, &mut sums.theta);
+            scratch.give(diagonal_bar);
+            let (k_bar, plan) = (k_bar.view_mut(), &self.arrays.plan);
+            kernel.cross_pullback(x, plan, k.view(), k_bar, &mut sums.sparse, &mut sums.theta, scratch);
+            return;
         }
         let mut unused = Unused::default();
         let (z_bar, theta_bar) = match sums {
@@ -422,7 +472,7 @@ impl RowLayer<'_, f64> {
         let a_g = times(rows.a.view().faer(), g.view().faer(), &mut Scratch::default());
         let a_t = rows.a.view().faer().transpose();
         lower_product(covariance.view_mut().faer(), Into::Add, -1.0, a_g.view().faer(), a_t);
-        mirror_lower(&mut covariance);
+        mirror_lower(covariance.view_mut());
         covariance
     }
 

@@ -1,0 +1,169 @@
+//! Kernels between sparse rows and inducing inputs, at a cost in proportion to the entries that are stored.
+//!
+//! With `x = c + δ` ([`SparseRows`]), `u = c − z` and a lengthscale for each dimension,
+//!
+//! ```text
+//! r²[n, m] = Σ_d u_md²/ℓ_d²  +  Σ_d δ_nd · 2 u_md/ℓ_d²  +  Σ_d δ_nd²/ℓ_d²
+//! ```
+//!
+//! The first two factors depend on `z` alone: they are made once a step, the *plan*. The middle term is one sparse product. Back,
+//! with `W = ∂/∂r²`, all that is summed over rows is `δᵀ W` `[D, M]`, `Σ_n W_nm` `[M]` and `Σ_nm W_nm δ_nd²` `[D]`, from which
+//!
+//! ```text
+//! z̄_md = −2/ℓ_d² (u_md Σ_n W_nm + (δᵀW)_dm)        ℓ̄_d = −2/ℓ_d³ Σ_nm W_nm (u_md + δ_nd)²
+//! ```
+//!
+//! follow at the end of the step. `4 M` flops a stored entry, both ways together, where dense inputs take `4 M` an entry.
+
+use super::Scratch;
+use crate::linalg::Into;
+use crate::mat::{View, ViewMut};
+use crate::real::Real;
+use crate::simd::vectorised;
+use crate::sparse::SparseRows;
+
+/// A kernel's numbers for sparse rows, in one precision. What it needs of `z` is made once for all rows, and what it sums over
+/// rows is turned into gradients once, at the end.
+pub trait EvaluateSparse<T: Real> {
+    /// What all rows need of the inducing inputs `z` `[M, D]`, given the rows' background `[D]`.
+    fn plan(&self, background: &[f64], z: View<'_, T>, plan: &mut Vec<T>);
+
+    /// `k[n, m] = k(x_n, z_m)`.
+    fn cross(&self, x: &SparseRows<T>, plan: &[T], k: ViewMut<'_, T>, scratch: &mut Scratch<T>);
+
+    /// Adds to `sums` what [`EvaluateSparse::finish`] needs for the gradients of `Σ k_bar ∘ k` in `z` and the lengthscales, and
+    /// to `theta` the gradients of all other parameters. `k_bar` may be overwritten.
+    #[allow(clippy::too_many_arguments, reason = "those of `cross`, their gradients, and memory")]
+    fn cross_pullback(
+        &self,
+        x: &SparseRows<T>,
+        plan: &[T],
+        k: View<'_, T>,
+        k_bar: ViewMut<'_, T>,
+        sums: &mut [T],
+        theta: &mut [f64],
+        scratch: &mut Scratch<T>,
+    );
+
+    /// `out[n] = k(x_n, x_n)`.
+    fn diagonal(&self, x: &SparseRows<T>, out: &mut [T]);
+
+    /// Adds the gradients of `Σ diagonal_bar ∘ diagonal`.
+    fn diagonal_pullback(&self, x: &SparseRows<T>, diagonal_bar: &[T], theta: &mut [f64]);
+
+    /// How many numbers `sums` are for `m` inducing inputs.
+    fn sums_len(&self, m: usize) -> usize;
+
+    /// Adds the gradients in `z` and `θ` to `z_bar` and `theta`, from the sums over all rows.
+    fn finish(&self, background: &[f64], z: View<'_>, sums: &[f64], z_bar: ViewMut<'_>, theta: &mut [f64]);
+}
+
+/// The plan of scaled squared distances: `Σ_d u²/ℓ²` `[M]`, `2u/ℓ²` `[D, M]`, `1/ℓ²` `[D]`.
+pub(super) fn plan<T: Real>(background: &[f64], z: View<'_, T>, lengthscales: &[f64], plan: &mut Vec<T>) {
+    let (m, d) = (z.nrows(), z.ncols());
+    plan.resize(m + d * m + d, T::ZERO);
+    let (norms, rest) = plan.split_at_mut(m);
+    let (factors, precisions) = rest.split_at_mut(d * m);
+    for (to, ell) in precisions.iter_mut().zip(lengthscales) {
+        *to = T::of(1.0 / (ell * ell));
+    }
+    // A tile at a time, because one side of a transpose always jumps.
+    const TILE: usize = 32;
+    for first in (0..d).step_by(TILE) {
+        for j in 0..m {
+            for i in first..d.min(first + TILE) {
+                let u = background[i] - z[(j, i)].to_f64();
+                factors[i * m + j] = T::of(2.0 * u / (lengthscales[i] * lengthscales[i]));
+            }
+        }
+    }
+    for (j, norm) in norms.iter_mut().enumerate() {
+        let squares = (0..d).map(|i| ((background[i] - z[(j, i)].to_f64()) / lengthscales[i]).powi(2));
+        *norm = T::of(squares.sum());
+    }
+}
+
+/// `r²`, cut off at 0; `finish` gets each row of it while it is in cache.
+pub(super) fn distances<T: Real>(
+    x: &SparseRows<T>,
+    plan: &[T],
+    mut r2: ViewMut<'_, T>,
+    scratch: &mut Scratch<T>,
+    finish: impl Fn(&mut [T]),
+) {
+    let (m, d) = (r2.ncols(), x.ncols());
+    let (norms, rest) = plan.split_at(m);
+    let (factors, precisions) = rest.split_at(d * m);
+    x.deltas().times(Into::Replace, View::new(factors, d, m), r2.reborrow(), scratch);
+    vectorised(
+        #[inline(always)]
+        || {
+            for i in 0..x.nrows() {
+                let (columns, deltas) = x.deltas().row(i);
+                let squares = columns.iter().zip(deltas).map(|(&j, &delta)| precisions[j as usize] * delta * delta);
+                let own: T = squares.sum();
+                let row = r2.row_mut(i);
+                for (v, &norm) in row.iter_mut().zip(norms) {
+                    *v = (*v + norm + own).at_least(T::ZERO);
+                }
+                finish(row);
+            }
+        },
+    );
+}
+
+/// How long the sums of [`pullback`] are.
+pub(super) fn sums_len(m: usize, d: usize) -> usize {
+    d * m + m + d
+}
+
+/// Adds `δᵀ W` `[D, M]`, the column sums of `W` `[M]` and `Σ_nm W_nm δ_nd²` `[D]` to `sums`.
+pub(super) fn pullback<T: Real>(
+    x: &SparseRows<T>,
+    w: View<'_, T>,
+    (row_sums, column_sums): (&[T], &[T]),
+    sums: &mut [T],
+    scratch: &mut Scratch<T>,
+) {
+    let (m, d) = (w.ncols(), x.ncols());
+    let (products, rest) = sums.split_at_mut(d * m);
+    let (columns, squares) = rest.split_at_mut(m);
+    x.deltas_transposed().times(Into::Add, w, ViewMut::new(products, d, m), scratch);
+    for (to, &from) in columns.iter_mut().zip(column_sums) {
+        *to += from;
+    }
+    for i in 0..x.nrows() {
+        let (own, deltas) = x.deltas().row(i);
+        for (&j, &delta) in own.iter().zip(deltas) {
+            squares[j as usize] += row_sums[i] * delta * delta;
+        }
+    }
+}
+
+/// `z̄` and, at the front of `theta`, `ℓ̄`, from the sums of [`pullback`] over all rows.
+pub(super) fn finish(
+    background: &[f64],
+    z: View<'_>,
+    lengthscales: &[f64],
+    sums: &[f64],
+    mut z_bar: ViewMut<'_>,
+    theta: &mut [f64],
+) {
+    let (m, d) = (z.nrows(), z.ncols());
+    let (products, rest) = sums.split_at(d * m);
+    let (columns, squares) = rest.split_at(m);
+    let mut weighted = squares.to_vec();
+    const TILE: usize = 32;
+    for first in (0..d).step_by(TILE) {
+        for j in 0..m {
+            for i in first..d.min(first + TILE) {
+                let (u, product) = (background[i] - z[(j, i)], products[i * m + j]);
+                z_bar.row_mut(j)[i] -= 2.0 / (lengthscales[i] * lengthscales[i]) * (u * columns[j] + product);
+                weighted[i] += u * (u * columns[j] + 2.0 * product);
+            }
+        }
+    }
+    for i in 0..d {
+        theta[i] -= 2.0 / lengthscales[i].powi(3) * weighted[i];
+    }
+}
