@@ -104,6 +104,8 @@ pub use data::{ConstantColumns, Dataset, Scaling, Standardiser};
 pub use error::{Error, Matrix, Result};
 pub use inducing::{InducingStart, SUBSAMPLE};
 pub use joint::{JOINT_ROWS, JointDraws, JointMoments};
+#[doc(hidden)]
+pub use layer::pieces;
 pub use layer::{
     CovarianceForm, Inducing, Jitter, JitterEvent, Layer, LayerCovariance, LayerMean, MeanForm, MeanFunction,
 };

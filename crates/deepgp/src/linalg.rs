@@ -1,11 +1,13 @@
 //! Products, Cholesky factors and triangular solves, and the pullbacks of those that need one.
 //!
-//! The only file that calls the linear-algebra library's algorithms; others hand it views. Everything runs on the calling thread: parallelism is over
-//! row blocks and layers, further up, because threaded factorisations of a few hundred rows lose to serial ones.
+//! The only file that calls the linear-algebra library's algorithms; others hand it views. Everything runs on the calling thread
+//! but where it says so: parallelism is over row blocks and layers, further up, because threaded factorisations of a few
+//! hundred rows lose to serial ones.
 
 use faer::linalg::{cholesky::llt, evd, triangular_inverse};
 use faer::reborrow::ReborrowMut;
 use faer::{Accum, MatMut, MatRef, Par, dyn_stack};
+use rayon::prelude::*;
 
 use crate::mat::{Mat, ViewMut};
 use crate::real::Real;
@@ -32,11 +34,26 @@ pub(crate) fn product<T: Real>(dst: MatMut<'_, T>, into: Into, alpha: T, a: MatR
     faer::linalg::matmul::matmul(dst, into.into(), a, b, alpha, Par::Seq);
 }
 
-/// Cuts `0..n` into runs for products with triangles: narrow ones waste few flops beyond the diagonal, wide ones run fast.
-fn strips(n: usize) -> impl Iterator<Item = (usize, usize)> {
+/// How wide runs of `0..n` are for products with triangles: narrow ones waste few flops beyond the diagonal, wide ones run fast.
+fn strip_width(n: usize) -> usize {
     const NARROWEST: usize = 24;
-    let width = n.div_ceil(6).next_multiple_of(8).max(NARROWEST);
+    n.div_ceil(6).next_multiple_of(8).max(NARROWEST)
+}
+
+fn strips(n: usize) -> impl Iterator<Item = (usize, usize)> {
+    let width = strip_width(n);
     (0..n).step_by(width).map(move |start| (start, (start + width).min(n)))
+}
+
+/// Hands strips of rows of the square `dst` to all threads: each gets its first row and the rows themselves. How rows are cut does
+/// not depend on the threads, so neither do the bits.
+pub(crate) fn each_strip(dst: ViewMut<'_>, work: impl Fn(usize, ViewMut<'_>) + Sync) {
+    let n = dst.ncols();
+    let width = strip_width(n);
+    dst.into_slice().par_chunks_mut(width * n).enumerate().for_each(|(strip, rows)| {
+        let height = rows.len() / n;
+        work(strip * width, ViewMut::new(rows, height, n));
+    });
 }
 
 /// Like [`product`], for the lower triangle of `dst` alone (about 0.6 of the flops); what is above it is unspecified.
@@ -66,16 +83,28 @@ pub(crate) fn times_lower<T: Real>(mut dst: MatMut<'_, T>, into: Into, a: MatRef
     }
 }
 
-/// `Rᵀ T` where it is known to be symmetric, for a lower-triangular `R`: `n³/3` flops.
+/// `Rᵀ T` where it is known to be symmetric, for a lower-triangular `R`: `n³/3` flops, on all threads.
 pub(crate) fn symmetric_transposed_lower_times(dst: &mut Mat, r: &Mat, t: &Mat) {
     let n = r.nrows();
-    for (start, end) in strips(n) {
-        let own = dst.view_mut().faer().subrows_mut(start, end - start).subcols_mut(0, end);
-        let r = r.view().faer().subrows(start, n - start).subcols(start, end - start);
+    each_strip(dst.view_mut(), |start, rows| {
+        let (height, end) = (rows.nrows(), start + rows.nrows());
+        let r = r.view().faer().subrows(start, n - start).subcols(start, height);
         let t = t.view().faer().subrows(start, n - start).subcols(0, end);
-        product(own, Into::Replace, 1.0, r.transpose(), t);
-    }
+        product(rows.faer().subcols_mut(0, end), Into::Replace, 1.0, r.transpose(), t);
+    });
     mirror_lower(dst.view_mut());
+}
+
+/// `dst ← a b`, by strips of rows, on all threads. For `M × M` work, of which there is little to share; blocks of rows have the
+/// threads to themselves.
+pub(crate) fn shared_product(dst: ViewMut<'_>, a: MatRef<'_, f64>, b: MatRef<'_, f64>) {
+    const ROWS: usize = 128;
+    let columns = dst.ncols();
+    dst.into_slice().par_chunks_mut(ROWS * columns).enumerate().for_each(|(strip, rows)| {
+        let height = rows.len() / columns;
+        let own = ViewMut::new(rows, height, columns).faer();
+        product(own, Into::Replace, 1.0, a.subrows(strip * ROWS, height), b);
+    });
 }
 
 /// `a b`, in a borrowed matrix.

@@ -242,6 +242,11 @@ impl<'a, T: Real> ViewMut<'a, T> {
         self.data
     }
 
+    /// Row after row, for as long as the view was borrowed.
+    pub(crate) fn into_slice(self) -> &'a mut [T] {
+        self.data
+    }
+
     /// The same rows, read only.
     pub fn as_view(&self) -> View<'_, T> {
         View { data: self.data, rows: self.rows, cols: self.cols }

@@ -197,14 +197,24 @@ impl DeepGp {
     /// if their count is not the model's.
     pub fn set_raw(&mut self, raw: &[f64]) {
         let mut at = 0;
-        self.visit(&mut |leaf| {
-            for (value, raw) in leaf.values.iter_mut().zip(&raw[at..]) {
-                if leaf.constraint.raw(*value) != *raw {
-                    *value = leaf.constraint.value(*raw);
+        let mut set = |leaf: Leaf<'_>| {
+            let raw = &raw[at..at + leaf.values.len()];
+            if let Constraint::Positive { .. } = leaf.constraint {
+                for (value, raw) in leaf.values.iter_mut().zip(raw) {
+                    if leaf.constraint.raw(*value) != *raw {
+                        *value = leaf.constraint.value(*raw);
+                    }
                 }
+            } else {
+                leaf.values.copy_from_slice(raw);
             }
             at += leaf.values.len();
-        });
+        };
+        // Part by part, because the parts' own names need not be put together: this is called at every step.
+        for layer in &mut self.layers {
+            layer.visit(&mut set);
+        }
+        self.likelihood.visit(&mut set);
         assert_eq!(at, raw.len(), "as many raw numbers as the model has parameters");
     }
 

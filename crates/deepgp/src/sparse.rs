@@ -196,66 +196,93 @@ impl<T: Real> Compressed<T> {
 
     /// `out[i, :] = Σ_k self[i, k] dense[k, :]`, or `+=`, for `dense` `[K, M]` and `out` `[rows, M]`.
     ///
-    /// Each entry of `out` is summed by itself over ascending `k`, so it does not depend on `M` or on the other rows. The
-    /// columns of `dense` are taken [`SLICE_BYTES`] at a time: the sums of one row then stay in registers, and the slice of
-    /// `dense` stays in cache while every row passes over it. Copying the slice together first makes the whole up to twice as
-    /// fast: in place its rows are cut across cache lines, and share few cache sets where `M` is a power of two.
-    pub(crate) fn times(&self, into: Into, dense: View<'_, T>, mut out: ViewMut<'_, T>, scratch: &mut Scratch<T>) {
-        assert_eq!(dense.nrows(), self.ncols(), "as many rows in the dense factor as columns in the sparse one");
-        assert_eq!((out.nrows(), out.ncols()), (self.nrows(), dense.ncols()), "the shape of the product");
-        let widest = SLICE_BYTES / size_of::<T>();
-        let line = LINE_BYTES / size_of::<T>();
-        let mut buffer = scratch.take(dense.nrows() * widest + line);
-        // A vector that straddles two cache lines takes two loads.
-        let aligned = buffer.as_ptr().align_offset(LINE_BYTES).min(line);
-        let packed = &mut buffer[aligned..];
+    /// Each entry of `out` is summed by itself over ascending `k`, so it does not depend on `M` or on the other rows.
+    pub(crate) fn times(&self, into: Into, dense: View<'_, T>, out: ViewMut<'_, T>, scratch: &mut Scratch<T>) {
+        let mut packed = scratch.take(packed_len::<T>(dense.nrows(), dense.ncols()));
+        pack(dense, &mut packed);
+        self.times_packed(into, &packed, out);
+        scratch.give(packed);
+    }
+
+    /// [`Compressed::times`] for a dense factor that [`pack`] has laid out.
+    pub(crate) fn times_packed(&self, into: Into, packed: &[T], mut out: ViewMut<'_, T>) {
+        let (k, m) = (self.ncols(), out.ncols());
+        assert_eq!(packed.len(), packed_len::<T>(k, m), "a dense factor as tall as the sparse one is wide");
+        assert_eq!(out.nrows(), self.nrows(), "the shape of the product");
+        let packed = &packed[aligned(packed)..];
         vectorised(
             #[inline(always)]
             || {
-                for from in (0..dense.ncols()).step_by(widest) {
-                    let slice = from..dense.ncols().min(from + widest);
+                for slice in slices::<T>(m) {
+                    let dense = &packed[slice.start * k..];
                     match slice.len() {
-                        0..=8 => self.times_slice::<8>(into, dense, slice, &mut out, packed),
-                        9..=16 => self.times_slice::<16>(into, dense, slice, &mut out, packed),
-                        17..=24 => self.times_slice::<24>(into, dense, slice, &mut out, packed),
-                        25..=32 => self.times_slice::<32>(into, dense, slice, &mut out, packed),
-                        33..=48 => self.times_slice::<48>(into, dense, slice, &mut out, packed),
-                        _ => self.times_slice::<64>(into, dense, slice, &mut out, packed),
+                        0..=8 => self.times_slice::<8>(into, dense, slice, &mut out),
+                        9..=16 => self.times_slice::<16>(into, dense, slice, &mut out),
+                        17..=24 => self.times_slice::<24>(into, dense, slice, &mut out),
+                        25..=32 => self.times_slice::<32>(into, dense, slice, &mut out),
+                        33..=48 => self.times_slice::<48>(into, dense, slice, &mut out),
+                        _ => self.times_slice::<64>(into, dense, slice, &mut out),
                     }
                 }
             },
         );
-        scratch.give(buffer);
     }
 
-    /// [`Compressed::times`] for a `slice` of at most `W` columns.
+    /// [`Compressed::times_packed`] for a `slice` of at most `W` columns.
     #[inline(always)]
-    fn times_slice<const W: usize>(
-        &self,
-        into: Into,
-        dense: View<'_, T>,
-        slice: Range<usize>,
-        out: &mut ViewMut<'_, T>,
-        packed: &mut [T],
-    ) {
-        let (packed, _) = packed.as_chunks_mut::<W>();
-        for (to, from) in packed.iter_mut().zip(dense.as_slice().chunks_exact(dense.ncols())) {
-            to[..slice.len()].copy_from_slice(&from[slice.clone()]);
-            to[slice.len()..].fill(T::ZERO);
-        }
+    fn times_slice<const W: usize>(&self, into: Into, dense: &[T], slice: Range<usize>, out: &mut ViewMut<'_, T>) {
+        let (dense, _) = dense.as_chunks::<W>();
         for i in 0..self.nrows() {
             let to = &mut out.row_mut(i)[slice.clone()];
             // The same twice, because a copy of known length is a few instructions and any other one a call.
             if let Some(to) = to.as_mut_array::<W>() {
                 let before = if into == Into::Add { *to } else { [T::ZERO; W] };
-                *to = weighted_sum(before, self.row(i), packed);
+                *to = weighted_sum(before, self.row(i), dense);
             } else {
                 let mut before = [T::ZERO; W];
                 if into == Into::Add {
                     before[..to.len()].copy_from_slice(to);
                 }
-                to.copy_from_slice(&weighted_sum(before, self.row(i), packed)[..to.len()]);
+                to.copy_from_slice(&weighted_sum(before, self.row(i), dense)[..to.len()]);
             }
+        }
+    }
+}
+
+/// The columns `0..m`, [`SLICE_BYTES`] at a time.
+fn slices<T>(m: usize) -> impl Iterator<Item = Range<usize>> {
+    let widest = SLICE_BYTES / size_of::<T>();
+    (0..m).step_by(widest).map(move |from| from..m.min(from + widest))
+}
+
+/// How wide a slice of `len` columns is laid out: one of the widths that the product is compiled for.
+fn padded(len: usize) -> usize {
+    [8, 16, 24, 32, 48].into_iter().find(|&width| len <= width).unwrap_or(64)
+}
+
+/// How many numbers [`pack`] takes for a `[k, m]` matrix.
+pub(crate) fn packed_len<T>(k: usize, m: usize) -> usize {
+    slices::<T>(m).map(|slice| k * padded(slice.len())).sum::<usize>() + LINE_BYTES / size_of::<T>()
+}
+
+/// Where in a buffer the first cache line starts: a vector that straddles two of them takes two loads.
+fn aligned<T>(buffer: &[T]) -> usize {
+    buffer.as_ptr().align_offset(LINE_BYTES).min(LINE_BYTES / size_of::<T>())
+}
+
+/// Lays `dense` out for [`Compressed::times_packed`], in a buffer of [`packed_len`] numbers that must not move until then: slice
+/// after slice of its columns, [`SLICE_BYTES`] wide, each row by row. The sums of one row then stay in registers, and a slice stays in
+/// cache while every row of the sparse factor passes over it. In place, rows would be cut across cache lines, and would share few
+/// cache sets where `M` is a power of two: up to twice as slow.
+pub(crate) fn pack<T: Real>(dense: View<'_, T>, packed: &mut [T]) {
+    let (k, m) = (dense.nrows(), dense.ncols());
+    let start = aligned(packed);
+    let packed = &mut packed[start..];
+    for slice in slices::<T>(m) {
+        let own = packed[slice.start * k..].chunks_exact_mut(padded(slice.len()));
+        for (to, from) in own.zip(dense.as_slice().chunks_exact(m)) {
+            to[..slice.len()].copy_from_slice(&from[slice.clone()]);
+            to[slice.len()..].fill(T::ZERO);
         }
     }
 }

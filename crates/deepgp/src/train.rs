@@ -305,11 +305,13 @@ impl<'a> Trainer<'a> {
 
     fn update(&mut self, learning_rate: f64) {
         let state = &mut self.state;
-        match &mut state.before {
-            Some(before) => before.copy_from(&state.now),
-            none => *none = Some(state.now.clone()),
-        }
-        state.now.adam.ascend(&mut state.now.raw, self.memory.gradient(), &self.parameters, learning_rate);
+        // The older of the two snapshots becomes the new one.
+        let before = state.before.get_or_insert_with(|| state.now.clone());
+        let now = &mut state.now;
+        std::mem::swap(now, before);
+        let (gradient, parameters) = (self.memory.gradient(), &self.parameters);
+        let raw = (&before.raw[..], &mut now.raw[..]);
+        self.threads.run(|| now.adam.ascend(&before.adam, raw, gradient, parameters, learning_rate));
         state.failures = 0;
         state.rate_factor = (state.rate_factor * 1.01).min(1.0);
         self.model.set_raw(&state.now.raw);

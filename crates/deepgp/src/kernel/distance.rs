@@ -9,7 +9,7 @@
 //! `ℓ̄_d = −2/ℓ_d³ Σ_nm W_nm (x_nd − z_md)²`. By products these are `W z`, `Wᵀ x` and the sums of `W` over rows and columns.
 
 use super::{CrossBars, Scratch};
-use crate::linalg::{Into, product, sum_lanes};
+use crate::linalg::{Into, dot, each_strip, product, shared_product, sum_lanes};
 use crate::mat::{View, ViewMut};
 use crate::real::Real;
 use crate::simd::vectorised;
@@ -161,24 +161,81 @@ pub(super) fn by_products_pullback<T: Real>(
     }
 }
 
-/// The pullback of `r²` between the rows of `z` themselves, by products, for a symmetric `W`: both sides bring the same.
+/// `r²` between the rows of `z` themselves, by products, the lower triangle with its diagonal; what is above it is unspecified. `finish`
+/// gets each row up to the diagonal. On all threads.
+pub(super) fn lower_by_products(
+    z: View<'_>,
+    lengthscales: &[f64],
+    r2: ViewMut<'_>,
+    scratch: &mut Scratch<f64>,
+    finish: impl Fn(&mut [f64]) + Sync,
+) {
+    let (m, d) = (z.nrows(), z.ncols());
+    let mut scaled = scratch.take(m * d);
+    let mut norms = scratch.take(m + d);
+    let (norms_of, origin) = norms.split_at_mut(m);
+    column_means(z, origin);
+    for ((to, from), norm) in scaled.chunks_exact_mut(d).zip(z.as_slice().chunks_exact(d)).zip(norms_of.iter_mut()) {
+        for i in 0..d {
+            to[i] = (from[i] - origin[i]) / lengthscales[i];
+        }
+        *norm = dot(to, to);
+    }
+    let (view, norms_of) = (View::new(&scaled, m, d).faer(), &*norms_of);
+    each_strip(r2, |start, mut rows| {
+        let end = start + rows.nrows();
+        let own = rows.reborrow().faer().subcols_mut(0, end);
+        product(own, Into::Replace, -2.0, view.subrows(start, end - start), view.subrows(0, end).transpose());
+        for i in start..end {
+            let row = &mut rows.row_mut(i - start)[..=i];
+            for (v, norm) in row.iter_mut().zip(norms_of) {
+                *v = (*v + norm + norms_of[i]).at_least(0.0);
+            }
+            row[i] = 0.0;
+            finish(row);
+        }
+    });
+    scratch.give(scaled);
+    scratch.give(norms);
+}
+
+/// The pullback of `r²` between the rows of `z` themselves, by products, for a symmetric `W`: both sides bring the same. On all
+/// threads.
 pub(super) fn symmetric_pullback(
     z: View<'_>,
     lengthscales: &[f64],
-    weights: Weights<'_, f64>,
-    z_bar: ViewMut<'_>,
+    w: View<'_>,
+    row_sums: &[f64],
+    mut z_bar: ViewMut<'_>,
     theta_bar: &mut [f64],
     scratch: &mut Scratch<f64>,
 ) {
-    let mut one_side = scratch.take(z.as_slice().len());
-    one_side.fill(0.0);
-    let bars = CrossBars { x: None, z: ViewMut::new(&mut one_side, z.nrows(), z.ncols()), theta: theta_bar };
-    by_products_pullback(z, z, lengthscales, weights, bars, scratch);
-    let mut z_bar = z_bar;
-    for (to, from) in z_bar.as_mut_slice().iter_mut().zip(&one_side) {
-        *to += 2.0 * from;
+    let (m, d) = (z.nrows(), z.ncols());
+    let mut constants = scratch.take(3 * d);
+    let (origin, rest) = constants.split_at_mut(d);
+    let (precision, squares) = rest.split_at_mut(d);
+    column_means(z, origin);
+    for (to, ell) in precision.iter_mut().zip(lengthscales) {
+        *to = 4.0 / (ell * ell);
     }
-    scratch.give(one_side);
+    squares.fill(0.0);
+    let centred = centred(z, origin, scratch);
+    let mut pulled = scratch.take(m * d);
+    shared_product(ViewMut::new(&mut pulled, m, d), w.faer(), View::new(&centred, m, d).faer());
+    let rows = centred.chunks_exact(d).zip(pulled.chunks_exact(d)).zip(row_sums);
+    for (((z, pulled), sum), z_bar) in rows.zip(z_bar.as_mut_slice().chunks_exact_mut(d)) {
+        for i in 0..d {
+            let difference = z[i] * sum - pulled[i];
+            z_bar[i] += precision[i] * difference;
+            squares[i] += z[i] * difference;
+        }
+    }
+    for i in 0..d {
+        theta_bar[i] -= 4.0 / lengthscales[i].powi(3) * squares[i];
+    }
+    for buffer in [constants, centred, pulled] {
+        scratch.give(buffer);
+    }
 }
 
 /// Rows seen from `origin`.

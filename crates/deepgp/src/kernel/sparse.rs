@@ -20,7 +20,7 @@ use crate::linalg::Into;
 use crate::mat::{View, ViewMut};
 use crate::real::Real;
 use crate::simd::vectorised;
-use crate::sparse::SparseRows;
+use crate::sparse::{SparseRows, pack, packed_len};
 
 /// A kernel's numbers for sparse rows, in one precision. What it needs of `z` is made once for all rows, and what it sums over
 /// rows is turned into gradients once, at the end.
@@ -58,43 +58,42 @@ pub trait EvaluateSparse<T: Real> {
     fn finish(&self, background: &[f64], z: View<'_>, sums: &[f64], z_bar: ViewMut<'_>, theta: &mut [f64]);
 }
 
-/// The plan of scaled squared distances: `Σ_d u²/ℓ²` `[M]`, `2u/ℓ²` `[D, M]`, `1/ℓ²` `[D]`.
+/// The plan of scaled squared distances: `Σ_d u²/ℓ²` `[M]`, `1/ℓ²` `[D]`, and `2u/ℓ²` `[D, M]`, laid out for the sparse product.
 pub(super) fn plan<T: Real>(background: &[f64], z: View<'_, T>, lengthscales: &[f64], plan: &mut Vec<T>) {
     let (m, d) = (z.nrows(), z.ncols());
-    plan.resize(m + d * m + d, T::ZERO);
+    let (packed, whole) = (packed_len::<T>(d, m), d * m);
+    plan.resize(m + d + packed + whole, T::ZERO);
     let (norms, rest) = plan.split_at_mut(m);
-    let (factors, precisions) = rest.split_at_mut(d * m);
+    let (precisions, rest) = rest.split_at_mut(d);
+    let (packed, factors) = rest.split_at_mut(packed);
     for (to, ell) in precisions.iter_mut().zip(lengthscales) {
         *to = T::of(1.0 / (ell * ell));
     }
     // A tile at a time, because one side of a transpose always jumps.
-    const TILE: usize = 32;
+    norms.fill(T::ZERO);
     for first in (0..d).step_by(TILE) {
-        for j in 0..m {
-            for i in first..d.min(first + TILE) {
-                let u = background[i] - z[(j, i)].to_f64();
-                factors[i * m + j] = T::of(2.0 * u / (lengthscales[i] * lengthscales[i]));
+        let tile = first..d.min(first + TILE);
+        for (j, norm) in norms.iter_mut().enumerate() {
+            let parts = z.row(j)[tile.clone()].iter().zip(&background[tile.clone()]).zip(&precisions[tile.clone()]);
+            for (((z, background), &precision), i) in parts.zip(tile.clone()) {
+                let u = T::of(background - z.to_f64());
+                factors[i * m + j] = (precision + precision) * u;
+                *norm += precision * u * u;
             }
         }
     }
-    for (j, norm) in norms.iter_mut().enumerate() {
-        let squares = (0..d).map(|i| ((background[i] - z[(j, i)].to_f64()) / lengthscales[i]).powi(2));
-        *norm = T::of(squares.sum());
-    }
+    pack(View::new(factors, d, m), packed);
 }
 
+/// Columns of a transpose taken at once.
+const TILE: usize = 32;
+
 /// `r²`, cut off at 0; `finish` gets each row of it while it is in cache.
-pub(super) fn distances<T: Real>(
-    x: &SparseRows<T>,
-    plan: &[T],
-    mut r2: ViewMut<'_, T>,
-    scratch: &mut Scratch<T>,
-    finish: impl Fn(&mut [T]),
-) {
+pub(super) fn distances<T: Real>(x: &SparseRows<T>, plan: &[T], mut r2: ViewMut<'_, T>, finish: impl Fn(&mut [T])) {
     let (m, d) = (r2.ncols(), x.ncols());
     let (norms, rest) = plan.split_at(m);
-    let (factors, precisions) = rest.split_at(d * m);
-    x.deltas().times(Into::Replace, View::new(factors, d, m), r2.reborrow(), scratch);
+    let (precisions, rest) = rest.split_at(d);
+    x.deltas().times_packed(Into::Replace, &rest[..packed_len::<T>(d, m)], r2.reborrow());
     vectorised(
         #[inline(always)]
         || {
@@ -152,18 +151,25 @@ pub(super) fn finish(
     let (m, d) = (z.nrows(), z.ncols());
     let (products, rest) = sums.split_at(d * m);
     let (columns, squares) = rest.split_at(m);
-    let mut weighted = squares.to_vec();
-    const TILE: usize = 32;
+    for i in 0..d {
+        theta[i] -= 2.0 / lengthscales[i].powi(3) * squares[i];
+    }
     for first in (0..d).step_by(TILE) {
+        let len = TILE.min(d - first);
+        let (mut weighted, mut precision) = ([0.0; TILE], [0.0; TILE]);
+        for i in 0..len {
+            precision[i] = 2.0 / lengthscales[first + i].powi(2);
+        }
         for j in 0..m {
-            for i in first..d.min(first + TILE) {
-                let (u, product) = (background[i] - z[(j, i)], products[i * m + j]);
-                z_bar.row_mut(j)[i] -= 2.0 / (lengthscales[i] * lengthscales[i]) * (u * columns[j] + product);
+            let (z, z_bar) = (&z.row(j)[first..first + len], &mut z_bar.row_mut(j)[first..first + len]);
+            for i in 0..len {
+                let (u, product) = (background[first + i] - z[i], products[(first + i) * m + j]);
+                z_bar[i] -= precision[i] * (u * columns[j] + product);
                 weighted[i] += u * (u * columns[j] + 2.0 * product);
             }
         }
-    }
-    for i in 0..d {
-        theta[i] -= 2.0 / lengthscales[i].powi(3) * weighted[i];
+        for i in 0..len {
+            theta[first + i] -= 2.0 / lengthscales[first + i].powi(3) * weighted[i];
+        }
     }
 }

@@ -4,7 +4,7 @@
 
 use super::distance::{
     Weights, by_differences, by_differences_pullback, by_products, by_products_pullback, lower_by_differences,
-    symmetric_pullback,
+    lower_by_products, symmetric_pullback,
 };
 use super::{CrossBars, Evaluate, EvaluateSparse, Kernel, Scratch, SparseRows, both_sides, sparse};
 use crate::linalg::{mirror_lower, sum_lanes};
@@ -15,6 +15,9 @@ use crate::simd::vectorised;
 
 /// How many partial sums a loop keeps, so that it vectorises.
 const LANES: usize = 16;
+/// From so many columns on, distances between inducing inputs are taken by products too: differences would take as long as all
+/// the rest, and rounding, about 1e-16 of a sum of so many squares, is far below any jitter.
+const MANY_COLUMNS: usize = 32;
 /// No lengthscale falls below this.
 const LENGTHSCALE_FLOOR: f64 = 1e-4;
 /// No variance falls below this.
@@ -269,8 +272,8 @@ impl<T: Real, P: Profile> EvaluateSparse<T> for Stationary<P> {
         sparse::plan(background, z, &self.lengthscales, plan);
     }
 
-    fn cross(&self, x: &SparseRows<T>, plan: &[T], k: ViewMut<'_, T>, scratch: &mut Scratch<T>) {
-        sparse::distances(x, plan, k, scratch, |row| self.apply(row));
+    fn cross(&self, x: &SparseRows<T>, plan: &[T], k: ViewMut<'_, T>, _scratch: &mut Scratch<T>) {
+        sparse::distances(x, plan, k, |row| self.apply(row));
     }
 
     fn cross_pullback(
@@ -289,7 +292,7 @@ impl<T: Real, P: Profile> EvaluateSparse<T> for Stationary<P> {
             self.weigh(k.as_slice(), k.as_slice(), k_bar.as_mut_slice(), &mut axes, theta);
         } else {
             let mut r2 = scratch.take(n * m);
-            sparse::distances(x, plan, ViewMut::new(&mut r2, n, m), scratch, |_| ());
+            sparse::distances(x, plan, ViewMut::new(&mut r2, n, m), |_| ());
             self.weigh(&r2, k.as_slice(), k_bar.as_mut_slice(), &mut axes, theta);
             scratch.give(r2);
         }
@@ -328,9 +331,13 @@ impl<P: Profile> Kernel for Stationary<P> {
     }
 
     fn gram(&self, z: View<'_>, mut k: ViewMut<'_>, scratch: &mut Scratch<f64>) {
-        lower_by_differences(z, &self.lengthscales, k.reborrow(), scratch);
-        for i in 0..z.nrows() {
-            self.apply(&mut k.row_mut(i)[..=i]);
+        if P::KINK || z.ncols() < MANY_COLUMNS {
+            lower_by_differences(z, &self.lengthscales, k.reborrow(), scratch);
+            for i in 0..z.nrows() {
+                self.apply(&mut k.row_mut(i)[..=i]);
+            }
+        } else {
+            lower_by_products(z, &self.lengthscales, k.reborrow(), scratch, |row| self.apply(row));
         }
         mirror_lower(k);
     }
@@ -359,8 +366,7 @@ impl<P: Profile> Kernel for Stationary<P> {
                 by_differences_pullback(z, z, &self.lengthscales, k_bar.as_view(), bars, scratch);
             });
         } else {
-            let weights = Weights { w: k_bar.as_view(), row_sums: &sums.rows, column_sums: &sums.columns };
-            symmetric_pullback(z, &self.lengthscales, weights, z_bar, theta_bar, scratch);
+            symmetric_pullback(z, &self.lengthscales, k_bar.as_view(), &sums.rows, z_bar, theta_bar, scratch);
         }
         sums.give(scratch);
     }

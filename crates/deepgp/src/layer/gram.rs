@@ -154,9 +154,15 @@ impl Gram {
             kernel.gram_pullback(z, self.k.view(), k_bar.view_mut(), z_bar, theta_bar, scratch);
             scratch.give_mat(k_bar);
         }
-        for used in outer.into_iter().flat_map(|(a, b)| [a, b]).chain([self.k]) {
+        for used in outer.into_iter().flat_map(|(a, b)| [a, b]) {
             scratch.give_mat(used);
         }
+        self.give(scratch);
+    }
+
+    /// Gives its memory back.
+    pub fn give(self, scratch: &mut Scratch<f64>) {
+        scratch.give_mat(self.k);
         if let Some(factor) = self.factor {
             factor.give(scratch);
         }

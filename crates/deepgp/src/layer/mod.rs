@@ -12,6 +12,7 @@ mod factor;
 mod gram;
 mod mean;
 mod mean_function;
+pub mod pieces;
 mod rows;
 mod strips;
 

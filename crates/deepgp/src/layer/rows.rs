@@ -16,7 +16,7 @@ use crate::kernel::{CrossBars, EvaluateSparse, Kernel, Scratch, SparseRows};
 use crate::linalg::{
     Into, lower_product, mirror_lower, product, sum_lanes, times, times_lower, times_lower_transposed,
 };
-use crate::mat::{Mat, ViewMut};
+use crate::mat::Mat;
 use crate::params;
 use crate::real::Real;
 use crate::simd::vectorised;
@@ -32,11 +32,11 @@ pub(crate) struct Floor {
 #[derive(Debug, Default)]
 pub(crate) struct RowArrays<T> {
     /// `Z_a` above `Z_b`, or the one tied set.
-    inducing: Mat<T>,
+    pub(super) inducing: Mat<T>,
     weights: Mat<T>,
     projection: Option<Mat<T>>,
     /// `G_1 … G_P`, in the order of [`Strips`].
-    explained: Mat<T>,
+    pub(super) explained: Mat<T>,
     /// What the kernel needs for sparse rows, where the layer's input is sparse.
     plan: Vec<T>,
 }
@@ -46,7 +46,7 @@ pub(crate) struct RowArrays<T> {
 pub(crate) struct RowLayer<'a, T> {
     kernel: &'a dyn Kernel,
     mean_function: &'a MeanFunction,
-    arrays: RowArrays<T>,
+    pub(super) arrays: RowArrays<T>,
     covariance_start: usize,
     floor: Floor,
 }
@@ -85,13 +85,13 @@ pub(crate) struct LayerRows<T> {
     pub x_bar: Mat<T>,
     /// How many variances were raised to the floor.
     pub clamped: usize,
-    k: Mat<T>,
-    a: Mat<T>,
-    q: Mat<T>,
+    pub(super) k: Mat<T>,
+    pub(super) a: Mat<T>,
+    pub(super) q: Mat<T>,
     diagonal: Vec<T>,
-    k_bar: Mat<T>,
+    pub(super) k_bar: Mat<T>,
     a_bar: Mat<T>,
-    scratch: Scratch<T>,
+    pub(super) scratch: Scratch<T>,
 }
 
 impl<T: Real> LayerRows<T> {
@@ -179,7 +179,7 @@ impl<'a, T: Real> RowLayer<'a, T> {
         self.arrays.explained.nrows()
     }
 
-    fn strips(&self) -> Strips {
+    pub(super) fn strips(&self) -> Strips {
         Strips { order: self.m_b(), outputs: self.output_width() }
     }
 
@@ -226,9 +226,14 @@ impl<'a, T: Real> RowLayer<'a, T> {
 
     /// Moments at the rows in `rows.x`.
     pub fn forward(&self, rows: &mut LayerRows<T>) {
-        let (b, m_b, p) = (rows.len(), self.m_b(), self.output_width());
         self.project(rows);
         self.means(rows);
+        self.variances(rows);
+    }
+
+    /// `Q` and `variance`, after [`RowLayer::project`].
+    pub(super) fn variances(&self, rows: &mut LayerRows<T>) {
+        let (b, m_b, p) = (rows.len(), self.m_b(), self.output_width());
         let LayerRows { x, sparse, a, q, variance, diagonal, clamped, .. } = rows;
         diagonal.resize(b, T::ZERO);
         match sparse {
@@ -272,7 +277,7 @@ impl<'a, T: Real> RowLayer<'a, T> {
     }
 
     /// From `rows.variance_bar` to `Ā`, `diagonal_bar` and, if `use_up`, in place of `Q`, `e_p ∘ A` of all outputs.
-    fn through_variance(&self, rows: &mut LayerRows<T>, diagonal_bar: &mut [T], use_up: bool) {
+    pub(super) fn through_variance(&self, rows: &mut LayerRows<T>, diagonal_bar: &mut [T], use_up: bool) {
         let LayerRows { variance, variance_bar, a, q, diagonal, a_bar, .. } = rows;
         let b = a.nrows();
         a_bar.reshape_for_overwrite(b, self.m_b());
@@ -313,16 +318,7 @@ impl<'a, T: Real> RowLayer<'a, T> {
         self.through_variance(rows, &mut diagonal_bar, sums.is_some());
         let LayerRows { x, sparse, mean_bar, x_bar, k, a, q, k_bar, a_bar, scratch, .. } = rows;
         if let Some(sums) = &mut sums {
-            let mut explained = &mut sums.explained[..];
-            for strip in self.strips().iter() {
-                let suffix = strip.suffix();
-                let (own, after) = explained.split_at_mut(strip.width * suffix.len());
-                let own = ViewMut::new(own, strip.width, suffix.len()).faer();
-                let scaled = q.view().faer().subcols(suffix.start, suffix.len());
-                let a = a.view().faer().subcols(strip.start, strip.width);
-                product(own, Into::Add, T::ONE, a.transpose(), scaled);
-                explained = after;
-            }
+            self.strips().add_products(a, q, &mut sums.explained);
             let (k_a, k_b) = (k.view().faer().subcols(0, m_a), k.view().faer().subcols(start, m_b));
             product(sums.weights.view_mut().faer(), Into::Add, T::ONE, k_a.transpose(), mean_bar.view().faer());
             if self.arrays.projection.is_some() {

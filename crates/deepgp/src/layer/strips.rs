@@ -14,7 +14,8 @@
 
 use std::ops::Range;
 
-use crate::mat::Mat;
+use crate::linalg::{Into, product};
+use crate::mat::{Mat, ViewMut};
 use crate::real::Real;
 
 /// Narrow wastes little above the diagonal, wide makes large products. A multiple of every vector length.
@@ -88,6 +89,19 @@ impl Strips {
             }
         }
         out
+    }
+
+    /// Adds `A[:, c..c + w]ᵀ scaled[:, c..]` of each strip to `sums`; `scaled` is `e_p ∘ A` for all outputs, in strip order.
+    pub fn add_products<T: Real>(self, a: &Mat<T>, scaled: &Mat<T>, mut sums: &mut [T]) {
+        for strip in self.iter() {
+            let suffix = strip.suffix();
+            let (own, after) = sums.split_at_mut(strip.width * suffix.len());
+            let own = ViewMut::new(own, strip.width, suffix.len()).faer();
+            let scaled = scaled.view().faer().subcols(suffix.start, suffix.len());
+            let a = a.view().faer().subcols(strip.start, strip.width);
+            product(own, Into::Add, T::ONE, a.transpose(), scaled);
+            sums = after;
+        }
     }
 
     /// The whole symmetric `Ḡ_p` from the sums of all strips.

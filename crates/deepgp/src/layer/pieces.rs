@@ -1,0 +1,118 @@
+//! The hot pieces of a step, each by itself, for benchmarks.
+
+use super::{CovarianceForm, Floor, Inducing, Jitter, Layer, LayerCovariance, LayerMean, LayerMemory, LayerRows};
+use super::{LayerSums, MeanForm, MeanFunction, RowArrays, RowLayer};
+use crate::error::{Matrix, Result};
+use crate::kernel::{CrossBars, Kernel, Scratch, SquaredExponential};
+use crate::linalg::{Into, product};
+use crate::mat::Mat;
+use crate::noise::{Key, Purpose};
+use crate::real::Real;
+use crate::simd::vectorised;
+
+/// The sizes of a block of rows in one layer.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// Rows of the block.
+    pub rows: usize,
+    /// `D`.
+    pub columns: usize,
+    /// `P`.
+    pub outputs: usize,
+    /// `M_a`.
+    pub mean_inducing: usize,
+    /// `M_b`.
+    pub covariance_inducing: usize,
+}
+
+/// One piece: its name, how much work it is (flops, or evaluations of the exponential), and the work.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece {
+    /// What it is.
+    pub name: &'static str,
+    /// Floating-point operations with symmetric and triangular structure used, or exponentials.
+    pub work: f64,
+}
+
+/// Hands every piece to `visit`, which may run it as often as it likes.
+pub fn each<T: Real>(shape: Shape, mut visit: impl FnMut(Piece, &mut dyn FnMut())) -> Result<()> {
+    let Shape { rows: b, columns: d, outputs: p, mean_inducing: m_a, covariance_inducing: m_b } = shape;
+    let mut piece = |name, work: usize, run: &mut dyn FnMut()| visit(Piece { name, work: work as f64 }, run);
+    let key = Key::new(1, Purpose::Simulate);
+    let normal = |rows, cols, tag| Mat::from_fn(rows, cols, |i, j| key.normals([i as u32, j as u32, tag, 0])[0]);
+    let layer = Layer {
+        kernel: Box::new(SquaredExponential::new(1.0, vec![(d as f64).sqrt(); d])),
+        mean_function: MeanFunction::Zero,
+        inducing: Inducing::Decoupled { mean: normal(m_a, d, 1), covariance: normal(m_b, d, 2) },
+        mean: LayerMean { form: MeanForm::Whitened, free: normal(m_a, p, 3) },
+        covariance: LayerCovariance {
+            form: CovarianceForm::Whitened,
+            factor: Mat::from_fn(p * m_b, m_b, |i, j| if i % m_b == j { 0.5 } else { 0.0 }),
+        },
+    };
+    let jitter = Jitter { absolute: 1e-6, relative: 0.0 };
+    let memory = &mut LayerMemory::default();
+    let prepared = layer.prepare(jitter, 0, memory)?;
+    let floor = Floor { absolute: 1e-10, relative: 0.0 };
+    let sums = &mut LayerSums::<T>::zeros(&layer, false);
+    let rows = &mut LayerRows::<T>::default();
+    rows.x = normal(b, d, 4).cast();
+    let chain = RowLayer::new(&layer, &prepared, floor, RowArrays::default(), None);
+    chain.forward(rows);
+    rows.mean_bar = normal(b, p, 5).cast();
+    rows.variance_bar = normal(b, p, 6).cast();
+
+    let (all, kernel) = (m_a + m_b, T::evaluator(&*layer.kernel));
+    let z = chain.arrays.inducing.view();
+    piece("kernel", b * all * (2 * d + 1), &mut || {
+        kernel.cross(rows.x.view(), z, rows.k.view_mut(), &mut rows.scratch);
+    });
+    rows.k_bar = normal(b, all, 7).cast();
+    let mut x_bar = Mat::zeros(b, d);
+    piece("kernel pullback", b * all * 4 * d, &mut || {
+        let bars = CrossBars { x: Some(x_bar.view_mut()), z: sums.inducing.view_mut(), theta: &mut sums.theta };
+        kernel.cross_pullback(rows.x.view(), z, rows.k.view(), rows.k_bar.view_mut(), bars, &mut rows.scratch);
+    });
+    piece("quadratic forms", 2 * b * m_b * m_b * p, &mut || chain.variances(rows));
+    let mut diagonal_bar = vec![T::ZERO; b];
+    piece("quadratic forms pullback", b * m_b * m_b * p, &mut || {
+        chain.through_variance(rows, &mut diagonal_bar, true);
+        chain.strips().add_products(&rows.a, &rows.q, &mut sums.explained);
+    });
+    piece("product", 2 * b * m_b * m_b * p, &mut || {
+        let (a, g) = (rows.a.view().faer(), chain.arrays.explained.view().faer());
+        product(rows.q.view_mut().faer(), Into::Replace, T::ONE, a, g);
+    });
+    piece("symmetric product", b * m_b * m_b * p, &mut || {
+        chain.strips().add_products(&rows.a, &rows.q, &mut sums.explained);
+    });
+    let exponents: Vec<T> = (0..b * all).map(|i| T::of(-(i as f64) / (b * all) as f64)).collect();
+    let mut values = exponents.clone();
+    piece("exp", b * all, &mut || {
+        vectorised(
+            #[inline(always)]
+            || {
+                for (to, from) in values.iter_mut().zip(&exponents) {
+                    *to = from.exp_decay();
+                }
+            },
+        );
+    });
+    let scratch = &mut Scratch::default();
+    let (k, z_a) = (&*layer.kernel as &dyn Kernel, layer.inducing.mean().view());
+    let build = |scratch: &mut Scratch<f64>| {
+        super::Gram::new(k, z_a, jitter, true, (0, Matrix::MeanGram), scratch).map(|(gram, _)| gram)
+    };
+    let gram = build(scratch)?;
+    piece("factorisation", 2 * m_a.pow(3) / 3, &mut || {
+        if let Ok(gram) = build(scratch) {
+            gram.give(scratch);
+        }
+    });
+    let (a, u) = (normal(m_a, p, 8), normal(m_a, p, 9));
+    piece("factorisation pullback", m_a.pow(3), &mut || {
+        let k_bar = gram.factor().pullback_outer(&a, &u, scratch);
+        scratch.give_mat(k_bar);
+    });
+    Ok(())
+}

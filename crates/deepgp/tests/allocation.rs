@@ -1,0 +1,84 @@
+//! A step in its steady state allocates next to nothing, however many rows it sees.
+#![allow(unsafe_code, reason = "counting allocations takes an allocator, which is an unsafe trait")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use deepgp::noise::{Key, Purpose};
+use deepgp::{Dataset, DeepGp, InducingSize, Mat, ModelSettings, Precision, TrainSettings, Trainer, simulate};
+
+/// Counts allocations and their bytes, on all threads.
+struct Counting;
+
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+static BYTES: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call goes to the system's allocator with the caller's own arguments; the counters are beside the point.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Relaxed);
+        BYTES.fetch_add(layout.size(), Relaxed);
+        // SAFETY: as the caller of `alloc` promised.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as the caller of `dealloc` promised; the pointer came from `System` above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Relaxed);
+        BYTES.fetch_add(size.saturating_sub(layout.size()), Relaxed);
+        // SAFETY: as the caller of `realloc` promised; the pointer came from `System` above.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// The most allocations and the most bytes of one of ten steps, after five to warm up.
+fn most(model: DeepGp, data: &Dataset) -> (usize, usize) {
+    let settings = TrainSettings { threads: 2, batch_size: data.len(), ..TrainSettings::default() };
+    let mut trainer = Trainer::new(model, data, None, settings).unwrap();
+    for _ in 0..5 {
+        trainer.step().unwrap();
+    }
+    let mut most = (0, 0);
+    for _ in 0..10 {
+        let before = (ALLOCATIONS.load(Relaxed), BYTES.load(Relaxed));
+        trainer.step().unwrap();
+        let (allocations, bytes) = (ALLOCATIONS.load(Relaxed) - before.0, BYTES.load(Relaxed) - before.1);
+        most = (most.0.max(allocations), most.1.max(bytes));
+    }
+    most
+}
+
+/// One test, because the counters are the whole program's.
+#[test]
+fn a_step_makes_at_most_64_allocations_of_64_kib_in_all() {
+    let bits = |rows: usize| {
+        let key = Key::new(2, Purpose::Simulate);
+        let x = Mat::from_fn(rows, 40, |i, j| f64::from(u8::from(key.uniform([i as u32, j as u32, 0, 0]) < 0.09)));
+        Dataset::new(x, Mat::from_fn(rows, 1, |i, _| (i as f64).sin())).unwrap()
+    };
+    for (what, dataset) in
+        [("dense", &simulate::eight_link_arm as &dyn Fn(usize, u64) -> Dataset), ("sparse", &|n, _| bits(n))]
+    {
+        for size in [InducingSize::Tied(60), InducingSize::Decoupled { mean: 90, covariance: 40 }] {
+            for precision in [Precision::F64, Precision::Mixed] {
+                for rows in [400, 3000] {
+                    let data = dataset(rows, 1);
+                    let settings =
+                        ModelSettings { hidden_layers: 2, inducing: Some(size), precision, ..ModelSettings::default() };
+                    let model = DeepGp::for_regression(data.x().view(), 1, &settings).unwrap();
+                    let (allocations, bytes) = most(model, &data);
+                    let place = format!("{what}, {size:?}, {precision:?}, {rows} rows");
+                    assert!(allocations <= 64, "{place}: {allocations} allocations");
+                    assert!(bytes <= 64 << 10, "{place}: {bytes} bytes");
+                }
+            }
+        }
+    }
+}
