@@ -70,7 +70,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         rows => format!(", \"predict_seconds\": {:.6}", time_prediction(&trainer.finish(), rows, &plan)?),
     };
     let (work, peak) = (work(&plan), peak_gflops(threads, plan.precision));
-    let flops = work.products + work.symmetric + work.factors;
+    let flops = work.products + work.sparse + work.symmetric + work.factors;
     let rate = flops / median / 1e9;
     println!(
         "{{\"seconds_per_step\": {median:.6}, \"seconds_min\": {:.6}, \"flops_per_step\": {flops:.4e}, \
@@ -177,6 +177,8 @@ fn synthetic(rows: usize, columns: usize) -> Dataset {
 #[derive(Default)]
 struct Work {
     products: f64,
+    /// With inputs of which only the ones are stored.
+    sparse: f64,
     /// With symmetric or triangular structure, which halves them.
     symmetric: f64,
     factors: f64,
@@ -192,12 +194,16 @@ fn work(plan: &Plan) -> Work {
     let n = (plan.rows / batches) as f64;
     let mut work = Work::default();
     for l in 0..=plan.hidden_layers {
-        let density = if l == 0 && plan.columns >= 100 { DENSITY } else { 1.0 };
+        let sparse = l == 0 && plan.columns >= 100;
         let d = if l == 0 { plan.columns } else { plan.width } as f64;
         let p = if l == plan.hidden_layers { 1 } else { plan.width } as f64;
         let points = if tied { m_a } else { m_a + m_b };
-        let distances = 2.0 * n * points * d * density * if l == 0 { 2.0 } else { 3.0 };
-        work.products += distances + 6.0 * n * m_a * p + 2.0 * n * m_b * m_b * p;
+        if sparse {
+            work.sparse += 4.0 * n * points * d * DENSITY;
+        } else {
+            work.products += 2.0 * n * points * d * if l == 0 { 2.0 } else { 3.0 };
+        }
+        work.products += 6.0 * n * m_a * p + 2.0 * n * m_b * m_b * p;
         work.symmetric += n * m_b * m_b * (p + 3.0);
         // A factor, its gradient, and what is made of it for each output.
         let factor = |m: f64| m.powi(3) / 3.0 + 2.0 * m.powi(3);
@@ -207,7 +213,7 @@ fn work(plan: &Plan) -> Work {
     work
 }
 
-/// The time of that work at the rates of our own products, symmetric products, exponentials and factorisations, measured here
+/// The time of that work at the rates of our own products (dense, sparse, symmetric), exponentials and factorisations, measured here
 /// and now on all threads at once, for the shapes of a hidden layer; layers can be factored side by side.
 fn floor(plan: &Plan, work: &Work, threads: usize) -> Result<f64, Box<dyn Error>> {
     let (mean_inducing, covariance_inducing) = match plan.inducing {
@@ -235,6 +241,7 @@ fn floor(plan: &Plan, work: &Work, threads: usize) -> Result<f64, Box<dyn Error>
     let rate = |name: &str| all.iter().map(|rates| rates[name]).sum::<f64>();
     let side_by_side = (plan.hidden_layers + 1).min(threads) as f64 / threads as f64;
     Ok(work.products / rate("product")
+        + work.sparse / rate("sparse product")
         + work.symmetric / rate("symmetric product")
         + work.exponentials / rate("exp")
         + work.factors / (rate("factorisation") * side_by_side))

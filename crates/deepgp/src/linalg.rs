@@ -130,28 +130,22 @@ pub(crate) fn mirror_lower<T: Real>(mut m: ViewMut<'_, T>) {
     }
 }
 
-/// How many partial sums a dot product has, so that it vectorises.
-pub(crate) const LANES: usize = 16;
-
-/// Adds `a_i b_i` to partial sum `i mod LANES`. The sums go by value so that they stay in registers.
+/// `Σ a_i b_i` with 16 partial sums, so that it vectorises and rounds the same everywhere.
 #[inline(always)]
-pub(crate) fn add_dot<T: Real>(mut lanes: [T; LANES], a: &[T], b: &[T]) -> [T; LANES] {
+pub(crate) fn dot<T: Real>(a: &[T], b: &[T]) -> T {
+    const LANES: usize = 16;
     let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    let mut tail = T::ZERO;
+    for (&a, &b) in a_rest.iter().zip(b_rest) {
+        tail += a * b;
+    }
+    let mut lanes = [T::ZERO; LANES];
     for (a, b) in a.iter().zip(b) {
         for i in 0..LANES {
             lanes[i] += a[i] * b[i];
         }
     }
-    for (lane, (&a, &b)) in lanes.iter_mut().zip(a_rest.iter().zip(b_rest)) {
-        *lane += a * b;
-    }
-    lanes
-}
-
-/// `Σ a_i b_i`, rounded the same everywhere.
-#[inline(always)]
-pub(crate) fn dot<T: Real>(a: &[T], b: &[T]) -> T {
-    sum_lanes(add_dot([T::ZERO; LANES], a, b))
+    sum_lanes(lanes) + tail
 }
 
 /// A fixed tree over the partial sums.

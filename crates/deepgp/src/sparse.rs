@@ -8,6 +8,8 @@
 
 use std::ops::Range;
 
+use rayon::prelude::*;
+
 use crate::linalg::Into;
 use crate::mat::{Mat, View, ViewMut};
 use crate::real::Real;
@@ -285,6 +287,27 @@ pub(crate) fn pack<T: Real>(dense: View<'_, T>, packed: &mut [T]) {
             to[slice.len()..].fill(T::ZERO);
         }
     }
+}
+
+/// [`pack`] for a matrix that is never seen whole: `fill(rows, columns, width, to)` writes some of its entries, each row `width` apart.
+/// On all threads.
+pub(crate) fn pack_by<T: Real>(
+    k: usize,
+    m: usize,
+    packed: &mut [T],
+    fill: impl Fn(Range<usize>, Range<usize>, usize, &mut [T]) + Sync,
+) {
+    /// Rows filled at once, few enough to stay in cache where the source is read across.
+    const ROWS: usize = 32;
+    let (start, len) = (aligned(packed), packed_len::<T>(k, m) - LINE_BYTES / size_of::<T>());
+    let widest = SLICE_BYTES / size_of::<T>();
+    packed[start..start + len].par_chunks_mut(k * widest).enumerate().for_each(|(slice, own)| {
+        let columns = slice * widest..m.min((slice + 1) * widest);
+        let width = padded(columns.len());
+        for (tile, to) in own.chunks_mut(ROWS * width).enumerate() {
+            fill(tile * ROWS..k.min((tile + 1) * ROWS), columns.clone(), width, to);
+        }
+    });
 }
 
 /// `sums + Σ_k value_k dense[k]`. The sums are the function's own: borrowed from outside, the compiler keeps them in memory

@@ -15,12 +15,14 @@
 //!
 //! follow at the end of the step. `4 M` flops a stored entry, both ways together, where dense inputs take `4 M` an entry.
 
+use rayon::prelude::*;
+
 use super::Scratch;
 use crate::linalg::Into;
 use crate::mat::{View, ViewMut};
 use crate::real::Real;
 use crate::simd::vectorised;
-use crate::sparse::{SparseRows, pack, packed_len};
+use crate::sparse::{SparseRows, pack_by, packed_len};
 
 /// A kernel's numbers for sparse rows, in one precision. What it needs of `z` is made once for all rows, and what it sums over
 /// rows is turned into gradients once, at the end.
@@ -59,30 +61,31 @@ pub trait EvaluateSparse<T: Real> {
 }
 
 /// The plan of scaled squared distances: `Σ_d u²/ℓ²` `[M]`, `1/ℓ²` `[D]`, and `2u/ℓ²` `[D, M]`, laid out for the sparse product.
+/// On all threads.
 pub(super) fn plan<T: Real>(background: &[f64], z: View<'_, T>, lengthscales: &[f64], plan: &mut Vec<T>) {
     let (m, d) = (z.nrows(), z.ncols());
-    let (packed, whole) = (packed_len::<T>(d, m), d * m);
-    plan.resize(m + d + packed + whole, T::ZERO);
+    plan.resize(m + d + packed_len::<T>(d, m), T::ZERO);
     let (norms, rest) = plan.split_at_mut(m);
-    let (precisions, rest) = rest.split_at_mut(d);
-    let (packed, factors) = rest.split_at_mut(packed);
+    let (precisions, packed) = rest.split_at_mut(d);
     for (to, ell) in precisions.iter_mut().zip(lengthscales) {
         *to = T::of(1.0 / (ell * ell));
     }
-    // A tile at a time, because one side of a transpose always jumps.
-    norms.fill(T::ZERO);
-    for first in (0..d).step_by(TILE) {
-        let tile = first..d.min(first + TILE);
-        for (j, norm) in norms.iter_mut().enumerate() {
-            let parts = z.row(j)[tile.clone()].iter().zip(&background[tile.clone()]).zip(&precisions[tile.clone()]);
-            for (((z, background), &precision), i) in parts.zip(tile.clone()) {
-                let u = T::of(background - z.to_f64());
-                factors[i * m + j] = (precision + precision) * u;
-                *norm += precision * u * u;
+    let precisions = &*precisions;
+    norms.par_iter_mut().enumerate().with_min_len(TILE).for_each(|(j, norm)| {
+        let parts = z.row(j).iter().zip(background).zip(precisions);
+        *norm = parts.map(|((z, background), &precision)| precision * square(T::of(background - z.to_f64()))).sum();
+    });
+    pack_by(d, m, packed, |rows, columns, width, to| {
+        for (j, z) in columns.map(|column| z.row(column)).enumerate() {
+            for (i, row) in rows.clone().zip(to.chunks_exact_mut(width)) {
+                row[j] = (precisions[i] + precisions[i]) * T::of(background[i] - z[i].to_f64());
             }
         }
-    }
-    pack(View::new(factors, d, m), packed);
+    });
+}
+
+fn square<T: Real>(v: T) -> T {
+    v * v
 }
 
 /// Columns of a transpose taken at once.

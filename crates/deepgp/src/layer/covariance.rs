@@ -8,7 +8,7 @@
 
 use super::factor::Factor;
 use super::gram::{Gram, GramBar};
-use super::strips::Strips;
+use super::symmetric_sums::SymmetricSums;
 use crate::error::{Error, Matrix, Result};
 use crate::linalg::{Cholesky, Into, lower_product, mirror_lower, product, times};
 use crate::mat::{Mat, View, ViewMut};
@@ -115,12 +115,12 @@ impl LayerCovariance {
         mut factor_bar: ViewMut<'_>,
         scratch: &mut Scratch<f64>,
     ) {
-        let CovarianceBars { projection: projection_bar, explained: explained_bar, strips, kl: kl_bar } = bars;
+        let CovarianceBars { projection: projection_bar, explained: explained_bar, sums, kl: kl_bar } = bars;
         let (m, outputs) = (self.factor.ncols(), self.outputs());
         let mut g_bar = scratch.take_mat(m, m);
         for p in 0..outputs {
             let factor = self.factor_of(p);
-            strips.symmetric(explained_bar, p, &mut g_bar);
+            sums.symmetric(explained_bar, p, &mut g_bar);
             let own = &mut factor_bar.as_mut_slice()[p * m * m..(p + 1) * m * m];
             let mut own = ViewMut::new(own, m, m);
             match (&prepared.kept, &prepared.projection) {
@@ -172,9 +172,9 @@ impl LayerCovariance {
 pub(super) struct CovarianceBars<'a> {
     /// `∂/∂R`, the lower triangle; its memory is used up.
     pub projection: &'a mut Mat,
-    /// `∂/∂G_1 … ∂/∂G_P`, as sums of `strips`.
+    /// `∂/∂G_1 … ∂/∂G_P`, as `sums`.
     pub explained: &'a [f64],
-    pub strips: Strips,
+    pub sums: SymmetricSums,
     /// `∂/∂KL`.
     pub kl: f64,
 }

@@ -7,7 +7,7 @@ use crate::linalg::{self, Into, product};
 use crate::mat::{Mat, View, ViewMut};
 use crate::real::Real;
 use crate::scratch::Scratch;
-use crate::sparse::SparseRows;
+use crate::sparse::{SparseRows, pack, packed_len};
 
 /// `m(x)`, `[N, D] → [N, P]`.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,8 +97,21 @@ impl MeanFunction {
         }
     }
 
+    /// What [`MeanFunction::add_sparse`] needs, once for all rows over one background: `background W` and `W`, laid out for the
+    /// sparse product.
+    pub(crate) fn plan_sparse<T: Real>(&self, background: &[f64], plan: &mut Vec<T>) {
+        let Self::Linear(w) = self else { return };
+        let (d, p) = (w.nrows(), w.ncols());
+        plan.resize(p + packed_len::<T>(d, p), T::ZERO);
+        let (constant, packed) = plan.split_at_mut(p);
+        for (j, to) in constant.iter_mut().enumerate() {
+            *to = T::of((0..d).map(|i| background[i] * w[(i, j)]).sum());
+        }
+        pack(w.cast::<T>().view(), packed);
+    }
+
     /// [`MeanFunction::add`] for sparse rows.
-    pub(crate) fn add_sparse<T: Real>(&self, x: &SparseRows<T>, mut out: ViewMut<'_, T>, scratch: &mut Scratch<T>) {
+    pub(crate) fn add_sparse<T: Real>(&self, x: &SparseRows<T>, plan: &[T], mut out: ViewMut<'_, T>) {
         match self {
             Self::Zero => {}
             Self::Identity | Self::ZeroPadding => {
@@ -114,23 +127,13 @@ impl MeanFunction {
                 }
             }
             Self::Linear(w) => {
-                let mut own = scratch.take_mat(w.nrows(), w.ncols());
-                let mut constant = scratch.take(w.ncols());
-                constant.fill(T::ZERO);
-                for (i, &background) in x.background().iter().enumerate() {
-                    for ((to, &from), constant) in own.row_mut(i).iter_mut().zip(w.row(i)).zip(&mut constant) {
-                        *to = T::of(from);
-                        *constant += background * *to;
-                    }
-                }
-                x.deltas().times(Into::Add, own.view(), out.reborrow(), scratch);
+                let (constant, packed) = plan.split_at(w.ncols());
+                x.deltas().times_packed(Into::Add, packed, out.reborrow());
                 for i in 0..x.nrows() {
-                    for (to, &from) in out.row_mut(i).iter_mut().zip(&constant) {
+                    for (to, &from) in out.row_mut(i).iter_mut().zip(constant) {
                         *to += from;
                     }
                 }
-                scratch.give(constant);
-                scratch.give_mat(own);
             }
         }
     }

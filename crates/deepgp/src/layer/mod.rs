@@ -14,7 +14,7 @@ mod mean;
 mod mean_function;
 pub mod pieces;
 mod rows;
-mod strips;
+mod symmetric_sums;
 
 pub use covariance::{CovarianceForm, LayerCovariance};
 pub(crate) use gram::{Climbed, Fallen, Gram, climb};
@@ -30,7 +30,7 @@ use crate::params::{self, Constraint, Leaf, Parameters, visit_under};
 use crate::scratch::Scratch;
 use covariance::{CovarianceBars, PreparedCovariance};
 use mean::PreparedMean;
-use strips::Strips;
+use symmetric_sums::SymmetricSums;
 
 /// Where the inducing inputs are.
 #[derive(Clone, Debug, PartialEq)]
@@ -226,8 +226,8 @@ impl Layer {
         let order = self.covariance.factor.ncols();
         let factor = ViewMut::new(factor, self.covariance.factor.nrows(), order);
         let LayerSums { weights, projection, explained, .. } = sums;
-        let strips = Strips { order, outputs: self.output_width() };
-        let bars = CovarianceBars { projection, explained, strips, kl: kl_bar };
+        let symmetric = SymmetricSums { order, outputs: self.output_width() };
+        let bars = CovarianceBars { projection, explained, sums: symmetric, kl: kl_bar };
         let LayerMemory { mean: of_mean, covariance: of_covariance } = memory;
         match (&self.inducing, mean_gram) {
             (Inducing::Decoupled { mean: z_a, covariance: z_b }, Some(mean_gram)) => {

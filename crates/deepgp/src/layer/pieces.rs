@@ -3,12 +3,13 @@
 use super::{CovarianceForm, Floor, Inducing, Jitter, Layer, LayerCovariance, LayerMean, LayerMemory, LayerRows};
 use super::{LayerSums, MeanForm, MeanFunction, RowArrays, RowLayer};
 use crate::error::{Matrix, Result};
-use crate::kernel::{CrossBars, Kernel, Scratch, SquaredExponential};
+use crate::kernel::{CrossBars, Kernel, Scratch, SparseRows, SquaredExponential};
 use crate::linalg::{Into, product};
 use crate::mat::Mat;
 use crate::noise::{Key, Purpose};
 use crate::real::Real;
 use crate::simd::vectorised;
+use crate::sparse::{SparseInputs, pack, packed_len};
 
 /// The sizes of a block of rows in one layer.
 #[derive(Clone, Copy, Debug)]
@@ -76,16 +77,27 @@ pub fn each<T: Real>(shape: Shape, mut visit: impl FnMut(Piece, &mut dyn FnMut()
     piece("quadratic forms", 2 * b * m_b * m_b * p, &mut || chain.variances(rows));
     let mut diagonal_bar = vec![T::ZERO; b];
     piece("quadratic forms pullback", b * m_b * m_b * p, &mut || {
-        chain.through_variance(rows, &mut diagonal_bar, true);
-        chain.strips().add_products(&rows.a, &rows.q, &mut sums.explained);
+        chain.through_variance(rows, &mut diagonal_bar);
+        chain.symmetric_sums().add(&rows.a, &rows.variance_bar, &mut rows.scaled, &mut sums.explained);
     });
     piece("product", 2 * b * m_b * m_b * p, &mut || {
         let (a, g) = (rows.a.view().faer(), chain.arrays.explained.view().faer());
         product(rows.q.view_mut().faer(), Into::Replace, T::ONE, a, g);
     });
     piece("symmetric product", b * m_b * m_b * p, &mut || {
-        chain.strips().add_products(&rows.a, &rows.q, &mut sums.explained);
+        chain.symmetric_sums().add(&rows.a, &rows.variance_bar, &mut rows.scaled, &mut sums.explained);
     });
+    // As many bits as the molecules of the paper have, and as few of them set.
+    let bits = Mat::from_fn(b, 512, |i, j| f64::from(u8::from(key.uniform([i as u32, j as u32, 10, 0]) < 0.09)));
+    if let Some(inputs) = SparseInputs::detect(bits.view()) {
+        let (mut sparse, ids) = (SparseRows::<T>::default(), (0..b as u32).collect::<Vec<_>>());
+        sparse.gather(&inputs, &ids);
+        let mut packed = vec![T::ZERO; packed_len::<T>(512, all)];
+        pack(normal(512, all, 11).cast().view(), &mut packed);
+        piece("sparse product", 2 * sparse.deltas().stored() * all, &mut || {
+            sparse.deltas().times_packed(Into::Replace, &packed, rows.k.view_mut());
+        });
+    }
     let exponents: Vec<T> = (0..b * all).map(|i| T::of(-(i as f64) / (b * all) as f64)).collect();
     let mut values = exponents.clone();
     piece("exp", b * all, &mut || {

@@ -10,12 +10,10 @@
 //! and backward, with `e_p = −∂/∂variance_p`: `Ā = 2 Σ_p e_p Q_p`, `Ḡ_p += Aᵀ diag(e_p) A` (symmetric: half of it), then
 //! `k̄_b = Ā R`, `R̄ += Āᵀ k_b`, `k̄_a = mean̄ wᵀ`, `w̄ += k_aᵀ mean̄`, and the kernel's pullback. About `3·M_b²·P` flops a row.
 
-use super::strips::{Strips, WIDTH};
+use super::symmetric_sums::SymmetricSums;
 use super::{Layer, MeanFunction, Prepared};
 use crate::kernel::{CrossBars, EvaluateSparse, Kernel, Scratch, SparseRows};
-use crate::linalg::{
-    Into, lower_product, mirror_lower, product, sum_lanes, times, times_lower, times_lower_transposed,
-};
+use crate::linalg::{Into, dot, lower_product, mirror_lower, product, times, times_lower, times_lower_transposed};
 use crate::mat::Mat;
 use crate::params;
 use crate::real::Real;
@@ -35,10 +33,11 @@ pub(crate) struct RowArrays<T> {
     pub(super) inducing: Mat<T>,
     weights: Mat<T>,
     projection: Option<Mat<T>>,
-    /// `G_1 … G_P`, in the order of [`Strips`].
+    /// `G_1 … G_P` side by side.
     pub(super) explained: Mat<T>,
-    /// What the kernel needs for sparse rows, where the layer's input is sparse.
+    /// What the kernel and the mean function need for sparse rows, where the layer's input is sparse.
     plan: Vec<T>,
+    mean_plan: Vec<T>,
 }
 
 /// A prepared layer as a block of rows sees it.
@@ -57,7 +56,7 @@ pub(crate) struct LayerSums<T> {
     pub weights: Mat<T>,
     /// The lower triangle.
     pub projection: Mat<T>,
-    /// Of each strip in turn, `[w, P·(M_b − c)]`: see [`Strips`].
+    /// See [`SymmetricSums`].
     pub explained: Vec<T>,
     /// Empty where the layer's input is sparse.
     pub inducing: Mat<T>,
@@ -91,6 +90,7 @@ pub(crate) struct LayerRows<T> {
     diagonal: Vec<T>,
     pub(super) k_bar: Mat<T>,
     a_bar: Mat<T>,
+    pub(super) scaled: Mat<T>,
     pub(super) scratch: Scratch<T>,
 }
 
@@ -110,7 +110,7 @@ impl<T: Real> LayerSums<T> {
         Self {
             weights: Mat::zeros(m_a, p),
             projection: Mat::zeros(m_b, m_b),
-            explained: vec![T::ZERO; Strips { order: m_b, outputs: p }.len()],
+            explained: vec![T::ZERO; SymmetricSums { order: m_b, outputs: p }.len()],
             inducing: if sparse { Mat::default() } else { Mat::zeros(stacked, d) },
             sparse: match T::evaluator(&*layer.kernel).sparse() {
                 Some(kernel) if sparse => vec![T::ZERO; kernel.sums_len(stacked)],
@@ -156,9 +156,9 @@ impl<'a, T: Real> RowLayer<'a, T> {
         }
         if let (Some(background), Some(kernel)) = (background, T::evaluator(&*layer.kernel).sparse()) {
             kernel.plan(background, arrays.inducing.view(), &mut arrays.plan);
+            layer.mean_function.plan_sparse(background, &mut arrays.mean_plan);
         }
-        let strips = Strips { order: z_b.nrows(), outputs: layer.output_width() };
-        strips.arrange(&prepared.covariance.explained, &mut arrays.explained);
+        cast_matrix(&prepared.covariance.explained, &mut arrays.explained);
         Self { kernel: &*layer.kernel, mean_function: &layer.mean_function, arrays, covariance_start, floor }
     }
 
@@ -179,8 +179,8 @@ impl<'a, T: Real> RowLayer<'a, T> {
         self.arrays.explained.nrows()
     }
 
-    pub(super) fn strips(&self) -> Strips {
-        Strips { order: self.m_b(), outputs: self.output_width() }
+    pub(super) fn symmetric_sums(&self) -> SymmetricSums {
+        SymmetricSums { order: self.m_b(), outputs: self.output_width() }
     }
 
     /// Only called where the input is sparse, which it is only for kernels that can take it.
@@ -219,7 +219,7 @@ impl<'a, T: Real> RowLayer<'a, T> {
         let k_a = rows.k.view().faer().subcols(0, weights.nrows());
         product(rows.mean.view_mut().faer(), Into::Replace, T::ONE, k_a, weights.view().faer());
         match &rows.sparse {
-            Some(x) => self.mean_function.add_sparse(x, rows.mean.view_mut(), &mut rows.scratch),
+            Some(x) => self.mean_function.add_sparse(x, &self.arrays.mean_plan, rows.mean.view_mut()),
             None => self.mean_function.add(rows.x.view(), rows.mean.view_mut()),
         }
     }
@@ -244,23 +244,14 @@ impl<'a, T: Real> RowLayer<'a, T> {
         product(q.view_mut().faer(), Into::Replace, T::ONE, a.view().faer(), self.arrays.explained.view().faer());
         variance.reshape_for_overwrite(b, p);
         *clamped = 0;
-        let strips = self.strips();
         vectorised(
             #[inline(always)]
             || {
                 for i in 0..b {
-                    let ((a, a_rest), (q, q_rest)) = (a.row(i).as_chunks::<WIDTH>(), strips.runs(q.row(i)));
-                    let variance = variance.row_mut(i);
-                    for (o, v) in variance.iter_mut().enumerate() {
-                        let mut sums = [T::ZERO; WIDTH];
-                        for (a, q) in a.iter().zip(q.iter().skip(o).step_by(p)) {
-                            sums = add_products(sums, a, q);
-                        }
-                        let rest = a_rest.iter().zip(&q_rest[o * a_rest.len()..]);
-                        *v = diagonal[i] - sum_lanes(sums) - rest.map(|(&a, &q)| a * q).sum::<T>();
-                    }
                     let floor = self.floor_at(diagonal[i]);
-                    for v in variance {
+                    let a = a.row(i);
+                    for (v, q) in variance.row_mut(i).iter_mut().zip(q.row(i).chunks_exact(m_b)) {
+                        *v = diagonal[i] - dot(a, q);
                         // Not `at_least`: a NaN must come through.
                         if *v < floor {
                             *v = floor;
@@ -276,49 +267,44 @@ impl<'a, T: Real> RowLayer<'a, T> {
         T::of(self.floor.absolute) + T::of(self.floor.relative) * diagonal
     }
 
-    /// From `rows.variance_bar` to `Ā`, `diagonal_bar` and, if `use_up`, in place of `Q`, `e_p ∘ A` of all outputs.
-    pub(super) fn through_variance(&self, rows: &mut LayerRows<T>, diagonal_bar: &mut [T], use_up: bool) {
-        let LayerRows { variance, variance_bar, a, q, diagonal, a_bar, .. } = rows;
-        let b = a.nrows();
-        a_bar.reshape_for_overwrite(b, self.m_b());
-        let strips = self.strips();
+    /// From `rows.variance_bar` to `Ā` and `diagonal_bar`; turns `variance_bar` into `e`, with zeros at the floor.
+    pub(super) fn through_variance(&self, rows: &mut LayerRows<T>, diagonal_bar: &mut [T]) {
+        let LayerRows { variance, variance_bar, q, diagonal, a_bar, .. } = rows;
+        let (b, m_b) = (q.nrows(), self.m_b());
+        a_bar.reshape_for_overwrite(b, m_b);
         vectorised(
             #[inline(always)]
             || {
                 for i in 0..b {
                     let floor = self.floor_at(diagonal[i]);
-                    for (bar, &v) in variance_bar.row_mut(i).iter_mut().zip(variance.row(i)) {
-                        if v <= floor {
-                            *bar = T::ZERO;
+                    let bars = variance_bar.row_mut(i);
+                    for (bar, &v) in bars.iter_mut().zip(variance.row(i)) {
+                        *bar = if v <= floor { T::ZERO } else { -*bar };
+                    }
+                    diagonal_bar[i] = -bars.iter().copied().sum::<T>();
+                    let a_bar = a_bar.row_mut(i);
+                    a_bar.fill(T::ZERO);
+                    for (&e, q) in bars.iter().zip(q.row(i).chunks_exact(m_b)) {
+                        let twice = e + e;
+                        for (to, &from) in a_bar.iter_mut().zip(q) {
+                            *to += twice * from;
                         }
-                    }
-                    diagonal_bar[i] = variance_bar.row(i).iter().copied().sum();
-                    let (a, a_rest) = a.row(i).as_chunks::<WIDTH>();
-                    let (a_bar, a_bar_rest) = a_bar.row_mut(i).as_chunks_mut::<WIDTH>();
-                    let (q, q_rest) = strips.runs_mut(q.row_mut(i));
-                    let bars = variance_bar.row(i);
-                    for ((a, a_bar), q) in a.iter().zip(a_bar).zip(q.chunks_exact_mut(bars.len())) {
-                        *a_bar = through_strip(bars, a, q, use_up);
-                    }
-                    a_bar_rest.fill(T::ZERO);
-                    for (&bar, q) in bars.iter().zip(q_rest.chunks_exact_mut(a_rest.len().max(1))) {
-                        through_run(bar, a_rest, q, a_bar_rest, use_up);
                     }
                 }
             },
         );
     }
 
-    /// From `rows.mean_bar` and `rows.variance_bar`: adds to `sums`, if there are any, which uses up `Q`; writes `rows.x_bar` if
+    /// From `rows.mean_bar` and `rows.variance_bar`, which it uses up: adds to `sums`, if there are any, and writes `rows.x_bar` if
     /// `want_x`.
     pub fn backward(&self, rows: &mut LayerRows<T>, mut sums: Option<&mut LayerSums<T>>, want_x: bool) {
         let (b, m_b, d) = (rows.len(), self.m_b(), self.input_width());
         let (start, m_a) = (self.covariance_start, self.arrays.weights.nrows());
         let mut diagonal_bar = rows.scratch.take(b);
-        self.through_variance(rows, &mut diagonal_bar, sums.is_some());
-        let LayerRows { x, sparse, mean_bar, x_bar, k, a, q, k_bar, a_bar, scratch, .. } = rows;
+        self.through_variance(rows, &mut diagonal_bar);
+        let LayerRows { x, sparse, mean_bar, variance_bar, x_bar, k, a, k_bar, a_bar, scaled, scratch, .. } = rows;
         if let Some(sums) = &mut sums {
-            self.strips().add_products(a, q, &mut sums.explained);
+            self.symmetric_sums().add(a, variance_bar, scaled, &mut sums.explained);
             let (k_a, k_b) = (k.view().faer().subcols(0, m_a), k.view().faer().subcols(start, m_b));
             product(sums.weights.view_mut().faer(), Into::Add, T::ONE, k_a.transpose(), mean_bar.view().faer());
             if self.arrays.projection.is_some() {
@@ -393,54 +379,6 @@ impl<T: Real> Unused<T> {
     }
 }
 
-/// Adds `a ∘ b`. By value, so that the sums stay in registers.
-#[inline(always)]
-fn add_products<T: Real>(mut sums: [T; WIDTH], a: &[T; WIDTH], b: &[T; WIDTH]) -> [T; WIDTH] {
-    for i in 0..WIDTH {
-        sums[i] += a[i] * b[i];
-    }
-    sums
-}
-
-/// `by · a`.
-#[inline(always)]
-fn scaled<T: Real>(a: &[T; WIDTH], by: T) -> [T; WIDTH] {
-    let mut out = [T::ZERO; WIDTH];
-    for i in 0..WIDTH {
-        out[i] = by * a[i];
-    }
-    out
-}
-
-/// A strip of `Ā` from all outputs, and `e_p ∘ A` in place of `Q_p` if `use_up`.
-#[inline(always)]
-fn through_strip<T: Real>(bars: &[T], a: &[T; WIDTH], q: &mut [[T; WIDTH]], use_up: bool) -> [T; WIDTH] {
-    let mut a_bar = [T::ZERO; WIDTH];
-    for (&bar, q) in bars.iter().zip(&*q) {
-        a_bar = add_products(a_bar, &[-(bar + bar); WIDTH], q);
-    }
-    if use_up {
-        for (&bar, q) in bars.iter().zip(q) {
-            *q = scaled(a, -bar);
-        }
-    }
-    a_bar
-}
-
-/// One output's share of `Ā` for some indices, and `e ∘ A` in place of `Q` if `use_up`.
-#[inline(always)]
-fn through_run<T: Real>(bar: T, a: &[T], q: &mut [T], a_bar: &mut [T], use_up: bool) {
-    let twice = -(bar + bar);
-    for (to, q) in a_bar.iter_mut().zip(&*q) {
-        *to += twice * *q;
-    }
-    if use_up {
-        for (q, &a) in q.iter_mut().zip(a) {
-            *q = -bar * a;
-        }
-    }
-}
-
 /// Casts as many numbers as there are.
 fn cast<T: Real>(from: &[f64], to: &mut [T]) {
     for (to, from) in to.iter_mut().zip(from) {
@@ -464,8 +402,8 @@ impl RowLayer<'_, f64> {
     /// `K_XX − A G_p Aᵀ`, `[N, N]`, after [`RowLayer::joint_mean`].
     pub(crate) fn joint_covariance(&self, rows: &LayerRows<f64>, prior: &Mat, output: usize) -> Mat {
         let mut covariance = prior.clone();
-        let g = self.strips().matrix(&self.arrays.explained, output);
-        let a_g = times(rows.a.view().faer(), g.view().faer(), &mut Scratch::default());
+        let g = self.arrays.explained.view().faer().subcols(output * self.m_b(), self.m_b());
+        let a_g = times(rows.a.view().faer(), g, &mut Scratch::default());
         let a_t = rows.a.view().faer().transpose();
         lower_product(covariance.view_mut().faer(), Into::Add, -1.0, a_g.view().faer(), a_t);
         mirror_lower(covariance.view_mut());
