@@ -25,7 +25,7 @@ fn lengthscales(criterion: &mut Criterion) {
     let z = deepgp::Mat::from_fn(600, 1, |i, _| i as f32 / 600.0);
     let mut k = deepgp::Mat::zeros(128, 600);
     for lengthscale in [1.0, 0.1, 0.03, 0.01, 0.003] {
-        let kernel = SquaredExponential::new(1e-20, vec![lengthscale]);
+        let kernel = SquaredExponential::new(1e-8, vec![lengthscale]);
         let scratch = &mut Scratch::default();
         group.bench_function(lengthscale.to_string(), |bencher| {
             bencher.iter(|| Evaluate::<f32>::cross(&kernel, x.view(), z.view(), k.view_mut(), scratch));

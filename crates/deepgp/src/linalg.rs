@@ -1,4 +1,4 @@
-//! Products, Cholesky factors and triangular solves, and the pullbacks of those that need one.
+//! Products, with triangles and symmetry used where there are any, Cholesky factors and their inverses.
 //!
 //! The only file that calls the linear-algebra library's algorithms; others hand it views. Everything runs on the calling thread
 //! but where it says so: parallelism is over row blocks and layers, further up, because threaded factorisations of a few

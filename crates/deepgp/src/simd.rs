@@ -4,6 +4,10 @@
 /// inlined is compiled so.
 #[inline(always)]
 pub(crate) fn vectorised(work: impl FnMut()) {
+    #[cfg(test)]
+    if baseline::IS_ON.load(std::sync::atomic::Ordering::Relaxed) {
+        return pulp::NullaryFnOnce::call(Work(work));
+    }
     pulp::Arch::new().dispatch(Work(work));
 }
 
@@ -16,5 +20,21 @@ impl<F: FnMut()> pulp::NullaryFnOnce for Work<F> {
     #[inline(always)]
     fn call(mut self) {
         (self.0)();
+    }
+}
+
+/// The loops as a machine without vectors of its own runs them, for tests.
+#[cfg(test)]
+pub(crate) mod baseline {
+    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+    pub(super) static IS_ON: AtomicBool = AtomicBool::new(false);
+
+    /// Runs `work` with loops compiled for the baseline, on all threads (which changes no bit of what other tests see).
+    pub(crate) fn run<T>(work: impl FnOnce() -> T) -> T {
+        IS_ON.store(true, Relaxed);
+        let result = work();
+        IS_ON.store(false, Relaxed);
+        result
     }
 }

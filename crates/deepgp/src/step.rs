@@ -30,6 +30,9 @@ use crate::sparse::SparseInputs;
 
 /// Rows (times samples) in a block: enough for fast products, few enough to stay in cache.
 pub(crate) const BLOCK_ROWS: usize = 128;
+/// Rows in a block where the `G_p` of all layers take more than [`CACHED_BYTES`], and so do not stay in cache from one to the next.
+const LARGE_BLOCK_ROWS: usize = 512;
+const CACHED_BYTES: usize = 8 << 20;
 /// Numbers that one thread adds up over all partial sums, while they are in its cache.
 const REDUCE_AT_ONCE: usize = 4096;
 /// How many partial sums there are at most.
@@ -284,7 +287,7 @@ impl DeepGp {
         let Memory { arrays, sums, workspaces } = memory;
         let (floor, sparse) = (self.precision().floor(), self.sparse_inputs(batch.data));
         let chain = Chain::reusing(arrays, self.layers(), prepared, floor, batch.samples, sparse);
-        let block_rows = BLOCK_ROWS.div_ceil(chain.mixture_size());
+        let block_rows = self.rows_at_once::<T>().div_ceil(chain.mixture_size());
         let blocks = batch.rows.len().div_ceil(block_rows);
         let used = blocks.min(ACCUMULATORS);
         while sums.len() < used {
@@ -302,6 +305,12 @@ impl DeepGp {
         });
         chain.recycle(arrays);
         sums
+    }
+
+    /// Rows (times samples) in a block: more where every block has to fetch all the `G_p` from memory.
+    fn rows_at_once<T: Real>(&self) -> usize {
+        let numbers: usize = self.layers().iter().map(|layer| layer.covariance.factor.as_slice().len()).sum();
+        if numbers * size_of::<T>() > CACHED_BYTES { LARGE_BLOCK_ROWS } else { BLOCK_ROWS }
     }
 
     /// One block, forward, through the likelihood, and backward into `sum`.
@@ -455,5 +464,51 @@ pub(crate) fn widen<T: Real>(from: &[T], to: &mut [f64]) {
 pub(crate) fn narrow<T: Real>(from: &[f64], to: &mut [T]) {
     for (to, from) in to.iter_mut().zip(from) {
         *to = T::of(*from);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mat::Mat;
+    use crate::noise::{Key, Purpose};
+    use crate::settings::{InducingSize, ModelSettings};
+    use crate::simd::baseline;
+    use crate::testing::uniform;
+
+    fn bits(rows: usize) -> Mat {
+        uniform(rows, 40, 3).map(|v| f64::from(u8::from(v > 0.8)))
+    }
+
+    #[test]
+    fn sparse_inputs_are_found_for_kernels_that_can_take_them() {
+        let data = Dataset::new(bits(50), uniform(50, 1, 2)).unwrap();
+        let dense = Dataset::new(uniform(50, 40, 1), uniform(50, 1, 2)).unwrap();
+        let settings = ModelSettings { inducing: Some(InducingSize::Tied(3)), ..ModelSettings::default() };
+        let model = DeepGp::for_regression(data.x().view(), 1, &settings).unwrap();
+        assert!(model.sparse_inputs(&data).is_some() && model.sparse_inputs(&dense).is_none());
+        let mut layers = model.layers().to_vec();
+        layers[0].kernel = Box::new(crate::kernel::Matern12::new(1.0, vec![1.0; 40]));
+        let kinked = DeepGp::new(layers, model.likelihood().clone_box()).unwrap();
+        assert!(kinked.sparse_inputs(&data).is_none());
+    }
+
+    #[test]
+    fn loops_without_vectors_give_the_same_bits() {
+        for x in [uniform(300, 3, 1), bits(300)] {
+            let data = Dataset::new(x, uniform(300, 1, 2)).unwrap();
+            let rows: Vec<u32> = (0..300).collect();
+            for precision in [Precision::F64, Precision::Mixed] {
+                let inducing = Some(InducingSize::Decoupled { mean: 40, covariance: 35 });
+                let settings = ModelSettings { hidden_layers: 1, inducing, precision, ..ModelSettings::default() };
+                let model = DeepGp::for_regression(data.x().view(), 1, &settings).unwrap();
+                let evaluate = || {
+                    let batch = Batch { data: &data, rows: &rows, num_data: 300, samples: 2, kl_weight: 1.0 };
+                    let noise = Noise::Rows { key: Key::new(1, Purpose::Train), step: 0 };
+                    model.elbo_gradient(batch, noise).unwrap()
+                };
+                assert_eq!(evaluate(), baseline::run(evaluate), "{precision:?}");
+            }
+        }
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! *By products*: `r² = ‖x/ℓ‖² + ‖z/ℓ‖² − 2 (x/ℓ)·(z/ℓ)`, one matrix product of `2·N·M·D` flops. It cancels where points
 //! nearly coincide, the more the farther they are from the origin, so the mean of `z` is made the origin first: fine for a
-//! smooth function of `r²`, and the fast way for blocks of rows. *Directly*, difference by difference: for `K_ZZ`, where nearly
-//! equal points decide the condition, and for kernels with a kink at `r = 0`.
+//! smooth function of `r²`, and the fast way for blocks of rows and for all pullbacks. *Directly*, difference by difference: for the
+//! values of `K_ZZ`, where nearly equal points decide the condition (unless there are many columns), and for kernels with a kink
+//! at `r = 0`.
 //!
 //! With `W = ∂/∂r²`: `x̄_nd = 2/ℓ_d² Σ_m W_nm (x_nd − z_md)`, `z̄` the same with the other sign, summed over `n`, and
 //! `ℓ̄_d = −2/ℓ_d³ Σ_nm W_nm (x_nd − z_md)²`. By products these are `W z`, `Wᵀ x` and the sums of `W` over rows and columns.
