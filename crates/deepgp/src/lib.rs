@@ -68,9 +68,11 @@
 struct Readme;
 
 mod adam;
+mod batch;
 mod box_muller;
 pub mod build;
 mod chain;
+mod compressed;
 mod data;
 mod error;
 mod inducing;
@@ -100,6 +102,7 @@ mod threads;
 mod train;
 
 pub use adam::Adam;
+pub use batch::Batch;
 pub use data::{ConstantColumns, Dataset, Scaling, Standardiser};
 pub use error::{Error, Matrix, Result};
 pub use inducing::{InducingStart, SUBSAMPLE};
@@ -120,5 +123,5 @@ pub use settings::{
     COVARIANCE_INDUCING, FitSettings, InducingSize, KernelChoice, MEAN_INDUCING, ModelSettings, PredictSettings,
     Schedule, TrainSettings,
 };
-pub use step::{Batch, Elbo};
+pub use step::Elbo;
 pub use train::{Best, Snapshot, StepOutcome, StepReport, Stop, TrainState, Trainer};

@@ -252,21 +252,12 @@ pub(crate) fn principal_axes(symmetric: &Mat) -> Option<Mat> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::uniform;
-
-    fn positive_definite(n: usize, seed: u64) -> Mat {
-        let b = uniform(n, n, seed);
-        let mut k = times(b.view().faer(), b.view().faer().transpose(), &mut Scratch::default());
-        for i in 0..n {
-            k[(i, i)] += 0.5;
-        }
-        k
-    }
+    use crate::testing::{positive_definite, uniform};
 
     #[test]
     fn the_factor_multiplies_back_and_its_inverse_undoes_it() {
         let scratch = &mut Scratch::default();
-        let k = positive_definite(7, 1);
+        let k = positive_definite(7, 0.5, 1);
         let chol = Cholesky::new(&k, scratch).unwrap();
         let lower = chol.lower().to_owned();
         let back = times(lower.as_ref(), lower.transpose(), scratch);

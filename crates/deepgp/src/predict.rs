@@ -16,9 +16,9 @@ use crate::mat::{Mat, View};
 use crate::mixture::Mixture;
 use crate::model::{DeepGp, Precision};
 use crate::noise::{Key, Noise, Purpose, fill_row, row_words};
-use crate::real::Real;
+use crate::real::{Real, widen};
 use crate::settings::PredictSettings;
-use crate::step::{BLOCK_ROWS, widen};
+use crate::step::BLOCK_ROWS;
 use crate::threads::Threads;
 
 /// No quantile level is nearer to 0 or 1: the distribution function has not the digits.

@@ -124,6 +124,20 @@ const fn reciprocal_factorials<const N: usize>() -> [f64; N] {
 real!(f64, mantissa: 52, ln_2: 6.931_471_803_691_238e-1 + 1.908_214_929_270_587_7e-10, terms: 12);
 real!(f32, mantissa: 23, ln_2: 0.693_359_4 + -2.121_944_4e-4, terms: 6);
 
+/// Casts as many numbers as there are.
+pub(crate) fn widen<T: Real>(from: &[T], to: &mut [f64]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = from.to_f64();
+    }
+}
+
+/// Casts as many numbers as there are, to the nearest.
+pub(crate) fn narrow<T: Real>(from: &[f64], to: &mut [T]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = T::of(*from);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,12 +1,24 @@
 //! What the unit tests share: seeded matrices and central differences.
 
+use crate::linalg::times;
 use crate::mat::Mat;
 use crate::noise::{Key, Purpose};
+use crate::scratch::Scratch;
 
 /// A `[rows, cols]` matrix of numbers in (−1, 1).
 pub(crate) fn uniform(rows: usize, cols: usize, seed: u64) -> Mat {
     let key = Key::new(seed, Purpose::Simulate);
     Mat::from_fn(rows, cols, |i, j| 2.0 * key.uniform([i as u32, j as u32, 0, 0]) - 1.0)
+}
+
+/// A positive-definite matrix, `b bᵀ + ridge · I`.
+pub(crate) fn positive_definite(n: usize, ridge: f64, seed: u64) -> Mat {
+    let b = uniform(n, n, seed);
+    let mut k = times(b.view().faer(), b.view().faer().transpose(), &mut Scratch::default());
+    for i in 0..n {
+        k[(i, i)] += ridge;
+    }
+    k
 }
 
 /// `Σ a ∘ b`.

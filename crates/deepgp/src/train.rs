@@ -9,13 +9,14 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use crate::adam::Adam;
+use crate::batch::Batch;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::model::DeepGp;
 use crate::noise::{Key, Noise, Purpose};
 use crate::params::Parameter;
 use crate::settings::{PredictSettings, TrainSettings};
-use crate::step::{Batch, Elbo, StepMemory};
+use crate::step::{Elbo, StepMemory};
 use crate::threads::Threads;
 
 /// How many steps in a row may be rolled back before training gives up.

@@ -18,11 +18,12 @@
 use rayon::prelude::*;
 
 use super::Scratch;
+use crate::compressed::{pack_by, packed_len};
 use crate::linalg::Into;
 use crate::mat::{View, ViewMut};
 use crate::real::Real;
 use crate::simd::vectorised;
-use crate::sparse::{SparseRows, pack_by, packed_len};
+use crate::sparse::SparseRows;
 
 /// A kernel's numbers for sparse rows, in one precision. What it needs of `z` is made once for all rows, and what it sums over
 /// rows is turned into gradients once, at the end.

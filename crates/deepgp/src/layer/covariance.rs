@@ -49,8 +49,6 @@ pub struct LayerCovariance {
 /// What the covariance is made into, once a step.
 #[derive(Clone, Debug)]
 pub(crate) struct PreparedCovariance {
-    /// `R`, lower triangular; `None` stands for the identity.
-    pub projection: Option<Mat>,
     /// `G_1, G_2, …` side by side, `[M_b, P · M_b]`.
     pub explained: Mat,
     /// The sum over outputs.
@@ -66,15 +64,20 @@ impl LayerCovariance {
         square(&self.factor, p)
     }
 
+    /// `R`, lower triangular; `None` stands for the identity.
+    pub(super) fn projection<'g>(&self, gram: &'g Gram) -> Option<&'g Mat> {
+        self.form.factors().then(|| &gram.factor().inverse)
+    }
+
     /// How many outputs there are.
     pub(crate) fn outputs(&self) -> usize {
         self.factor.nrows() / self.factor.ncols()
     }
 
-    /// `R`, `G` and the KL. Costs about `M_b³` an output beside the factorisation.
+    /// `G` and the KL. Costs about `M_b³` an output beside the factorisation.
     pub(crate) fn prepare(&self, gram: &Gram, layer: usize, scratch: &mut Scratch<f64>) -> Result<PreparedCovariance> {
         let (m, outputs) = (self.factor.ncols(), self.outputs());
-        let projection = self.form.factors().then(|| scratch.copy(&gram.factor().inverse));
+        let projection = self.projection(gram);
         let mut kept = match self.form {
             CovarianceForm::Whitened => None,
             CovarianceForm::Standard | CovarianceForm::Dual => Some(scratch.take_mat(outputs * m, m)),
@@ -84,7 +87,7 @@ impl LayerCovariance {
         for p in 0..outputs {
             let factor = self.factor_of(p);
             let keep = kept.as_mut().map(|kept| square_mut(kept, p));
-            match (keep, &projection) {
+            match (keep, projection) {
                 (Some(h_inverse), None) => kl += dual(gram, factor, layer, &mut g, h_inverse, scratch)?,
                 (Some(mut v), Some(r)) => {
                     lower_product(v.reborrow().faer(), Into::Replace, 1.0, r.view().faer(), factor.faer());
@@ -102,7 +105,7 @@ impl LayerCovariance {
             }
         }
         scratch.give_mat(g);
-        Ok(PreparedCovariance { projection, explained, kl, kept })
+        Ok(PreparedCovariance { explained, kl, kept })
     }
 
     /// Writes `∂/∂factor` to `factor_bar`, and adds what reaches `K` and `L` to `gram_bar`.
@@ -123,7 +126,7 @@ impl LayerCovariance {
             sums.symmetric(explained_bar, p, &mut g_bar);
             let own = &mut factor_bar.as_mut_slice()[p * m * m..(p + 1) * m * m];
             let mut own = ViewMut::new(own, m, m);
-            match (&prepared.kept, &prepared.projection) {
+            match (&prepared.kept, self.projection(gram)) {
                 (Some(kept), None) => {
                     dual_pullback(gram, factor, square(kept, p), &g_bar, kl_bar, own.reborrow(), gram_bar, scratch);
                 }
@@ -153,7 +156,7 @@ impl LayerCovariance {
             }
         }
         scratch.give_mat(g_bar);
-        if let Some(r) = &prepared.projection {
+        if let Some(r) = self.projection(gram) {
             // Lᵀ L̄ = −R̄ Rᵀ, and of ½ log |K| for each output the identity.
             clear_above(&mut projection_bar.view_mut());
             let inner = gram_bar.inner_mut(scratch);
@@ -181,7 +184,7 @@ pub(super) struct CovarianceBars<'a> {
 
 impl PreparedCovariance {
     pub fn give(self, scratch: &mut Scratch<f64>) {
-        for used in [Some(self.explained), self.projection, self.kept].into_iter().flatten() {
+        for used in [Some(self.explained), self.kept].into_iter().flatten() {
             scratch.give_mat(used);
         }
     }

@@ -107,7 +107,7 @@ impl Factor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{assert_slope, dot_all, uniform};
+    use crate::testing::{assert_slope, dot_all, positive_definite, uniform};
 
     const N: usize = 53;
 
@@ -117,19 +117,10 @@ mod tests {
         Factor::new(Cholesky::new(&symmetric, scratch).unwrap(), scratch)
     }
 
-    fn positive_definite() -> Mat {
-        let b = uniform(N, N, 3);
-        let mut k = times(b.view().faer(), b.view().faer().transpose(), &mut Scratch::default());
-        for i in 0..N {
-            k[(i, i)] += 2.0;
-        }
-        k
-    }
-
     #[test]
     fn solves_undo_the_matrix() {
         let scratch = &mut Scratch::default();
-        let (k, b) = (positive_definite(), uniform(N, 3, 2));
+        let (k, b) = (positive_definite(N, 2.0, 3), uniform(N, 3, 2));
         let back = times(k.view().faer(), factor(&k).solve(&b, scratch).view().faer(), scratch);
         for (x, y) in back.as_slice().iter().zip(b.as_slice()) {
             assert!((x - y).abs() < 1e-10);
@@ -139,7 +130,7 @@ mod tests {
     #[test]
     fn the_pullbacks_agree_with_central_differences() {
         let scratch = &mut Scratch::default();
-        let k = positive_definite();
+        let k = positive_definite(N, 2.0, 3);
         let made = factor(&k);
         let square = uniform(N, N, 4);
         let weight = Mat::from_fn(N, N, |i, j| if j <= i { square[(i, j)] } else { 0.0 });

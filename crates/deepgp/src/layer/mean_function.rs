@@ -2,12 +2,13 @@
 //!
 //! A hidden layer starts as the identity, so that a deep model starts as a shallow one. They have no parameters.
 
+use crate::compressed::{pack, packed_len};
 use crate::error::{Error, Result};
 use crate::linalg::{self, Into, product};
 use crate::mat::{Mat, View, ViewMut};
 use crate::real::Real;
 use crate::scratch::Scratch;
-use crate::sparse::{SparseRows, pack, packed_len};
+use crate::sparse::SparseRows;
 
 /// `m(x)`, `[N, D] → [N, P]`.
 #[derive(Clone, Debug, PartialEq)]

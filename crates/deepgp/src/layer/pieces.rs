@@ -2,6 +2,7 @@
 
 use super::{CovarianceForm, Floor, Inducing, Jitter, Layer, LayerCovariance, LayerMean, LayerMemory, LayerRows};
 use super::{LayerSums, MeanForm, MeanFunction, RowArrays, RowLayer};
+use crate::compressed::{pack, packed_len};
 use crate::error::{Matrix, Result};
 use crate::kernel::{CrossBars, Kernel, Scratch, SparseRows, SquaredExponential};
 use crate::linalg::{Into, product};
@@ -9,7 +10,7 @@ use crate::mat::Mat;
 use crate::noise::{Key, Purpose};
 use crate::real::Real;
 use crate::simd::vectorised;
-use crate::sparse::{SparseInputs, pack, packed_len};
+use crate::sparse::SparseInputs;
 
 /// The sizes of a block of rows in one layer.
 #[derive(Clone, Copy, Debug)]

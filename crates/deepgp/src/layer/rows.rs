@@ -16,7 +16,7 @@ use crate::kernel::{CrossBars, EvaluateSparse, Kernel, Scratch, SparseRows};
 use crate::linalg::{Into, dot, lower_product, mirror_lower, product, times, times_lower, times_lower_transposed};
 use crate::mat::Mat;
 use crate::params;
-use crate::real::Real;
+use crate::real::{Real, narrow};
 use crate::simd::vectorised;
 
 /// Variances below `absolute + relative · k(x, x)` are raised to it, with zero gradient, and counted.
@@ -147,10 +147,10 @@ impl<'a, T: Real> RowLayer<'a, T> {
         let (z_a, z_b) = (layer.inducing.mean(), layer.inducing.covariance());
         arrays.inducing.reshape_for_overwrite(covariance_start + z_b.nrows(), z_b.ncols());
         let (above, below) = arrays.inducing.as_mut_slice().split_at_mut(covariance_start * z_b.ncols());
-        cast(&z_a.as_slice()[..above.len()], above);
-        cast(z_b.as_slice(), below);
+        narrow(&z_a.as_slice()[..above.len()], above);
+        narrow(z_b.as_slice(), below);
         cast_matrix(&prepared.mean.weights, &mut arrays.weights);
-        match &prepared.covariance.projection {
+        match layer.covariance.projection(&prepared.gram) {
             Some(r) => cast_matrix(r, arrays.projection.get_or_insert_default()),
             None => arrays.projection = None,
         }
@@ -379,16 +379,9 @@ impl<T: Real> Unused<T> {
     }
 }
 
-/// Casts as many numbers as there are.
-fn cast<T: Real>(from: &[f64], to: &mut [T]) {
-    for (to, from) in to.iter_mut().zip(from) {
-        *to = T::of(*from);
-    }
-}
-
 fn cast_matrix<T: Real>(from: &Mat, to: &mut Mat<T>) {
     to.reshape_for_overwrite(from.nrows(), from.ncols());
-    cast(from.as_slice(), to.as_mut_slice());
+    narrow(from.as_slice(), to.as_mut_slice());
 }
 
 impl RowLayer<'_, f64> {
