@@ -6,7 +6,7 @@
 
 use std::sync::Mutex;
 
-use crate::layer::{Floor, Layer, LayerRows, LayerSums, Prepared, RowArrays, RowLayer};
+use crate::layer::{Floor, Layer, LayerRows, LayerSums, Prepared, RowArrays, RowLayer, Want};
 use crate::noise::Noise;
 use crate::real::Real;
 use crate::simd::vectorised;
@@ -39,8 +39,8 @@ pub(crate) struct Block<'a> {
 }
 
 impl<'a, T: Real> Chain<'a, T> {
-    pub fn new(layers: &'a [Layer], prepared: &[Prepared], floor: Floor, samples: usize) -> Self {
-        Self::reusing(&mut Vec::new(), layers, prepared, floor, samples, None)
+    pub fn new(layers: &'a [Layer], prepared: &[Prepared], floor: Floor, samples: usize, want: Want) -> Self {
+        Self::reusing(&mut Vec::new(), layers, prepared, floor, samples, want, None)
     }
 
     /// Like [`Chain::new`], in the memory that [`Chain::recycle`] gave back, for rows of `sparse` inputs if there are any.
@@ -50,13 +50,14 @@ impl<'a, T: Real> Chain<'a, T> {
         prepared: &[Prepared],
         floor: Floor,
         samples: usize,
+        want: Want,
         sparse: Option<&SparseInputs>,
     ) -> Self {
         arrays.resize_with(layers.len(), RowArrays::default);
         let parts = layers.iter().zip(prepared).zip(arrays.drain(..)).enumerate();
         let background = |l| sparse.filter(|_| l == 0).map(SparseInputs::background);
         let layers = parts
-            .map(|(l, ((layer, made), arrays))| RowLayer::new(layer, made, floor, arrays, background(l)))
+            .map(|(l, ((layer, made), arrays))| RowLayer::new(layer, made, floor, want, arrays, background(l)))
             .collect();
         Self { layers, samples }
     }

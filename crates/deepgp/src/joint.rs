@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use crate::chain::Chain;
 use crate::data::check_finite;
 use crate::error::{Error, Matrix, Result};
-use crate::layer::{Climbed, Fallen, LayerRows, climb};
+use crate::layer::{Climbed, Fallen, LayerRows, Want, climb};
 use crate::linalg::{Cholesky, Into, product};
 use crate::mat::{Mat, View};
 use crate::noise::{Key, Purpose, fill_row};
@@ -127,7 +127,8 @@ impl Predictor<'_> {
         paths: usize,
         mut then: impl FnMut(usize, Conditional) -> Result<()>,
     ) -> Result<()> {
-        let chain = Chain::<f64>::new(self.model.layers(), &self.prepared, self.model.precision().floor(), 1);
+        let (layers, floor) = (self.model.layers(), self.model.precision().floor());
+        let chain = Chain::<f64>::new(layers, &self.prepared, floor, 1, Want::Gradients);
         let conditional = |l: usize, x: Mat| {
             let mut rows = LayerRows::default();
             rows.x = x;

@@ -11,14 +11,13 @@ use rayon::prelude::*;
 use crate::chain::{Block, Chain, ChainRows, Workspaces};
 use crate::data::check_finite;
 use crate::error::{Error, Result};
-use crate::layer::Prepared;
+use crate::layer::{Prepared, Want};
 use crate::mat::{Mat, View};
 use crate::mixture::Mixture;
 use crate::model::{DeepGp, Precision};
 use crate::noise::{Key, Noise, Purpose, fill_row, row_words};
 use crate::real::{Real, widen};
 use crate::settings::PredictSettings;
-use crate::step::BLOCK_ROWS;
 use crate::threads::Threads;
 
 /// No quantile level is nearer to 0 or 1: the distribution function has not the digits.
@@ -26,6 +25,9 @@ const EXTREME_LEVEL: f64 = 1e-10;
 
 /// Inputs farther out than this are moved here: the model has long returned to its prior, and squares still fit in `f32`.
 pub(crate) const FAR: f64 = 1e12;
+
+/// Rows times samples in a block: enough that fetching a layer's matrices does not count, few enough that one row is soon answered.
+const ROWS_AT_ONCE: usize = 256;
 
 /// Means and variances, a row each.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,6 +87,16 @@ enum Engine<'a> {
     Mixed(Chain<'a, f32>, Workspaces<f32>),
 }
 
+impl<'a> Engine<'a> {
+    fn new(model: &'a DeepGp, prepared: &[Prepared], samples: usize, want: Want) -> Self {
+        let (layers, floor, count) = (model.layers(), model.precision().floor(), model.layers().len());
+        match model.precision() {
+            Precision::F64 => Self::F64(Chain::new(layers, prepared, floor, samples, want), Workspaces::new(count)),
+            Precision::Mixed => Self::Mixed(Chain::new(layers, prepared, floor, samples, want), Workspaces::new(count)),
+        }
+    }
+}
+
 impl DeepGp {
     /// Makes the model ready to answer.
     pub fn predictor(&self, settings: PredictSettings) -> Result<Predictor<'_>> {
@@ -93,15 +105,7 @@ impl DeepGp {
         }
         let threads = Threads::new(settings.threads)?;
         let prepared = threads.run(|| self.prepare())?;
-        let (layers, floor, count) = (self.layers(), self.precision().floor(), self.layers().len());
-        let engine = match self.precision() {
-            Precision::F64 => {
-                Engine::F64(Chain::new(layers, &prepared, floor, settings.samples), Workspaces::new(count))
-            }
-            Precision::Mixed => {
-                Engine::Mixed(Chain::new(layers, &prepared, floor, settings.samples), Workspaces::new(count))
-            }
-        };
+        let engine = Engine::new(self, &prepared, settings.samples, Want::Moments);
         Ok(Predictor { model: self, prepared, settings, threads, engine })
     }
 
@@ -114,7 +118,7 @@ impl DeepGp {
         self.check_noise(&noise, x.nrows(), samples)?;
         let ids: Vec<u32> = (0..x.nrows() as u32).collect();
         let prepared = self.prepare()?;
-        let chain = Chain::<f64>::new(self.layers(), &prepared, self.precision().floor(), samples);
+        let chain = Chain::<f64>::new(self.layers(), &prepared, self.precision().floor(), samples, Want::Moments);
         let workspaces = Workspaces::new(self.layers().len());
         let mut rows = workspaces.take();
         rows.layers[0].x = x.to_mat();
@@ -236,7 +240,7 @@ impl Predictor<'_> {
         check_inputs(self.model, x)?;
         let width = 2 * self.model.latent_width() * x.ncols();
         let mut all = Mat::zeros(x.nrows(), width);
-        match &self.engine {
+        match &Engine::new(self.model, &self.prepared, self.settings.samples, Want::Gradients) {
             Engine::F64(chain, workspaces) => self.fill_gradients(chain, workspaces, x, &mut all),
             Engine::Mixed(chain, workspaces) => self.fill_gradients(chain, workspaces, x, &mut all),
         }
@@ -360,7 +364,7 @@ impl Predictor<'_> {
             return;
         }
         let noise = Noise::Shared { key: Key::new(self.settings.seed, Purpose::Predict) };
-        let block_rows = BLOCK_ROWS.div_ceil(chain.mixture_size());
+        let block_rows = ROWS_AT_ONCE.div_ceil(chain.mixture_size());
         // Shared noise asks for no row numbers, only for how many rows there are.
         let ids = vec![0; block_rows];
         let compute = |(block, out): (usize, &mut [f64])| {

@@ -20,7 +20,7 @@ use crate::chain::{Block, Chain, ChainRows, Workspaces};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::kernel::Evaluate;
-use crate::layer::{JitterEvent, Layer, LayerMemory, LayerSums, Prepared, RowArrays};
+use crate::layer::{JitterEvent, Layer, LayerMemory, LayerSums, Prepared, RowArrays, Want};
 use crate::likelihood::{Latent, LatentBars};
 use crate::model::{DeepGp, Precision};
 use crate::noise::Noise;
@@ -30,7 +30,7 @@ use crate::simd::vectorised;
 use crate::sparse::SparseInputs;
 
 /// Rows (times samples) in a block: enough for fast products, few enough to stay in cache.
-pub(crate) const BLOCK_ROWS: usize = 128;
+const BLOCK_ROWS: usize = 128;
 /// Rows in a block where the `G_p` of all layers take more than [`CACHED_BYTES`], and so do not stay in cache from one to the next.
 const LARGE_BLOCK_ROWS: usize = 512;
 const CACHED_BYTES: usize = 8 << 20;
@@ -272,7 +272,7 @@ impl DeepGp {
     ) -> &'m [Sums<T>] {
         let Memory { arrays, sums, workspaces } = memory;
         let (floor, sparse) = (self.precision().floor(), self.sparse_inputs(batch.data));
-        let chain = Chain::reusing(arrays, self.layers(), prepared, floor, batch.samples, sparse);
+        let chain = Chain::reusing(arrays, self.layers(), prepared, floor, batch.samples, Want::Gradients, sparse);
         let block_rows = self.rows_at_once::<T>().div_ceil(chain.mixture_size());
         let blocks = batch.rows.len().div_ceil(block_rows);
         let used = blocks.min(ACCUMULATORS);

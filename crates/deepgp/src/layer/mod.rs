@@ -13,6 +13,7 @@ mod gram;
 mod mean;
 mod mean_function;
 pub mod pieces;
+mod quadratic_forms;
 mod rows;
 mod symmetric_sums;
 
@@ -21,7 +22,7 @@ pub(crate) use gram::{Climbed, Fallen, Gram, climb};
 pub use gram::{Jitter, JitterEvent};
 pub use mean::{LayerMean, MeanForm};
 pub use mean_function::MeanFunction;
-pub(crate) use rows::{Floor, LayerRows, LayerSums, RowArrays, RowLayer};
+pub(crate) use rows::{Floor, LayerRows, LayerSums, RowArrays, RowLayer, Want};
 
 use crate::error::{Error, Matrix, Result};
 use crate::kernel::{Evaluate, Kernel};

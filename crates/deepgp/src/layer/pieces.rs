@@ -1,7 +1,7 @@
 //! The hot pieces of a step, each by itself, for benchmarks.
 
 use super::{CovarianceForm, Floor, Inducing, Jitter, Layer, LayerCovariance, LayerMean, LayerMemory, LayerRows};
-use super::{LayerSums, MeanForm, MeanFunction, RowArrays, RowLayer};
+use super::{LayerSums, MeanForm, MeanFunction, RowArrays, RowLayer, Want};
 use crate::compressed::{pack, packed_len};
 use crate::error::{Matrix, Result};
 use crate::kernel::{CrossBars, Kernel, Scratch, SparseRows, SquaredExponential};
@@ -59,7 +59,7 @@ pub fn each<T: Real>(shape: Shape, mut visit: impl FnMut(Piece, &mut dyn FnMut()
     let sums = &mut LayerSums::<T>::zeros(&layer, false);
     let rows = &mut LayerRows::<T>::default();
     rows.x = normal(b, d, 4).cast();
-    let chain = RowLayer::new(&layer, &prepared, floor, RowArrays::default(), None);
+    let chain = RowLayer::new(&layer, &prepared, floor, Want::Gradients, RowArrays::default(), None);
     chain.forward(rows);
     rows.mean_bar = normal(b, p, 5).cast();
     rows.variance_bar = normal(b, p, 6).cast();
@@ -76,6 +76,9 @@ pub fn each<T: Real>(shape: Shape, mut visit: impl FnMut(Piece, &mut dyn FnMut()
         kernel.cross_pullback(rows.x.view(), z, rows.k.view(), rows.k_bar.view_mut(), bars, &mut rows.scratch);
     });
     piece("quadratic forms", 2 * b * m_b * m_b * p, &mut || chain.variances(rows));
+    let moments = RowLayer::new(&layer, &prepared, floor, Want::Moments, RowArrays::default(), None);
+    piece("quadratic forms alone", b * m_b * m_b * p, &mut || moments.variances(rows));
+    chain.variances(rows);
     let mut diagonal_bar = vec![T::ZERO; b];
     piece("quadratic forms pullback", b * m_b * m_b * p, &mut || {
         chain.through_variance(rows, &mut diagonal_bar);

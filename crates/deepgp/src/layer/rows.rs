@@ -8,8 +8,10 @@
 //! ```
 //!
 //! and backward, with `e_p = −∂/∂variance_p`: `Ā = 2 Σ_p e_p Q_p`, `Ḡ_p += Aᵀ diag(e_p) A` (symmetric: half of it), then
-//! `k̄_b = Ā R`, `R̄ += Āᵀ k_b`, `k̄_a = mean̄ wᵀ`, `w̄ += k_aᵀ mean̄`, and the kernel's pullback. About `3·M_b²·P` flops a row.
+//! `k̄_b = Ā R`, `R̄ += Āᵀ k_b`, `k̄_a = mean̄ wᵀ`, `w̄ += k_aᵀ mean̄`, and the kernel's pullback. About `3·M_b²·P` flops a row, and
+//! `M_b²·P` where nothing goes backward: then `Q` is not needed, only [`QuadraticForms`].
 
+use super::quadratic_forms::QuadraticForms;
 use super::symmetric_sums::SymmetricSums;
 use super::{Layer, MeanFunction, Prepared};
 use crate::kernel::{CrossBars, EvaluateSparse, Kernel, Scratch, SparseRows};
@@ -26,6 +28,15 @@ pub(crate) struct Floor {
     pub relative: f64,
 }
 
+/// What rows go through a layer for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Want {
+    /// Forward alone.
+    Moments,
+    /// Backward too.
+    Gradients,
+}
+
 /// What a block of rows needs of a prepared layer, in its own precision.
 #[derive(Debug, Default)]
 pub(crate) struct RowArrays<T> {
@@ -33,8 +44,10 @@ pub(crate) struct RowArrays<T> {
     pub(super) inducing: Mat<T>,
     weights: Mat<T>,
     projection: Option<Mat<T>>,
-    /// `G_1 … G_P` side by side.
+    /// `G_1 … G_P` side by side, unless `forms` stand for them.
     pub(super) explained: Mat<T>,
+    /// Where only moments are wanted.
+    forms: Option<QuadraticForms<T>>,
     /// What the kernel and the mean function need for sparse rows, where the layer's input is sparse.
     plan: Vec<T>,
     mean_plan: Vec<T>,
@@ -140,6 +153,7 @@ impl<'a, T: Real> RowLayer<'a, T> {
         layer: &'a Layer,
         prepared: &Prepared,
         floor: Floor,
+        want: Want,
         mut arrays: RowArrays<T>,
         background: Option<&[f64]>,
     ) -> Self {
@@ -158,7 +172,10 @@ impl<'a, T: Real> RowLayer<'a, T> {
             kernel.plan(background, arrays.inducing.view(), &mut arrays.plan);
             layer.mean_function.plan_sparse(background, &mut arrays.mean_plan);
         }
-        cast_matrix(&prepared.covariance.explained, &mut arrays.explained);
+        arrays.forms = (want == Want::Moments).then(|| QuadraticForms::new(&prepared.covariance.explained));
+        if want == Want::Gradients {
+            cast_matrix(&prepared.covariance.explained, &mut arrays.explained);
+        }
         Self { kernel: &*layer.kernel, mean_function: &layer.mean_function, arrays, covariance_start, floor }
     }
 
@@ -176,7 +193,7 @@ impl<'a, T: Real> RowLayer<'a, T> {
     }
 
     fn m_b(&self) -> usize {
-        self.arrays.explained.nrows()
+        self.arrays.inducing.nrows() - self.covariance_start
     }
 
     pub(super) fn symmetric_sums(&self) -> SymmetricSums {
@@ -231,7 +248,7 @@ impl<'a, T: Real> RowLayer<'a, T> {
         self.variances(rows);
     }
 
-    /// `Q` and `variance`, after [`RowLayer::project`].
+    /// `variance`, and `Q` where gradients are wanted, after [`RowLayer::project`].
     pub(super) fn variances(&self, rows: &mut LayerRows<T>) {
         let (b, m_b, p) = (rows.len(), self.m_b(), self.output_width());
         let LayerRows { x, sparse, a, q, variance, diagonal, clamped, .. } = rows;
@@ -240,27 +257,38 @@ impl<'a, T: Real> RowLayer<'a, T> {
             Some(x) => self.sparse_kernel().diagonal(x, diagonal),
             None => T::evaluator(self.kernel).diagonal(x.view(), diagonal),
         }
-        q.reshape_for_overwrite(b, p * m_b);
-        product(q.view_mut().faer(), Into::Replace, T::ONE, a.view().faer(), self.arrays.explained.view().faer());
-        variance.reshape_for_overwrite(b, p);
-        *clamped = 0;
-        vectorised(
-            #[inline(always)]
-            || {
-                for i in 0..b {
-                    let floor = self.floor_at(diagonal[i]);
-                    let a = a.row(i);
-                    for (v, q) in variance.row_mut(i).iter_mut().zip(q.row(i).chunks_exact(m_b)) {
-                        *v = diagonal[i] - dot(a, q);
-                        // Not `at_least`: a NaN must come through.
-                        if *v < floor {
-                            *v = floor;
-                            *clamped += 1;
+        match &self.arrays.forms {
+            Some(forms) => forms.write(a, q, variance),
+            None => {
+                q.reshape_for_overwrite(b, p * m_b);
+                let g = self.arrays.explained.view().faer();
+                product(q.view_mut().faer(), Into::Replace, T::ONE, a.view().faer(), g);
+                variance.reshape_for_overwrite(b, p);
+                vectorised(
+                    #[inline(always)]
+                    || {
+                        for i in 0..b {
+                            let a = a.row(i);
+                            for (form, q) in variance.row_mut(i).iter_mut().zip(q.row(i).chunks_exact(m_b)) {
+                                *form = dot(a, q);
+                            }
                         }
-                    }
+                    },
+                );
+            }
+        }
+        *clamped = 0;
+        for (i, &diagonal) in diagonal.iter().enumerate() {
+            let floor = self.floor_at(diagonal);
+            for v in variance.row_mut(i) {
+                *v = diagonal - *v;
+                // Not `at_least`: a NaN must come through.
+                if *v < floor {
+                    *v = floor;
+                    *clamped += 1;
                 }
-            },
-        );
+            }
+        }
     }
 
     fn floor_at(&self, diagonal: T) -> T {
