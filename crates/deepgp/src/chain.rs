@@ -4,6 +4,7 @@
 //! hands on the sample `f = μ + σ ε`; the last layer's moments go to the likelihood. With `S` samples the first layer is
 //! computed once a row, and its output is sampled `S` times; from there on there are `S` rows for each.
 
+use std::ops::Range;
 use std::sync::Mutex;
 
 use crate::layer::{Floor, Layer, LayerRows, LayerSums, Prepared, RowArrays, RowLayer, Want};
@@ -79,36 +80,55 @@ impl<'a, T: Real> Chain<'a, T> {
 
     /// From `rows.layers[0].x` to the moments of the last layer; returns how many variances met the floor.
     pub fn forward(&self, rows: &mut ChainRows<T>, noise: &Noise<'_>, block: Block<'_>) -> usize {
+        self.first(rows) + self.after_first(rows, 0..block.ids.len(), noise, block)
+    }
+
+    /// The first layer of [`Chain::forward`].
+    pub fn first(&self, rows: &mut ChainRows<T>) -> usize {
+        self.layers[0].forward(&mut rows.layers[0]);
+        rows.layers[0].clamped
+    }
+
+    /// The other layers, for `part` of the rows that went through the first one: those of `block`.
+    pub fn after_first(
+        &self,
+        rows: &mut ChainRows<T>,
+        part: Range<usize>,
+        noise: &Noise<'_>,
+        block: Block<'_>,
+    ) -> usize {
         let mut clamped = 0;
-        for (l, layer) in self.layers.iter().enumerate() {
-            let (done, ahead) = rows.layers.split_at_mut(l + 1);
-            let here = &mut done[l];
-            layer.forward(here);
-            clamped += here.clamped;
-            let Some(next) = ahead.first_mut() else { break };
-            let (n, p, fan) = (here.len(), layer.output_width(), self.fan(l));
-            let epsilon = &mut rows.noise[l];
+        for l in 1..self.layers.len() {
+            let (done, ahead) = rows.layers.split_at_mut(l);
+            let (before, here) = (&mut done[l - 1], &mut ahead[0]);
+            let part = if l == 1 { part.clone() } else { 0..before.len() };
+            let (n, p, fan) = (part.len(), before.mean.ncols(), self.fan(l - 1));
+            let epsilon = &mut rows.noise[l - 1];
             epsilon.reshape_for_overwrite(n * fan, p);
-            noise.fill(l, block.ids, block.first, self.samples, epsilon);
-            next.x.reshape_for_overwrite(n * fan, p);
-            let LayerRows { mean, variance, deviation, .. } = here;
+            noise.fill(l - 1, block.ids, block.first, self.samples, epsilon);
+            here.x.reshape_for_overwrite(n * fan, p);
+            let LayerRows { mean, variance, deviation, .. } = before;
             deviation.reshape_for_overwrite(n, p);
             vectorised(
                 #[inline(always)]
                 || {
-                    for (to, from) in deviation.as_mut_slice().iter_mut().zip(variance.as_slice()) {
+                    let variance = &variance.as_slice()[part.start * p..part.end * p];
+                    for (to, from) in deviation.as_mut_slice().iter_mut().zip(variance) {
                         *to = from.root();
                     }
                     for i in 0..n {
+                        let (mean, deviation) = (mean.row(part.start + i), deviation.row(i));
                         for s in i * fan..(i + 1) * fan {
-                            let (f, e) = (next.x.row_mut(s), epsilon.row(s));
-                            for (((f, &e), &m), &d) in f.iter_mut().zip(e).zip(mean.row(i)).zip(deviation.row(i)) {
+                            let (f, e) = (here.x.row_mut(s), epsilon.row(s));
+                            for (((f, &e), &m), &d) in f.iter_mut().zip(e).zip(mean).zip(deviation) {
                                 *f = m + d * e;
                             }
                         }
                     }
                 },
             );
+            self.layers[l].forward(here);
+            clamped += here.clamped;
         }
         clamped
     }

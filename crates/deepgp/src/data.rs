@@ -163,6 +163,7 @@ const LARGEST_SPREAD: f64 = 1e150;
 
 /// What to do with an input column that has one value only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum ConstantColumns {
     /// Refuse, naming the column.
     Reject,
@@ -172,6 +173,7 @@ pub enum ConstantColumns {
 
 /// Shift and scale of each column: the model works on `(v − shift) / scale`, the user never sees it.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Standardiser {
     /// For the inputs.
     pub x: Scaling,
@@ -181,6 +183,7 @@ pub struct Standardiser {
 
 /// `(v − shift) / scale`, a column at a time.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Scaling {
     /// What is subtracted.
     pub shift: Vec<f64>,

@@ -22,6 +22,7 @@ const CHUNK: usize = 1024;
 
 /// How to choose where inducing inputs start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum InducingStart {
     /// Centres of k-means, started by k-means++.
     KMeans,

@@ -68,6 +68,7 @@
 struct Readme;
 
 mod adam;
+pub mod baseline;
 mod batch;
 mod box_muller;
 pub mod build;
@@ -113,7 +114,7 @@ pub use layer::{
     CovarianceForm, Inducing, Jitter, JitterEvent, Layer, LayerCovariance, LayerMean, MeanForm, MeanFunction,
 };
 pub use mat::{Mat, View, ViewMut};
-pub use metrics::Score;
+pub use metrics::{Assessment, Score};
 pub use model::{DeepGp, Precision};
 pub use noise::Noise;
 pub use predict::{InputGradient, Moments, Prediction, Predictor};

@@ -1,29 +1,76 @@
-//! How good predictions are: log likelihood, error, coverage.
+//! How good predictions are: log likelihood, errors, coverage, and the continuous ranked probability score.
 
+use crate::data::Scaling;
 use crate::mat::{Mat, View};
 
-/// A summary over rows, in the units of the targets.
+/// Predictions beside what was observed, row by row: `[N, P]` but for the densities.
 #[derive(Clone, Debug, PartialEq)]
+pub struct Assessment {
+    /// Mean of `y`.
+    pub mean: Mat,
+    /// Standard deviation of `y`.
+    pub deviation: Mat,
+    /// `P(Y ≤ y)`: uniform between 0 and 1 where the model is calibrated.
+    pub below: Mat,
+    /// Continuous ranked probability score: an absolute error that rewards honest spread, in the units of `y`.
+    pub crps: Mat,
+    /// Log density of each row, jointly over outputs.
+    pub log_density: Vec<f64>,
+}
+
+/// A summary over rows; vectors have a number for each output.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Score {
     /// Mean over rows of the joint log density of all outputs.
     pub log_likelihood: f64,
-    /// Root mean squared error of the predicted mean, for each output.
+    /// Root mean squared error of the predicted mean.
     pub rmse: Vec<f64>,
-    /// Share of rows inside the central 95 % interval, for each output.
+    /// Mean absolute error of the predicted mean.
+    pub mae: Vec<f64>,
+    /// Mean continuous ranked probability score.
+    pub crps: Vec<f64>,
+    /// Share of rows inside the central 50 % interval.
+    pub coverage_50: Vec<f64>,
+    /// Share of rows inside the central 90 % interval.
+    pub coverage_90: Vec<f64>,
+    /// Share of rows inside the central 95 % interval.
     pub coverage_95: Vec<f64>,
 }
 
 impl Score {
-    /// From targets, predicted means, log densities, and the probability `below` each target; `[N, P]` but for the densities.
-    pub fn new(y: View<'_>, mean: &Mat, log_density: &[f64], below: &Mat) -> Self {
+    /// From targets and an assessment of the same rows, in the same units.
+    pub fn new(y: View<'_>, assessment: &Assessment) -> Self {
+        let Assessment { mean, below, crps, log_density, .. } = assessment;
         let n = y.nrows() as f64;
-        let over_rows = |of: &dyn Fn(usize) -> f64| (0..y.nrows()).map(of).sum::<f64>() / n;
+        let over_rows = |of: &dyn Fn(usize, usize) -> f64| -> Vec<f64> {
+            (0..y.ncols()).map(|p| (0..y.nrows()).map(|i| of(i, p)).sum::<f64>() / n).collect()
+        };
+        let coverage = |share: f64| {
+            let inside = 0.5 * (1.0 - share)..=0.5 * (1.0 + share);
+            over_rows(&|i, p| f64::from(u8::from(inside.contains(&below[(i, p)]))))
+        };
+        let error = |i, p| y[(i, p)] - mean[(i, p)];
         Self {
-            log_likelihood: over_rows(&|i| log_density[i]),
-            rmse: (0..y.ncols()).map(|p| over_rows(&|i| (y[(i, p)] - mean[(i, p)]).powi(2)).sqrt()).collect(),
-            coverage_95: (0..y.ncols())
-                .map(|p| over_rows(&|i| f64::from(u8::from((0.025..=0.975).contains(&below[(i, p)])))))
-                .collect(),
+            log_likelihood: log_density.iter().sum::<f64>() / n,
+            rmse: over_rows(&|i, p| error(i, p).powi(2)).into_iter().map(f64::sqrt).collect(),
+            mae: over_rows(&|i, p| error(i, p).abs()),
+            crps: over_rows(&|i, p| crps[(i, p)]),
+            coverage_50: coverage(0.5),
+            coverage_90: coverage(0.9),
+            coverage_95: coverage(0.95),
+        }
+    }
+
+    /// The same in units of the targets' standard deviations.
+    pub fn standardised(&self, units: &Scaling) -> Self {
+        let scaled = |all: &[f64]| all.iter().zip(&units.scale).map(|(v, scale)| v / scale).collect();
+        Self {
+            log_likelihood: self.log_likelihood + units.scale.iter().map(|s| s.ln()).sum::<f64>(),
+            rmse: scaled(&self.rmse),
+            mae: scaled(&self.mae),
+            crps: scaled(&self.crps),
+            ..self.clone()
         }
     }
 }
@@ -35,10 +82,21 @@ mod tests {
     #[test]
     fn scores_of_two_rows_by_hand() {
         let y = Mat::column(vec![1.0, 2.0]);
-        let mean = Mat::column(vec![1.0, 5.0]);
-        let score = Score::new(y.view(), &mean, &[-1.0, -3.0], &Mat::column(vec![0.5, 0.999]));
+        let assessment = Assessment {
+            mean: Mat::column(vec![1.0, 5.0]),
+            deviation: Mat::column(vec![1.0, 1.0]),
+            below: Mat::column(vec![0.5, 0.96]),
+            crps: Mat::column(vec![0.25, 0.75]),
+            log_density: vec![-1.0, -3.0],
+        };
+        let score = Score::new(y.view(), &assessment);
         assert_eq!(score.log_likelihood, -2.0);
         assert!((score.rmse[0] - 4.5f64.sqrt()).abs() < 1e-15);
-        assert_eq!(score.coverage_95, [0.5]);
+        assert_eq!((score.mae[0], score.crps[0]), (1.5, 0.5));
+        assert_eq!((score.coverage_50[0], score.coverage_90[0], score.coverage_95[0]), (0.5, 0.5, 1.0));
+        let units = Scaling { shift: vec![7.0], scale: vec![2.0] };
+        let standardised = score.standardised(&units);
+        assert_eq!((standardised.mae[0], standardised.crps[0], standardised.coverage_50[0]), (0.75, 0.25, 0.5));
+        assert_eq!(standardised.log_likelihood, -2.0 + 2.0f64.ln());
     }
 }

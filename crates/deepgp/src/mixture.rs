@@ -82,19 +82,46 @@ impl<'a> Mixture<'a> {
         self.parts().map(|part| likelihood.cumulative(p, at, part)).sum::<f64>() / self.len() as f64
     }
 
+    /// The continuous ranked probability score, `∫ (F(t) − 1[y ≤ t])² dt` for the distribution function `F` of `y_p`: 0 is perfect,
+    /// and its unit is that of `y`. It is `E|Y − y| − ½ E|Y − Y'|`, a sum over parts and pairs of parts where they are Gaussian.
+    pub fn crps(self, likelihood: &dyn Likelihood, p: usize, y: f64) -> f64 {
+        let normal: Option<Vec<(f64, f64)>> = self.parts().map(|part| likelihood.normal(p, part)).collect();
+        let Some(parts) = normal else { return self.crps_by_integration(likelihood, p, y) };
+        let share = 1.0 / parts.len() as f64;
+        let to_y: f64 = parts.iter().map(|&(m, v)| mean_absolute(m - y, v)).sum();
+        let mut between = 0.0;
+        for (s, &(m, v)) in parts.iter().enumerate() {
+            let later: f64 = parts[s + 1..].iter().map(|&(other, own)| mean_absolute(m - other, v + own)).sum();
+            between += 0.5 * mean_absolute(0.0, v + v) + later;
+        }
+        share * to_y - share * share * between
+    }
+
+    /// The integral itself, by Simpson's rule on both sides of `y`, out to where nothing is left.
+    fn crps_by_integration(self, likelihood: &dyn Likelihood, p: usize, y: f64) -> f64 {
+        const INTERVALS: usize = 400;
+        let (low, high) = self.reach(likelihood, p, 12.0);
+        let below = |t: f64| self.cumulative(likelihood, p, t).powi(2);
+        let above = |t: f64| (1.0 - self.cumulative(likelihood, p, t)).powi(2);
+        simpson(low.min(y), y, INTERVALS, below) + simpson(y, high.max(y), INTERVALS, above)
+    }
+
+    /// From the lowest to the highest place within so many deviations of some part's mean.
+    fn reach(self, likelihood: &dyn Likelihood, p: usize, deviations: f64) -> (f64, f64) {
+        let width = likelihood.observed_width();
+        let (mut mean, mut variance) = (vec![0.0; width], vec![0.0; width]);
+        self.parts().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), part| {
+            likelihood.observed_moments(part, &mut mean, &mut variance);
+            let reach = deviations * variance[p].sqrt();
+            (low.min(mean[p] - reach), high.max(mean[p] + reach))
+        })
+    }
+
     /// Where the distribution function of `y_p` crosses `level`: bracketed, then false position with a bisection in between
     /// so that it always closes in.
     pub fn quantile(self, likelihood: &dyn Likelihood, p: usize, level: f64) -> f64 {
         let below = |at: f64| self.cumulative(likelihood, p, at) - level;
-        let width = likelihood.observed_width();
-        let (mut mean, mut variance) = (vec![0.0; width], vec![0.0; width]);
-        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-        for part in self.parts() {
-            likelihood.observed_moments(part, &mut mean, &mut variance);
-            let reach = 4.0 * variance[p].sqrt();
-            low = low.min(mean[p] - reach);
-            high = high.max(mean[p] + reach);
-        }
+        let (mut low, mut high) = self.reach(likelihood, p, 4.0);
         let (mut at_low, mut at_high) = (below(low), below(high));
         for _ in 0..MAX_WIDENINGS {
             if at_low <= 0.0 && at_high >= 0.0 {
@@ -126,6 +153,21 @@ impl<'a> Mixture<'a> {
     }
 }
 
+/// `E|X|` of a Gaussian: `√v · (2 φ(z) + z (2 Φ(z) − 1))` with `z = mean / √v`.
+fn mean_absolute(mean: f64, variance: f64) -> f64 {
+    let deviation = variance.sqrt();
+    let z = mean / deviation;
+    let density = (-0.5 * z * z).exp() * std::f64::consts::FRAC_2_SQRT_PI * std::f64::consts::FRAC_1_SQRT_2;
+    deviation * (density + z * libm::erf(z * std::f64::consts::FRAC_1_SQRT_2))
+}
+
+/// Simpson's rule over an even number of intervals.
+fn simpson(from: f64, to: f64, intervals: usize, f: impl Fn(f64) -> f64) -> f64 {
+    let step = (to - from) / intervals as f64;
+    let inner = (1..intervals).map(|i| if i % 2 == 1 { 4.0 } else { 2.0 } * f(from + i as f64 * step));
+    step / 3.0 * (f(from) + inner.sum::<f64>() + f(to))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,6 +193,26 @@ mod tests {
         assert!((mixture.quantile(&likelihood, 0, 0.25) + 1e6).abs() < 1e-3);
         assert!((mixture.quantile(&likelihood, 0, 0.75) - 1e6).abs() < 1e-3);
         assert!(mixture.quantile(&likelihood, 0, 0.5).abs() <= 1e6);
+    }
+
+    #[test]
+    fn the_score_of_one_gaussian_is_the_known_formula() {
+        let mixture = Mixture { mean: &[1.0], variance: &[3.0], width: 1 };
+        // σ (z (2 Φ(z) − 1) + 2 φ(z) − 1/√π) at σ = 2, z = ½.
+        let expected = 2.0 * (0.5 * 0.382_924_922_548_026 + 2.0 * 0.352_065_326_764_299_5 - 0.564_189_583_547_756_3);
+        let found = mixture.crps(&Gaussian::new(1.0, 1), 0, 2.0);
+        assert!((found - expected).abs() < 1e-14, "{found} {expected}");
+    }
+
+    #[test]
+    fn the_score_by_pairs_is_the_integral() {
+        let mixture = Mixture { mean: &[-1.0, 0.3, 2.0], variance: &[0.2, 0.05, 1.0], width: 1 };
+        let likelihood = Gaussian::new(0.1, 1);
+        for y in [-4.0, 0.2, 1.0, 7.0] {
+            let (by_pairs, integral) =
+                (mixture.crps(&likelihood, 0, y), mixture.crps_by_integration(&likelihood, 0, y));
+            assert!((by_pairs - integral).abs() < 1e-6, "{y}: {by_pairs} {integral}");
+        }
     }
 
     #[test]

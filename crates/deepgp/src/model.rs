@@ -14,6 +14,7 @@ use crate::params::{Constraint, Leaf, Parameter, Parameters, visit_under};
 /// The precision of the work on rows. Everything of size `M × M`, the sum of partial sums and the optimiser are `f64` in
 /// both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Precision {
     /// Rows in `f64`.
     #[default]

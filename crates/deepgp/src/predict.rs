@@ -13,6 +13,7 @@ use crate::data::check_finite;
 use crate::error::{Error, Result};
 use crate::layer::{Prepared, Want};
 use crate::mat::{Mat, View};
+use crate::metrics::Assessment;
 use crate::mixture::Mixture;
 use crate::model::{DeepGp, Precision};
 use crate::noise::{Key, Noise, Purpose, fill_row, row_words};
@@ -28,6 +29,8 @@ pub(crate) const FAR: f64 = 1e12;
 
 /// Rows times samples in a block: enough that fetching a layer's matrices does not count, few enough that one row is soon answered.
 const ROWS_AT_ONCE: usize = 256;
+/// Rows, without their samples, that go through the first layer together, for the same reason.
+const FIRST_ROWS: usize = 64;
 
 /// Means and variances, a row each.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,14 +64,6 @@ pub struct InputGradient {
     pub mean: Mat,
     /// Of the variance, `[N, P · D]`.
     pub variance: Mat,
-}
-
-/// See [`Predictor::assess`].
-#[derive(Debug)]
-pub(crate) struct Assessment {
-    pub mean: Mat,
-    pub below: Mat,
-    pub log_density: Vec<f64>,
 }
 
 /// A model made ready to answer: what does not depend on rows is computed once.
@@ -248,22 +243,30 @@ impl Predictor<'_> {
         Ok(InputGradient { mean: half(0), variance: half(width / 2) })
     }
 
-    /// What a score needs, in one pass: for each row the mean of `y`, the log density of the target, and `P(y ≤ target)`.
-    pub(crate) fn assess(&self, x: View<'_>, y: View<'_>) -> Result<Assessment> {
+    /// Predictions beside what was observed, row by row.
+    pub fn assess(&self, x: View<'_>, y: View<'_>) -> Result<Assessment> {
         self.check_targets(x, y)?;
         let (p, likelihood) = (y.ncols(), self.model.likelihood());
-        let all = self.map_rows(x, 2 * p + 1, |row, mixture, out| {
+        let all = self.map_rows(x, 4 * p + 1, |row, mixture, out| {
             let (mean, rest) = out.split_at_mut(p);
-            let (below, density) = rest.split_at_mut(p);
-            mixture.moments_of_y(likelihood, mean, &mut vec![0.0; p]);
-            for (o, below) in below.iter_mut().enumerate() {
-                *below = mixture.cumulative(likelihood, o, y[(row, o)]);
+            let (variance, rest) = rest.split_at_mut(p);
+            let (below, rest) = rest.split_at_mut(p);
+            let (crps, density) = rest.split_at_mut(p);
+            mixture.moments_of_y(likelihood, mean, variance);
+            for o in 0..p {
+                below[o] = mixture.cumulative(likelihood, o, y[(row, o)]);
+                crps[o] = mixture.crps(likelihood, o, y[(row, o)]);
             }
             density[0] = mixture.log_density(likelihood, y.row(row));
         })?;
-        let columns = |from: usize| Mat::from_fn(x.nrows(), p, |i, j| all[(i, from + j)]);
-        let log_density = (0..x.nrows()).map(|i| all[(i, 2 * p)]).collect();
-        Ok(Assessment { mean: columns(0), below: columns(p), log_density })
+        let columns = |from: usize| Mat::from_fn(x.nrows(), p, |i, j| all[(i, from * p + j)]);
+        Ok(Assessment {
+            mean: columns(0),
+            deviation: columns(1).map(f64::sqrt),
+            below: columns(2),
+            crps: columns(3),
+            log_density: (0..x.nrows()).map(|i| all[(i, 4 * p)]).collect(),
+        })
     }
 
     fn check_targets(&self, x: View<'_>, y: View<'_>) -> Result<()> {
@@ -304,7 +307,8 @@ impl Predictor<'_> {
         reduce: impl Fn(usize, Mixture<'_>, &mut [f64]) + Sync,
     ) {
         let (s, p) = (chain.mixture_size(), self.model.latent_width());
-        self.each_block(chain, workspaces, x, out, |rows, first, out| {
+        let at_first = if chain.layers.len() == 1 { 1 } else { FIRST_ROWS.div_ceil(ROWS_AT_ONCE.div_ceil(s)) };
+        self.each_block(chain, workspaces, x, out, at_first, |rows, first, out| {
             let last = rows.layers.last().expect("a model has a layer");
             let (mut mean, mut variance) = (vec![0.0; s * p], vec![0.0; s * p]);
             for (i, out) in out.enumerate() {
@@ -318,7 +322,7 @@ impl Predictor<'_> {
     /// With `m = 1/S Σ μ_s` and `v = 1/S Σ (σ²_s + (μ_s − m)²)`: `∂m/∂μ_s = 1/S`, `∂v/∂μ_s = 2 (μ_s − m)/S`, `∂v/∂σ²_s = 1/S`.
     fn fill_gradients<T: Real>(&self, chain: &Chain<'_, T>, workspaces: &Workspaces<T>, x: View<'_>, out: &mut Mat) {
         let (s, p, d) = (chain.mixture_size(), self.model.latent_width(), x.ncols());
-        self.each_block(chain, workspaces, x, out, |rows, _, out| {
+        self.each_block(chain, workspaces, x, out, 1, |rows, _, out| {
             let share = T::of(1.0 / s as f64);
             let mut out: Vec<&mut [f64]> = out.collect();
             for moment in 0..2 {
@@ -350,13 +354,15 @@ impl Predictor<'_> {
         });
     }
 
-    /// Takes every block of rows forward and hands it on, with its rows of `out`.
+    /// Takes every block of rows forward and hands it on, with its rows of `out`. The first layer, which sees a row once and not once
+    /// a sample, takes `at_first` blocks together.
     fn each_block<T: Real>(
         &self,
         chain: &Chain<'_, T>,
         workspaces: &Workspaces<T>,
         x: View<'_>,
         out: &mut Mat,
+        at_first: usize,
         then: impl Fn(&mut ChainRows<T>, usize, std::slice::ChunksExactMut<'_, f64>) + Sync,
     ) {
         let width = out.ncols();
@@ -365,24 +371,29 @@ impl Predictor<'_> {
         }
         let noise = Noise::Shared { key: Key::new(self.settings.seed, Purpose::Predict) };
         let block_rows = ROWS_AT_ONCE.div_ceil(chain.mixture_size());
+        let first_rows = block_rows * at_first;
         // Shared noise asks for no row numbers, only for how many rows there are.
         let ids = vec![0; block_rows];
-        let compute = |(block, out): (usize, &mut [f64])| {
+        let compute = |(group, out): (usize, &mut [f64])| {
             let mut rows = workspaces.take();
-            let (first, count) = (block * block_rows, out.len() / width);
-            // A short block is filled up, so that products have one shape and a row's bits do not depend on the others.
+            let (first, count) = (group * first_rows, out.len() / width);
+            // A short group is filled up, so that products have one shape and a row's bits do not depend on the others.
             let input = &mut rows.layers[0].x;
-            input.reshape_for_overwrite(block_rows, x.ncols());
-            for i in 0..block_rows {
+            input.reshape_for_overwrite(first_rows, x.ncols());
+            for i in 0..first_rows {
                 let row = x.row(first + i.min(count - 1));
                 for (to, from) in input.row_mut(i).iter_mut().zip(row) {
                     *to = T::of(from.clamp(-FAR, FAR));
                 }
             }
-            chain.forward(&mut rows, &noise, Block { ids: &ids, first });
-            then(&mut rows, first, out.chunks_exact_mut(width));
+            chain.first(&mut rows);
+            for (block, out) in out.chunks_mut(block_rows * width).enumerate() {
+                let part = block * block_rows..(block + 1) * block_rows;
+                chain.after_first(&mut rows, part.clone(), &noise, Block { ids: &ids, first: first + part.start });
+                then(&mut rows, first + part.start, out.chunks_exact_mut(width));
+            }
         };
-        let blocks = out.as_mut_slice().par_chunks_mut(block_rows * width).enumerate();
-        self.threads.run(|| blocks.for_each(compute));
+        let groups = out.as_mut_slice().par_chunks_mut(first_rows * width).enumerate();
+        self.threads.run(|| groups.for_each(compute));
     }
 }

@@ -6,9 +6,9 @@ use crate::data::{Dataset, Standardiser};
 use crate::error::{Error, Result};
 use crate::joint::{JointDraws, JointMoments};
 use crate::mat::{Mat, View};
-use crate::metrics::Score;
+use crate::metrics::{Assessment, Score};
 use crate::model::DeepGp;
-use crate::predict::{Assessment, InputGradient, Moments, Prediction, Predictor};
+use crate::predict::{InputGradient, Moments, Prediction, Predictor};
 use crate::settings::{FitSettings, PredictSettings};
 use crate::threads::Threads;
 use crate::train::{StepReport, Stop, TrainState, Trainer};
@@ -86,6 +86,13 @@ impl Regressor {
         callback: impl FnMut(&StepReport, &TrainState) -> ControlFlow<()>,
     ) -> Result<Fit> {
         self.run(data, settings, None, callback)
+    }
+
+    /// The state before the first step, for [`Regressor::resume`] to begin with: a program that saves states can save this one too.
+    pub fn begin(&self, data: &Dataset, settings: &FitSettings) -> Result<TrainState> {
+        let (train, _) = hold_out(data, settings)?;
+        let train = self.standardiser.apply(&train)?;
+        Ok(Trainer::new(self.model.clone(), &train, None, settings.train)?.state().clone())
     }
 
     /// Goes on training from a saved state, on the same data with the same settings (`steps` and `threads` may differ). It
@@ -257,13 +264,25 @@ impl UserPredictor<'_> {
         Ok(JointDraws { f: self.undo_all(f), y: self.undo_all(y) })
     }
 
+    /// See [`Predictor::assess`].
+    pub fn assess(&self, data: &Dataset) -> Result<Assessment> {
+        let (x, y) = (self.inputs(data.x().view())?, self.standardiser.y.apply("y", data.y().view())?);
+        let mut assessment = self.inner.assess(x.view(), y.view())?;
+        self.standardiser.y.undo(&mut assessment.mean);
+        for spread in [&mut assessment.deviation, &mut assessment.crps] {
+            for i in 0..spread.nrows() {
+                for (v, scale) in spread.row_mut(i).iter_mut().zip(&self.standardiser.y.scale) {
+                    *v *= scale;
+                }
+            }
+        }
+        self.undo_density(&mut assessment.log_density);
+        Ok(assessment)
+    }
+
     /// How well the model predicts `data`.
     pub fn score(&self, data: &Dataset) -> Result<Score> {
-        let (x, y) = (self.inputs(data.x().view())?, self.standardiser.y.apply("y", data.y().view())?);
-        let Assessment { mut mean, below, mut log_density } = self.inner.assess(x.view(), y.view())?;
-        self.standardiser.y.undo(&mut mean);
-        self.undo_density(&mut log_density);
-        Ok(Score::new(data.y().view(), &mean, &log_density, &below))
+        Ok(Score::new(data.y().view(), &self.assess(data)?))
     }
 
     fn undo_all(&self, mut all: Vec<Mat>) -> Vec<Mat> {

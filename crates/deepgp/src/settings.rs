@@ -16,6 +16,7 @@ const RATIONAL_QUADRATIC_ALPHA: f64 = 1.0;
 
 /// How many inducing inputs a layer has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum InducingSize {
     /// One set for mean and covariance: the full DGP.
     Tied(usize),
@@ -30,6 +31,7 @@ pub enum InducingSize {
 
 /// One of the kernels that come with the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum KernelChoice {
     /// The paper's.
     SquaredExponential,
@@ -59,6 +61,7 @@ impl KernelChoice {
 
 /// What model to build: the same choice for every layer. For a choice by layer see [`crate::build::LayerPlan`].
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ModelSettings {
     /// Layers before the last one.
     pub hidden_layers: usize,
@@ -105,6 +108,7 @@ impl Default for ModelSettings {
 
 /// How the learning rate changes over the steps of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Schedule {
     /// Always the same.
     Constant,
@@ -138,6 +142,7 @@ impl Schedule {
 
 /// How to train.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TrainSettings {
     /// Steps of the optimiser.
     pub steps: u64,
@@ -221,6 +226,7 @@ impl TrainSettings {
 
 /// How to go from data to a trained model.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FitSettings {
     /// Which model.
     pub model: ModelSettings,

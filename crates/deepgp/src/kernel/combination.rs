@@ -1,6 +1,6 @@
 //! Sums and products of kernels. Both are kernels again, so they nest.
 
-use super::{CrossBars, Evaluate, Kernel, Scratch};
+use super::{CrossBars, Evaluate, Kernel, KernelForm, Scratch};
 use crate::error::{Error, Result};
 use crate::mat::{View, ViewMut};
 use crate::params::{self, Leaf, Parameters, visit_under};
@@ -176,6 +176,11 @@ impl Kernel for Combination {
 
     fn input_width(&self) -> usize {
         self.parts[0].input_width()
+    }
+
+    fn form(&self) -> Option<KernelForm> {
+        let parts = self.parts.iter().map(|part| part.form()).collect::<Option<Vec<_>>>()?;
+        Some(if self.rule == Rule::Sum { KernelForm::Sum(parts) } else { KernelForm::Product(parts) })
     }
 
     fn clone_box(&self) -> Box<dyn Kernel> {

@@ -26,8 +26,9 @@ pub(super) fn by_products<T: Real>(
 ) {
     let (n, m, d) = (x.nrows(), z.nrows(), x.ncols());
     // Constants of each dimension, then the two factors; −2 x·z/ℓ² + ‖z/ℓ‖² is one product of [x, 1] with [−2 z/ℓ², ‖z/ℓ‖²].
-    let mut constants = scratch.take(2 * d);
-    let (precision, origin) = constants.split_at_mut(d);
+    let mut constants = scratch.take(3 * d);
+    let (precision, rest) = constants.split_at_mut(d);
+    let (origin, centred) = rest.split_at_mut(d);
     for (to, ell) in precision.iter_mut().zip(lengthscales) {
         *to = T::of(1.0 / (ell * ell));
     }
@@ -40,15 +41,19 @@ pub(super) fn by_products<T: Real>(
         to[d] = T::ONE;
     }
     let mut right = scratch.take(m * (d + 1));
-    for (to, from) in right.chunks_exact_mut(d + 1).zip(z.as_slice().chunks_exact(d)) {
-        let mut norm = T::ZERO;
-        for i in 0..d {
-            let centred = from[i] - origin[i];
-            to[i] = -(precision[i] + precision[i]) * centred;
-            norm += precision[i] * centred * centred;
-        }
-        to[d] = norm;
-    }
+    vectorised(
+        #[inline(always)]
+        || {
+            for (to, from) in right.chunks_exact_mut(d + 1).zip(z.as_slice().chunks_exact(d)) {
+                let (to, norm) = to.split_at_mut(d);
+                for i in 0..d {
+                    centred[i] = from[i] - origin[i];
+                    to[i] = -(precision[i] + precision[i]) * centred[i];
+                }
+                norm[0] = T::of(-0.5) * dot(to, centred);
+            }
+        },
+    );
     let left_view = View::new(&left, n, d + 1).faer();
     let right_view = View::new(&right, m, d + 1).faer();
     product(out.reborrow().faer(), Into::Replace, T::ONE, left_view, right_view.transpose());

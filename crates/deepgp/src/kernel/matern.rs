@@ -2,6 +2,7 @@
 
 use super::stationary::{Profile, Stationary};
 use crate::real::Real;
+use crate::settings::KernelChoice;
 
 /// `g(r²) = exp(−r)`.
 #[derive(Clone, Copy, Debug)]
@@ -9,6 +10,7 @@ pub struct Half;
 
 impl Profile for Half {
     const NAME: &'static str = "matern-1/2";
+    const CHOICE: Option<KernelChoice> = Some(KernelChoice::Matern12);
     const KINK: bool = true;
 
     #[inline(always)]
@@ -29,6 +31,7 @@ pub struct ThreeHalves;
 
 impl Profile for ThreeHalves {
     const NAME: &'static str = "matern-3/2";
+    const CHOICE: Option<KernelChoice> = Some(KernelChoice::Matern32);
 
     #[inline(always)]
     fn value<T: Real>(&self, r2: T) -> T {
@@ -49,6 +52,7 @@ pub struct FiveHalves;
 
 impl Profile for FiveHalves {
     const NAME: &'static str = "matern-5/2";
+    const CHOICE: Option<KernelChoice> = Some(KernelChoice::Matern52);
 
     #[inline(always)]
     fn value<T: Real>(&self, r2: T) -> T {

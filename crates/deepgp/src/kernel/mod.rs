@@ -6,6 +6,7 @@
 
 mod combination;
 mod distance;
+mod form;
 mod matern;
 mod rational_quadratic;
 mod sparse;
@@ -13,6 +14,7 @@ mod squared_exponential;
 mod stationary;
 
 pub use combination::Combination;
+pub use form::KernelForm;
 pub use matern::{Matern12, Matern32, Matern52};
 pub use rational_quadratic::RationalQuadratic;
 pub use sparse::EvaluateSparse;
@@ -82,6 +84,11 @@ pub trait Kernel: Parameters + Evaluate<f32> + Evaluate<f64> + std::fmt::Debug +
 
     /// A copy. (`Clone` itself cannot be called on a trait object.)
     fn clone_box(&self) -> Box<dyn Kernel>;
+
+    /// What a file keeps of it beside its parameters; `None` for a kernel that the library does not know.
+    fn form(&self) -> Option<KernelForm> {
+        None
+    }
 
     /// `k(z, z)`, `[M, M]`, exactly symmetric. Override it where close points need more care than in `cross`.
     fn gram(&self, z: View<'_>, mut k: ViewMut<'_>, scratch: &mut Scratch<f64>) {

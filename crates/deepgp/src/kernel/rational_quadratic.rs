@@ -2,6 +2,7 @@
 
 use super::stationary::{Profile, Stationary};
 use crate::real::Real;
+use crate::settings::KernelChoice;
 
 /// `g(r²) = (1 + r² / 2α)^−α`; tends to `exp(−½ r²)` as `α` grows.
 #[derive(Clone, Copy, Debug)]
@@ -12,6 +13,7 @@ pub struct Mixture {
 
 impl Profile for Mixture {
     const NAME: &'static str = "rational-quadratic";
+    const CHOICE: Option<KernelChoice> = Some(KernelChoice::RationalQuadratic);
     const SHAPED: bool = true;
 
     #[inline(always)]

@@ -2,6 +2,7 @@
 
 use super::stationary::{Profile, Stationary};
 use crate::real::Real;
+use crate::settings::KernelChoice;
 
 /// `g(r²) = exp(−½ r²)`.
 #[derive(Clone, Copy, Debug)]
@@ -9,6 +10,7 @@ pub struct Gaussian;
 
 impl Profile for Gaussian {
     const NAME: &'static str = "squared-exponential";
+    const CHOICE: Option<KernelChoice> = Some(KernelChoice::SquaredExponential);
     const SLOPE_FROM_VALUE: bool = true;
 
     #[inline(always)]

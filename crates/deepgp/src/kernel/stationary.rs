@@ -6,11 +6,12 @@ use super::distance::{
     Weights, by_differences, by_differences_pullback, by_products, by_products_pullback, lower_by_differences,
     lower_by_products, symmetric_pullback,
 };
-use super::{CrossBars, Evaluate, EvaluateSparse, Kernel, Scratch, SparseRows, both_sides, sparse};
+use super::{CrossBars, Evaluate, EvaluateSparse, Kernel, KernelForm, Scratch, SparseRows, both_sides, sparse};
 use crate::linalg::{mirror_lower, sum_lanes};
 use crate::mat::{View, ViewMut};
 use crate::params::{Constraint, Leaf, Parameters};
 use crate::real::Real;
+use crate::settings::KernelChoice;
 use crate::simd::vectorised;
 
 /// How many partial sums a loop keeps, so that it vectorises.
@@ -27,6 +28,8 @@ const VARIANCE_FLOOR: f64 = 1e-8;
 pub trait Profile: Clone + std::fmt::Debug + Send + Sync + 'static {
     /// The kernel's name.
     const NAME: &'static str;
+    /// Which of the library's kernels it is.
+    const CHOICE: Option<KernelChoice> = None;
     /// Whether `g` has a kink at 0, so that rounding in `r²` matters there.
     const KINK: bool = false;
     /// Whether `g'` is a function of `g` alone: then the pullback need not compute distances again.
@@ -324,6 +327,10 @@ impl<P: Profile> Kernel for Stationary<P> {
 
     fn input_width(&self) -> usize {
         self.lengthscales.len()
+    }
+
+    fn form(&self) -> Option<KernelForm> {
+        P::CHOICE.map(KernelForm::One)
     }
 
     fn clone_box(&self) -> Box<dyn Kernel> {

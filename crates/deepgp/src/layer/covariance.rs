@@ -16,6 +16,7 @@ use crate::scratch::Scratch;
 
 /// Which variables the covariance is trained in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum CovarianceForm {
     /// `C = (B⁻¹ + K)⁻¹` (eq. 7), computed as `L_B H⁻¹ L_Bᵀ` with `H = I + L_Bᵀ K L_B`: neither `B` nor `K` is inverted.
     /// It can only shrink the prior, and costs one factorisation an output.

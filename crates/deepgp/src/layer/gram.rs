@@ -11,6 +11,7 @@ use crate::mat::{Mat, View, ViewMut};
 
 /// `ε = absolute + relative · mean(diag K)` on the diagonal of every kernel matrix of inducing inputs.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Jitter {
     /// Added as it is.
     pub absolute: f64,

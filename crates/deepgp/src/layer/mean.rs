@@ -10,6 +10,7 @@ use crate::scratch::Scratch;
 
 /// Which variables the mean is trained in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum MeanForm {
     /// `w = a` (eq. 7): needs no inverse, but converges poorly (section 2.3).
     #[doc(alias = "mu_CB")]

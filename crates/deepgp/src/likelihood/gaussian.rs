@@ -93,6 +93,10 @@ impl Likelihood for Gaussian {
         0.5 * libm::erfc((f.mean[output] - at) / (deviation * std::f64::consts::SQRT_2))
     }
 
+    fn normal(&self, output: usize, f: Latent<'_>) -> Option<(f64, f64)> {
+        Some((f.mean[output], f.variance[output] + self.noise[output]))
+    }
+
     fn draw(&self, f: &[f64], key: Key, counter: [u32; 4], y: &mut [f64]) {
         fill_row(key, counter, y);
         for ((y, f), noise) in y.iter_mut().zip(f).zip(&self.noise) {

@@ -66,6 +66,11 @@ pub trait Likelihood: Parameters + std::fmt::Debug + Send + Sync {
     /// `P(y_output ≤ at)`.
     fn cumulative(&self, output: usize, at: f64, f: Latent<'_>) -> f64;
 
+    /// Mean and variance of one output of `y`, where it is Gaussian. Scores are then exact and fast; others are integrated.
+    fn normal(&self, _output: usize, _f: Latent<'_>) -> Option<(f64, f64)> {
+        None
+    }
+
     /// Draws `y` given `f`. The counter's last word is free for the likelihood to count in.
     fn draw(&self, f: &[f64], key: Key, counter: [u32; 4], y: &mut [f64]);
 }

@@ -1,0 +1,189 @@
+//! What a model has to beat: linear regression and nearest neighbours, on standardised inputs, each with one Gaussian spread a
+//! target, fitted to the training rows.
+//!
+//! They answer with an [`Assessment`], so their scores stand beside the model's, log likelihood and coverage included.
+
+use rayon::prelude::*;
+
+use crate::data::{ConstantColumns, Dataset, Standardiser};
+use crate::error::{Error, Result};
+use crate::likelihood::Gaussian;
+use crate::linalg::{Cholesky, Into, NotPositive, product, times};
+use crate::mat::{Mat, View};
+use crate::metrics::Assessment;
+use crate::mixture::Mixture;
+use crate::noise::{Key, Purpose};
+use crate::scratch::Scratch;
+
+/// The ridge of linear regression, in units of the number of rows: only so that columns may depend on each other.
+const RIDGE: f64 = 1e-8;
+/// Rows of training data that neighbours are looked for among; more are thinned out at random.
+const NEIGHBOUR_ROWS: usize = 20_000;
+/// Training rows from which the neighbours' spread is found, each without itself.
+const SPREAD_ROWS: usize = 2_000;
+/// Rows whose distances are held at once.
+const ROWS_AT_ONCE: usize = 64;
+
+/// Always the mean of the training targets, with their spread.
+pub fn mean(train: &Dataset, test: &Dataset) -> Result<Assessment> {
+    let units = Standardiser::fit(train, ConstantColumns::Keep)?;
+    let mean = Mat::zeros(test.len(), train.y().ncols());
+    assess(&units, test, mean, &vec![1.0; train.y().ncols()])
+}
+
+/// Least squares on the inputs and a constant: `D² N` flops.
+pub fn linear(train: &Dataset, test: &Dataset) -> Result<Assessment> {
+    let units = Standardiser::fit(train, ConstantColumns::Keep)?;
+    let train = units.apply(train)?;
+    let (x, y, n) = (train.x().view(), train.y().view(), train.len() as f64);
+    let scratch = &mut Scratch::default();
+    // Both are centred, so the constant is 0.
+    let mut scatter = times(x.faer().transpose(), x.faer(), scratch);
+    for i in 0..scatter.nrows() {
+        scatter[(i, i)] += RIDGE * n;
+    }
+    let factor = Cholesky::new(&scatter, scratch)
+        .map_err(|NotPositive { .. }| Error::NonFinite { what: "linear regression on the inputs".into() })?;
+    let r = factor.into_inverse_lower(scratch);
+    let projected = times(x.faer().transpose(), y.faer(), scratch);
+    let half = times(r.view().faer(), projected.view().faer(), scratch);
+    let weights = times(r.view().faer().transpose(), half.view().faer(), scratch);
+    let fitted = times(x.faer(), weights.view().faer(), scratch);
+    let freedom = (n - x.ncols() as f64 - 1.0).max(1.0);
+    let spread: Vec<f64> = (0..y.ncols())
+        .map(|p| (0..train.len()).map(|i| (y[(i, p)] - fitted[(i, p)]).powi(2)).sum::<f64>() / freedom)
+        .collect();
+    let inputs = units.x.apply("x", test.x().view())?;
+    assess(&units, test, times(inputs.view().faer(), weights.view().faer(), scratch), &spread)
+}
+
+/// The average over the `k` nearest training rows: `N D` flops a row. The spread is what the same rule leaves on training rows,
+/// each without itself.
+pub fn nearest_neighbours(train: &Dataset, test: &Dataset, k: usize) -> Result<Assessment> {
+    let units = Standardiser::fit(train, ConstantColumns::Keep)?;
+    let mut train = units.apply(train)?;
+    if train.len() > NEIGHBOUR_ROWS {
+        let order = Key::new(0, Purpose::Split).permutation(train.len(), 1);
+        train = train.gather(&order[..NEIGHBOUR_ROWS])?;
+    }
+    let k = k.clamp(1, train.len() - 1);
+    let some = Key::new(0, Purpose::Split).permutation(train.len(), 2);
+    let some = train.gather(&some[..train.len().min(SPREAD_ROWS)])?;
+    // A row is its own nearest neighbour: one more, and the first is left out.
+    let without_itself = averages(&train, some.x().view(), 1, k);
+    let spread: Vec<f64> = (0..some.y().ncols())
+        .map(|p| {
+            let squares = (0..some.len()).map(|i| (some.y()[(i, p)] - without_itself[(i, p)]).powi(2));
+            (squares.sum::<f64>() / some.len() as f64).max(1e-12)
+        })
+        .collect();
+    let inputs = units.x.apply("x", test.x().view())?;
+    assess(&units, test, averages(&train, inputs.view(), 0, k), &spread)
+}
+
+/// The mean target of the neighbours `skip..skip + k` of each row.
+fn averages(train: &Dataset, x: View<'_>, skip: usize, k: usize) -> Mat {
+    let (z, y) = (train.x().view(), train.y());
+    let norms: Vec<f64> = (0..z.nrows()).map(|j| z.row(j).iter().map(|v| v * v).sum()).collect();
+    let mut out = Mat::zeros(x.nrows(), y.ncols());
+    let width = out.ncols();
+    out.as_mut_slice().par_chunks_mut(ROWS_AT_ONCE * width).enumerate().for_each(|(block, out)| {
+        let rows = x.rows(block * ROWS_AT_ONCE..block * ROWS_AT_ONCE + out.len() / width);
+        // Squared distances but for the row's own norm, which does not change the order.
+        let mut distances = Mat::zeros(rows.nrows(), z.nrows());
+        product(distances.view_mut().faer(), Into::Replace, -2.0, rows.faer(), z.faer().transpose());
+        for (i, out) in out.chunks_exact_mut(width).enumerate() {
+            let distance = |j: u32| distances[(i, j as usize)] + norms[j as usize];
+            let mut order: Vec<u32> = (0..z.nrows() as u32).collect();
+            let by_distance = |a: &u32, b: &u32| distance(*a).total_cmp(&distance(*b)).then(a.cmp(b));
+            let count = (skip + k).min(order.len());
+            order.select_nth_unstable_by(count - 1, by_distance);
+            order[..count].sort_unstable_by(by_distance);
+            for (p, to) in out.iter_mut().enumerate() {
+                let near = order[skip..count].iter().map(|&j| y[(j as usize, p)]);
+                *to = near.sum::<f64>() / (count - skip) as f64;
+            }
+        }
+    });
+    out
+}
+
+/// From standardised means and variances to an assessment in the user's units.
+fn assess(units: &Standardiser, test: &Dataset, mean: Mat, variance: &[f64]) -> Result<Assessment> {
+    let (n, p) = (mean.nrows(), mean.ncols());
+    let (y, likelihood) = (units.y.apply("y", test.y().view())?, Gaussian::new(0.0, p));
+    let at = |i: usize| Mixture { mean: mean.row(i), variance, width: p };
+    let scale = &units.y.scale;
+    let shift: f64 = scale.iter().map(|s| s.ln()).sum();
+    let mut assessment = Assessment {
+        below: Mat::from_fn(n, p, |i, o| at(i).cumulative(&likelihood, o, y[(i, o)])),
+        crps: Mat::from_fn(n, p, |i, o| scale[o] * at(i).crps(&likelihood, o, y[(i, o)])),
+        log_density: (0..n).map(|i| at(i).log_density(&likelihood, y.row(i)) - shift).collect(),
+        deviation: Mat::from_fn(n, p, |_, o| scale[o] * variance[o].sqrt()),
+        mean: mean.clone(),
+    };
+    units.y.undo(&mut assessment.mean);
+    Ok(assessment)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::Score;
+    use crate::testing::uniform;
+
+    /// `y = 2 + 3 x_0 − x_1 + noise` of standard deviation 0.1 / √3, in 400 rows.
+    fn line(seed: u64) -> Dataset {
+        let (x, e) = (uniform(400, 2, seed), uniform(400, 1, seed + 100));
+        let y = Mat::from_fn(400, 1, |i, _| 2.0 + 3.0 * x[(i, 0)] - x[(i, 1)] + 0.1 * e[(i, 0)]);
+        Dataset::new(x, y).unwrap()
+    }
+
+    #[test]
+    fn a_line_is_found_with_its_noise() {
+        let (train, test) = (line(1), line(2));
+        let score = Score::new(test.y().view(), &linear(&train, &test).unwrap());
+        let noise = 0.1 / 3.0f64.sqrt();
+        assert!((score.rmse[0] / noise - 1.0).abs() < 0.1, "{}", score.rmse[0]);
+        // Of N(0, noise²): −log noise − ½ log 2π − ½.
+        let expected = -noise.ln() - 0.5 * std::f64::consts::TAU.ln() - 0.5;
+        assert!((score.log_likelihood - expected).abs() < 0.1, "{} {expected}", score.log_likelihood);
+    }
+
+    #[test]
+    fn columns_may_depend_on_each_other() {
+        let data = line(1);
+        let x = Mat::from_fn(400, 3, |i, j| data.x()[(i, j % 2)]);
+        let doubled = Dataset::new(x, data.y().clone()).unwrap();
+        let (once, twice) = (linear(&data, &data).unwrap(), linear(&doubled, &doubled).unwrap());
+        assert!((once.mean[(7, 0)] - twice.mean[(7, 0)]).abs() < 1e-4);
+    }
+
+    #[test]
+    fn neighbours_are_the_nearest_and_never_the_row_itself() {
+        let x = Mat::column(vec![0.0, 1.0, 3.0, 7.0]);
+        let y = Mat::column(vec![10.0, 20.0, 30.0, 50.0]);
+        let train = Dataset::new(x.clone(), y).unwrap();
+        let answer = nearest_neighbours(&train, &train, 1).unwrap();
+        // At a training row the nearest one is the row itself ...
+        assert!((0..4).all(|i| (answer.mean[(i, 0)] - train.y()[(i, 0)]).abs() < 1e-12));
+        // ... but the spread comes from the others: each takes the value of the row beside it.
+        let squares = (100.0 + 100.0 + 100.0 + 400.0) / 4.0f64;
+        assert!((answer.deviation[(0, 0)] - squares.sqrt()).abs() < 1e-9, "{}", answer.deviation[(0, 0)]);
+        let two = Dataset::new(Mat::column(vec![0.4, 2.2]), Mat::column(vec![0.0, 0.0])).unwrap();
+        let answer = nearest_neighbours(&train, &two, 2).unwrap();
+        assert!((answer.mean[(0, 0)] - 15.0).abs() < 1e-12 && (answer.mean[(1, 0)] - 25.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_mean_predictor_has_the_targets_spread() {
+        let data = line(3);
+        let answer = mean(&data, &data).unwrap();
+        let score = Score::new(data.y().view(), &answer);
+        assert!((score.rmse[0] - answer.deviation[(0, 0)]).abs() < 1e-12);
+        assert!(
+            (score.standardised(&Standardiser::fit(&data, ConstantColumns::Keep).unwrap().y).rmse[0] - 1.0).abs()
+                < 1e-12
+        );
+    }
+}
