@@ -1,1 +1,67 @@
-//! Tables.
+//! Tables: from a file to rows of numbers, in two passes.
+//!
+//! ```text
+//! file -> Source -> Rows -> Schema::scan       first pass: what each column is
+//!            \----> Rows -> Encoder -> Chunk   second pass: rows of numbers
+//! ```
+//!
+//! [`Source::open`] finds out the format from the bytes, never from the name of the file: delimited text, plain or
+//! compressed with gzip, Parquet, NumPy's `.npy` and `.npz`. [`Rows`] gives one record at a time. [`Schema::scan`]
+//! decides what each column is, and an [`Encoder`] turns records into matrices, a chunk at a time. The schema travels in
+//! the model file, so that a later table is encoded in the same way, whatever the order of its columns.
+//!
+//! No pass holds the table, so a file may be larger than memory; the exceptions are arrays in Fortran order and `.npz`
+//! archives, which are read whole.
+
+mod cell;
+mod column;
+mod csv;
+mod detect;
+mod dialect;
+mod encode;
+mod half;
+mod names;
+mod npy;
+mod npy_header;
+mod npz;
+mod parquet;
+mod parquet_type;
+mod scan;
+mod schema;
+mod source;
+mod text;
+
+pub use cell::{Cell, MISSING_MARKERS};
+pub use encode::{Chunk, Encoder};
+pub use schema::{InputColumn, Kind, Missing, Schema, Targets, Wanted};
+pub use source::Source;
+
+use crate::error::Result;
+
+/// A sentence for people: something about a table that is not wrong, but worth knowing.
+pub type Note = String;
+
+/// The records of a table, one after the other.
+pub trait Rows: Send {
+    /// Puts the cells of the next record into `cells`, one for each column, and returns its number: the line in text, the
+    /// row in binary formats, both from 1. `None` is the end. After an error there is nothing more to read.
+    fn next(&mut self, cells: &mut Vec<Cell>) -> Result<Option<u64>>;
+}
+
+/// Where a record is, as people count: from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In text.
+    Line(u64),
+    /// In binary formats.
+    Row(u64),
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Line(number) => write!(f, "line {number}"),
+            Self::Row(number) => write!(f, "row {number}"),
+        }
+    }
+}

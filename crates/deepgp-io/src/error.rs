@@ -1,0 +1,315 @@
+//! Every way in which a file can fail to be read, and what to do about it.
+//!
+//! Each message begins with the file, and then says where in it: `line` in text, `row` in binary formats, both from 1.
+
+use std::path::{Path, PathBuf};
+
+use crate::table::Place;
+
+/// What this crate returns.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Something a user can cause. Each message says what is wrong, with the numbers, and what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system would not give the file.
+    #[error("{}: the file cannot be read: {cause}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        cause: std::io::Error,
+    },
+
+    /// The file was cut short.
+    #[error("{}: the file ends too early ({what}); copy or download it again", path.display())]
+    EndsEarly {
+        /// The file.
+        path: PathBuf,
+        /// What is not there.
+        what: String,
+    },
+
+    /// The bytes contradict the format.
+    #[error("{}: the file is damaged ({what}); copy or download it again", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What contradicts it.
+        what: String,
+    },
+
+    /// The file is not the same as before.
+    #[error("{}: the file changed while it was read ({what}); leave it alone until the run is over", path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+        /// What changed.
+        what: String,
+    },
+
+    /// The file is sound, but holds something that is not read here.
+    #[error("{}: {what}; {advice}", path.display())]
+    Unsupported {
+        /// The file.
+        path: PathBuf,
+        /// What it holds.
+        what: String,
+        /// What to do.
+        advice: String,
+    },
+
+    /// Text that is not UTF-8.
+    #[error("{}, line {line}: the text is not UTF-8; save the table as UTF-8", path.display())]
+    Encoding {
+        /// The file.
+        path: PathBuf,
+        /// Line, from 1.
+        line: u64,
+    },
+
+    /// A quote without its pair.
+    #[error(
+        "{}, line {line}: a quote opens in this record and never closes; close it, or write two quotes for one that is \
+         part of the text",
+        path.display()
+    )]
+    OpenQuote {
+        /// The file.
+        path: PathBuf,
+        /// Line at which the record begins, from 1.
+        line: u64,
+    },
+
+    /// A record that cannot be one.
+    #[error(
+        "{}, line {line}: the record is longer than {limit} bytes; look for a quote that never closes, or whether this \
+         is a table at all",
+        path.display()
+    )]
+    LongRecord {
+        /// The file.
+        path: PathBuf,
+        /// Line at which the record begins, from 1.
+        line: u64,
+        /// The longest that is read.
+        limit: usize,
+    },
+
+    /// A record that is longer or shorter than the first.
+    #[error(
+        "{}, line {line}: expected {expected} fields, as in the first record, found {found}; mend the line, or quote \
+         fields that hold the delimiter",
+        path.display()
+    )]
+    Fields {
+        /// The file.
+        path: PathBuf,
+        /// Line, from 1.
+        line: u64,
+        /// Fields of the first record.
+        expected: usize,
+        /// Fields of this one.
+        found: usize,
+    },
+
+    /// There is nothing in the file.
+    #[error("{}: the file is empty; a table needs rows", path.display())]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
+
+    /// There are columns, but no rows.
+    #[error("{}: the table has columns but no rows; check the program that wrote it", path.display())]
+    NoRows {
+        /// The file.
+        path: PathBuf,
+    },
+
+    /// Two columns share a name.
+    #[error("{}: columns {first} and {second} are both called `{name}`; rename one of them", path.display())]
+    DuplicateColumn {
+        /// The file.
+        path: PathBuf,
+        /// Their name.
+        name: String,
+        /// Position of the first, from 1.
+        first: usize,
+        /// Position of the second, from 1.
+        second: usize,
+    },
+
+    /// A column that is asked for is not there.
+    #[error("{}: there is no column `{name}`, which is {role}; {known}", path.display())]
+    UnknownColumn {
+        /// The file.
+        path: PathBuf,
+        /// The name.
+        name: String,
+        /// What it is asked for.
+        role: &'static str,
+        /// Those there are, and the likely one.
+        known: String,
+    },
+
+    /// A table without names has another number of columns than at fitting.
+    #[error(
+        "{}: the columns have no names, so they go by position, and must be the {expected} that the model was fitted \
+         on{without_targets}; found {found}",
+        path.display()
+    )]
+    Positions {
+        /// The file.
+        path: PathBuf,
+        /// Columns at fitting.
+        expected: usize,
+        /// How many would do, too.
+        without_targets: String,
+        /// Columns of this table.
+        found: usize,
+    },
+
+    /// A column is asked for in two ways.
+    #[error("{}: column `{name}` is {first} and {second}; keep one of the two", path.display())]
+    Roles {
+        /// The file.
+        path: PathBuf,
+        /// The column.
+        name: String,
+        /// One way.
+        first: &'static str,
+        /// The other.
+        second: &'static str,
+    },
+
+    /// There is nothing to learn.
+    #[error("{}: no target column is named; name one of {known}", path.display())]
+    NoTargets {
+        /// The file.
+        path: PathBuf,
+        /// The columns there are.
+        known: String,
+    },
+
+    /// There is nothing to learn from.
+    #[error("{}: all {columns} columns are targets or ignored, so no input is left; ignore fewer", path.display())]
+    NoInputs {
+        /// The file.
+        path: PathBuf,
+        /// How many there are.
+        columns: usize,
+    },
+
+    /// Text among numbers.
+    #[error(
+        "{}, {place}, column `{column}`: \"{value}\" is not a number, but {numbers} of the column's {cells} cells are; \
+         mend it, or name the column with --categorical",
+        path.display()
+    )]
+    Mixed {
+        /// The file.
+        path: PathBuf,
+        /// Where.
+        place: Place,
+        /// The column.
+        column: String,
+        /// The text.
+        value: String,
+        /// Cells that are numbers.
+        numbers: u64,
+        /// Cells that are not missing.
+        cells: u64,
+    },
+
+    /// A cell has a value that its column cannot take.
+    #[error("{}, {place}, column `{column}`: \"{value}\" is not {expected}; {advice}", path.display())]
+    Value {
+        /// The file.
+        path: PathBuf,
+        /// Where.
+        place: Place,
+        /// The column.
+        column: String,
+        /// The cell.
+        value: String,
+        /// What it should be.
+        expected: &'static str,
+        /// What to do.
+        advice: &'static str,
+    },
+
+    /// A text column that tells rows apart and says nothing else.
+    #[error("{}: column `{column}` has {levels} different texts in {rows} rows: leave it out with --ignore {column}",
+        path.display())]
+    Levels {
+        /// The file.
+        path: PathBuf,
+        /// The column.
+        column: String,
+        /// How many there are.
+        levels: String,
+        /// Rows in which it is not missing.
+        rows: u64,
+    },
+
+    /// A column with nothing in it.
+    #[error("{}: column `{column}` has no value in any of {rows} rows; {advice}", path.display())]
+    AllMissing {
+        /// The file.
+        path: PathBuf,
+        /// The column.
+        column: String,
+        /// Rows that were looked at.
+        rows: u64,
+        /// What to do.
+        advice: String,
+    },
+
+    /// Missing cells, where none are allowed.
+    #[error("{}, {place}, column `{column}`: the cell is missing{others}; {advice}", path.display())]
+    Missing {
+        /// The file.
+        path: PathBuf,
+        /// Where.
+        place: Place,
+        /// The column.
+        column: String,
+        /// How many more there are, if that is known.
+        others: String,
+        /// What to do.
+        advice: &'static str,
+    },
+
+    /// No row is complete.
+    #[error(
+        "{}: each of the {rows} rows would be left out for a missing cell; leave columns out with --ignore, or fill \
+         cells in with --missing mean",
+        path.display()
+    )]
+    NothingKept {
+        /// The file.
+        path: PathBuf,
+        /// How many there are.
+        rows: u64,
+    },
+}
+
+impl Error {
+    /// What an error while reading bytes says about the file.
+    pub(crate) fn from_io(path: &Path, cause: std::io::Error) -> Self {
+        use std::io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
+        match cause.kind() {
+            UnexpectedEof => Self::EndsEarly { path: path.into(), what: "there is more to come".into() },
+            // Decoders say so; the operating system does not, of a file that it has opened.
+            InvalidData | InvalidInput => Self::damaged(path, cause),
+            _ => Self::Read { path: path.into(), cause },
+        }
+    }
+
+    /// The bytes contradict the format.
+    pub(crate) fn damaged(path: &Path, what: impl ToString) -> Self {
+        Self::Damaged { path: path.into(), what: what.to_string() }
+    }
+}

@@ -1,0 +1,181 @@
+//! The model without its numbers: what a file says in words, so that the numbers can be put in their places.
+
+use std::collections::BTreeMap;
+
+use deepgp::kernel::KernelForm;
+use deepgp::likelihood::Gaussian;
+use deepgp::{
+    CovarianceForm, DeepGp, Inducing, Jitter, Layer, LayerCovariance, LayerMean, Mat, MeanForm, MeanFunction, Precision,
+};
+use serde::{Deserialize, Serialize};
+
+use super::ModelError;
+
+/// Named arrays with their shapes.
+pub(super) type Arrays = BTreeMap<String, Array>;
+
+/// One array, row by row.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Array {
+    pub shape: Vec<usize>,
+    pub values: Vec<f64>,
+}
+
+impl Array {
+    pub fn vector(values: &[f64]) -> Self {
+        Self { shape: vec![values.len()], values: values.to_vec() }
+    }
+
+    pub fn matrix(m: &Mat) -> Self {
+        Self { shape: vec![m.nrows(), m.ncols()], values: m.as_slice().to_vec() }
+    }
+}
+
+/// Architecture and settings of a [`DeepGp`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct ModelDescription {
+    precision: Precision,
+    jitter: Jitter,
+    likelihood: LikelihoodDescription,
+    layers: Vec<LayerDescription>,
+    /// Names of the parameters that training leaves alone.
+    frozen: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum LikelihoodDescription {
+    Gaussian { outputs: usize },
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct LayerDescription {
+    kernel: KernelForm,
+    mean_function: MeanFunctionKind,
+    inducing: InducingKind,
+    mean_form: MeanForm,
+    covariance_form: CovarianceForm,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum MeanFunctionKind {
+    Zero,
+    Identity,
+    ZeroPadding,
+    Linear,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum InducingKind {
+    Tied,
+    Decoupled,
+}
+
+impl ModelDescription {
+    /// Describes `model`, and adds its numbers to `arrays`.
+    pub fn of(model: &DeepGp, arrays: &mut Arrays) -> Result<Self, ModelError> {
+        let mut layers = Vec::new();
+        for (i, layer) in model.layers().iter().enumerate() {
+            let unknown = || ModelError::Unknown { what: format!("the kernel `{}` of layer {i}", layer.kernel.name()) };
+            let mean_function = match &layer.mean_function {
+                MeanFunction::Zero => MeanFunctionKind::Zero,
+                MeanFunction::Identity => MeanFunctionKind::Identity,
+                MeanFunction::ZeroPadding => MeanFunctionKind::ZeroPadding,
+                MeanFunction::Linear(w) => {
+                    arrays.insert(format!("layers.{i}.mean_function"), Array::matrix(w));
+                    MeanFunctionKind::Linear
+                }
+            };
+            layers.push(LayerDescription {
+                kernel: layer.kernel.form().ok_or_else(unknown)?,
+                mean_function,
+                inducing: match layer.inducing {
+                    Inducing::Tied(_) => InducingKind::Tied,
+                    Inducing::Decoupled { .. } => InducingKind::Decoupled,
+                },
+                mean_form: layer.mean.form,
+                covariance_form: layer.covariance.form,
+            });
+        }
+        let outputs = model.likelihood().observed_width();
+        let likelihood = match model.likelihood().name().as_str() {
+            "gaussian" => LikelihoodDescription::Gaussian { outputs },
+            other => return Err(ModelError::Unknown { what: format!("the likelihood `{other}`") }),
+        };
+        let mut frozen = Vec::new();
+        for parameter in model.parameters() {
+            if parameter.frozen {
+                frozen.push(parameter.name.clone());
+            }
+            arrays.insert(parameter.name, Array { shape: parameter.shape, values: parameter.values });
+        }
+        Ok(Self { precision: model.precision(), jitter: model.jitter(), likelihood, layers, frozen })
+    }
+
+    /// The model again. The error says what does not fit.
+    pub fn build(&self, arrays: &Arrays) -> Result<DeepGp, String> {
+        let layers =
+            self.layers.iter().enumerate().map(|(i, layer)| layer.build(i, arrays)).collect::<Result<_, _>>()?;
+        let LikelihoodDescription::Gaussian { outputs } = self.likelihood;
+        let mut model = DeepGp::new(layers, Box::new(Gaussian::new(1.0, outputs))).map_err(|e| e.to_string())?;
+        for parameter in model.parameters() {
+            let array = find(arrays, &parameter.name)?;
+            if array.shape != parameter.shape {
+                let (name, found, expected) = (&parameter.name, &array.shape, &parameter.shape);
+                return Err(format!("the array `{name}` has the shape {found:?}, not {expected:?}"));
+            }
+            model.set_parameter(&parameter.name, &array.values).map_err(|e| e.to_string())?;
+        }
+        for name in &self.frozen {
+            model.freeze(name).map_err(|e| e.to_string())?;
+        }
+        model.with_precision(self.precision).with_jitter(self.jitter).map_err(|e| e.to_string())
+    }
+}
+
+impl LayerDescription {
+    fn build(&self, i: usize, arrays: &Arrays) -> Result<Layer, String> {
+        let named = |name: &str| matrix(arrays, &format!("layers.{i}.{name}"));
+        let inducing = match self.inducing {
+            InducingKind::Tied => Inducing::Tied(named("inducing")?),
+            InducingKind::Decoupled => {
+                Inducing::Decoupled { mean: named("mean_inducing")?, covariance: named("covariance_inducing")? }
+            }
+        };
+        let mean_function = match self.mean_function {
+            MeanFunctionKind::Zero => MeanFunction::Zero,
+            MeanFunctionKind::Identity => MeanFunction::Identity,
+            MeanFunctionKind::ZeroPadding => MeanFunction::ZeroPadding,
+            MeanFunctionKind::Linear => MeanFunction::Linear(named("mean_function")?),
+        };
+        Ok(Layer {
+            kernel: self.kernel.start(inducing.mean().ncols()).map_err(|e| e.to_string())?,
+            mean_function,
+            mean: LayerMean { form: self.mean_form, free: named("mean.free")? },
+            covariance: LayerCovariance { form: self.covariance_form, factor: named("covariance.factor")? },
+            inducing,
+        })
+    }
+}
+
+pub(super) fn find<'a>(arrays: &'a Arrays, name: &str) -> Result<&'a Array, String> {
+    arrays.get(name).ok_or_else(|| format!("the array `{name}` is missing"))
+}
+
+/// An array's numbers, whatever its shape.
+pub(super) fn vector(arrays: &Arrays, name: &str) -> Result<Vec<f64>, String> {
+    Ok(find(arrays, name)?.values.clone())
+}
+
+/// An array as a matrix; of three axes, the first two are one below the other.
+fn matrix(arrays: &Arrays, name: &str) -> Result<Mat, String> {
+    let Array { shape, values } = find(arrays, name)?;
+    let (rows, columns) = match shape[..] {
+        [rows, columns] => (rows, columns),
+        [blocks, rows, columns] => (blocks.saturating_mul(rows), columns),
+        _ => return Err(format!("the array `{name}` has {} axes", shape.len())),
+    };
+    Mat::from_vec(rows, columns, values.clone()).map_err(|e| e.to_string())
+}

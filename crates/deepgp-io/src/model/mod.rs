@@ -1,0 +1,214 @@
+//! Model files: one safetensors file that holds a model, its units, its columns and how it came about; in a checkpoint also the
+//! state of the run. `docs/model-file.md` describes the format for other programs.
+//!
+//! The arrays are `f64`, under the names of the model's parameters. Everything else is one JSON text under the key `deepgp` of the
+//! header. A checksum over both tells damage, which safetensors itself does not.
+
+mod description;
+mod error;
+mod history;
+mod record;
+mod state;
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::path::Path;
+
+use deepgp::{Regressor, Scaling, Standardiser, TrainState};
+use safetensors::{Dtype, SafeTensors, View};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+pub use error::ModelError;
+pub use history::{History, HistoryPoint};
+pub use record::{Record, ScoreRecord, TableRecord};
+
+use crate::atomic;
+use crate::table::Schema;
+use description::{Array, Arrays, ModelDescription, vector};
+use state::StateDescription;
+
+/// The version of the format that is written here, and the last that can be read.
+const FORMAT_VERSION: u64 = 1;
+/// The header's key.
+const KEY: &str = "deepgp";
+
+/// Everything that a model file holds.
+#[derive(Clone, Debug)]
+pub struct ModelFile {
+    /// The model and its units.
+    pub regressor: Regressor,
+    /// Which columns it reads, and how.
+    pub schema: Schema,
+    /// How it came about.
+    pub record: Record,
+    /// How training went.
+    pub history: History,
+    /// Where training stands: in a checkpoint.
+    pub state: Option<TrainState>,
+}
+
+/// What the header says.
+#[derive(Debug, Serialize, Deserialize)]
+struct Header {
+    format_version: u64,
+    /// SHA-256 of the description and all arrays.
+    checksum: String,
+    description: serde_json::Value,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Description {
+    model: ModelDescription,
+    schema: Schema,
+    record: Record,
+    state: Option<StateDescription>,
+}
+
+impl ModelFile {
+    /// Writes it to `path`, whole or not at all.
+    pub fn save(&self, path: &Path) -> Result<(), ModelError> {
+        let bytes = self.to_bytes()?;
+        atomic::write(path, &bytes).map_err(|source| ModelError::Io { action: "write", path: path.into(), source })
+    }
+
+    /// Reads it from `path`.
+    pub fn load(path: &Path) -> Result<Self, ModelError> {
+        let bytes =
+            std::fs::read(path).map_err(|source| ModelError::Io { action: "read", path: path.into(), source })?;
+        Self::from_bytes(&bytes, path)
+    }
+
+    /// The file's bytes.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, ModelError> {
+        let mut arrays = Arrays::new();
+        let model = ModelDescription::of(&self.regressor.model, &mut arrays)?;
+        let Standardiser { x, y } = &self.regressor.standardiser;
+        for (name, scaling) in [("x", x), ("y", y)] {
+            arrays.insert(format!("standardiser.{name}.shift"), Array::vector(&scaling.shift));
+            arrays.insert(format!("standardiser.{name}.scale"), Array::vector(&scaling.scale));
+        }
+        self.history.store(&mut arrays);
+        let state = self.state.as_ref().map(|state| StateDescription::of(state, &mut arrays));
+        let description = Description { model, schema: self.schema.clone(), record: self.record.clone(), state };
+        let unknown = |what: String| ModelError::Unknown { what };
+        let description = serde_json::to_value(description).map_err(|e| unknown(e.to_string()))?;
+        let checksum = checksum(&description, &arrays);
+        let header = Header { format_version: FORMAT_VERSION, checksum, description };
+        let header = serde_json::to_string(&header).map_err(|e| unknown(e.to_string()))?;
+        let metadata = HashMap::from([(KEY.to_string(), header)]);
+        safetensors::serialize(&arrays, Some(metadata)).map_err(|e| unknown(e.to_string()))
+    }
+
+    /// From the file's bytes; `path` is for messages.
+    pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self, ModelError> {
+        let foreign = |reason: String| ModelError::Foreign { path: path.into(), reason };
+        let damaged = |reason: String| ModelError::Damaged { path: path.into(), reason };
+        if bytes.is_empty() {
+            return Err(foreign("it is empty".into()));
+        }
+        let ours = contains(&bytes[..bytes.len().min(1 << 16)], KEY.as_bytes());
+        let unreadable = |e: safetensors::SafeTensorError| {
+            if ours { damaged(e.to_string()) } else { foreign("it is not a safetensors file".into()) }
+        };
+        let tensors = SafeTensors::deserialize(bytes).map_err(unreadable)?;
+        let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(unreadable)?;
+        let Some(header) = metadata.metadata().as_ref().and_then(|all| all.get(KEY)) else {
+            return Err(foreign(format!("its header has no `{KEY}`")));
+        };
+        let header: serde_json::Value =
+            serde_json::from_str(header).map_err(|e| damaged(format!("its header: {e}")))?;
+        // First, because all else may be different in a later version.
+        let version = header.get("format_version").and_then(serde_json::Value::as_u64);
+        match version {
+            Some(found) if found > FORMAT_VERSION => {
+                return Err(ModelError::Newer { path: path.into(), found, known: FORMAT_VERSION });
+            }
+            Some(1..) => {}
+            _ => return Err(damaged("its header has no format version".into())),
+        }
+        let header: Header = serde_json::from_value(header).map_err(|e| damaged(format!("its header: {e}")))?;
+        let arrays = read_arrays(&tensors).map_err(damaged)?;
+        if checksum(&header.description, &arrays) != header.checksum {
+            return Err(damaged("its contents do not match its checksum".into()));
+        }
+        Self::assemble(header.description, &arrays).map_err(damaged)
+    }
+
+    fn assemble(description: serde_json::Value, arrays: &Arrays) -> Result<Self, String> {
+        let description: Description = serde_json::from_value(description).map_err(|e| format!("its header: {e}"))?;
+        let model = description.model.build(arrays)?;
+        let scaling = |name: &str, width: usize| {
+            let part = |part: &str| vector(arrays, &format!("standardiser.{name}.{part}"));
+            let (shift, scale) = (part("shift")?, part("scale")?);
+            if (shift.len(), scale.len()) != (width, width) {
+                return Err(format!("its units are for {} columns, not {width}", shift.len()));
+            }
+            if !shift.iter().all(|v| v.is_finite()) || !scale.iter().all(|v| v.is_finite() && *v > 0.0) {
+                return Err("its units are no numbers to shift and scale by".into());
+            }
+            Ok(Scaling { shift, scale })
+        };
+        let (inputs, outputs) = (model.input_width(), model.likelihood().observed_width());
+        let (width, targets) = (description.schema.width(), description.schema.targets.len());
+        if (width, targets) != (inputs, outputs) {
+            return Err(format!("its columns make {width} inputs and {targets} targets, not {inputs} and {outputs}"));
+        }
+        let standardiser = Standardiser { x: scaling("x", inputs)?, y: scaling("y", outputs)? };
+        Ok(Self {
+            regressor: Regressor { model, standardiser },
+            schema: description.schema,
+            record: description.record,
+            history: History::load(arrays)?,
+            state: description.state.map(|state| state.build(arrays)).transpose()?,
+        })
+    }
+}
+
+impl View for &Array {
+    fn dtype(&self) -> Dtype {
+        Dtype::F64
+    }
+
+    fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    fn data(&self) -> Cow<'_, [u8]> {
+        Cow::Owned(self.values.iter().flat_map(|v| v.to_le_bytes()).collect())
+    }
+
+    fn data_len(&self) -> usize {
+        8 * self.values.len()
+    }
+}
+
+fn read_arrays(tensors: &SafeTensors<'_>) -> Result<Arrays, String> {
+    let mut arrays = Arrays::new();
+    for (name, tensor) in tensors.iter() {
+        if tensor.dtype() != Dtype::F64 {
+            return Err(format!("the array `{name}` is of type {:?}, not F64", tensor.dtype()));
+        }
+        let (numbers, _) = tensor.data().as_chunks::<8>();
+        let values = numbers.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect();
+        arrays.insert(name.to_string(), Array { shape: tensor.shape().to_vec(), values });
+    }
+    Ok(arrays)
+}
+
+/// Over the description and every array with its name and shape, in the order of names.
+fn checksum(description: &serde_json::Value, arrays: &Arrays) -> String {
+    let mut hash = Sha256::new();
+    hash.update(description.to_string());
+    for (name, array) in arrays {
+        hash.update(format!("\n{name} {:?}\n", array.shape));
+        for value in &array.values {
+            hash.update(value.to_le_bytes());
+        }
+    }
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn contains(bytes: &[u8], wanted: &[u8]) -> bool {
+    bytes.windows(wanted.len()).any(|window| window == wanted)
+}

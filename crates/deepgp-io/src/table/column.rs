@@ -1,0 +1,128 @@
+//! What the first pass has seen of one column, and what the column therefore is.
+
+use std::collections::{BTreeSet, HashSet};
+
+use super::cell::number_label;
+use super::{Cell, Kind, Place, Source, names, scan};
+use crate::error::{Error, Result};
+
+/// The most levels a category may have.
+const MOST_LEVELS: usize = 100;
+
+/// Up to this many rows a category may have a level for each.
+const FEW_ROWS: u64 = 20;
+
+/// Levels are counted up to here.
+const COUNTED_LEVELS: usize = 10_000;
+
+/// What has been seen of a column.
+pub(super) struct Seen {
+    /// Numbers are levels.
+    category: bool,
+    numbers: u64,
+    mean: f64,
+    /// Bits of different numbers, as long as they could all be levels.
+    different: HashSet<u64>,
+    booleans: u64,
+    trues: u64,
+    texts: u64,
+    different_texts: BTreeSet<String>,
+    /// The first cell that is no number.
+    odd: Option<(Place, String)>,
+}
+
+impl Seen {
+    /// Nothing yet.
+    pub(super) fn new(category: bool) -> Self {
+        Self {
+            category,
+            numbers: 0,
+            mean: 0.0,
+            different: HashSet::new(),
+            booleans: 0,
+            trues: 0,
+            texts: 0,
+            different_texts: BTreeSet::new(),
+            odd: None,
+        }
+    }
+
+    /// One more cell. Fails if it is infinite.
+    pub(super) fn add(&mut self, source: &Source, name: &str, place: Place, cell: &Cell) -> Result<()> {
+        match cell {
+            Cell::Missing => return Ok(()),
+            Cell::Number(value) if !value.is_finite() => return Err(scan::not_finite(source, name, place, cell)),
+            Cell::Number(value) => {
+                self.numbers += 1;
+                // Dividing first keeps the mean of huge numbers finite.
+                let count = self.numbers as f64;
+                self.mean += value / count - self.mean / count;
+                let most = if self.category { COUNTED_LEVELS } else { MOST_LEVELS };
+                if self.different.len() <= most {
+                    self.different.insert((value + 0.0).to_bits());
+                }
+                return Ok(());
+            }
+            Cell::Boolean(value) => {
+                self.booleans += 1;
+                self.trues += u64::from(*value);
+            }
+            Cell::Text(text) => {
+                self.texts += 1;
+                if self.different_texts.len() <= COUNTED_LEVELS && !self.different_texts.contains(text) {
+                    self.different_texts.insert(text.clone());
+                }
+            }
+        }
+        self.odd.get_or_insert_with(|| (place, names::shorten(&cell.label().unwrap_or_default())));
+        Ok(())
+    }
+
+    /// What the column is, of which `rows` rows were seen. Fails if that cannot be said, or is of no use.
+    pub(super) fn kind(&self, source: &Source, name: &str, rows: u64) -> Result<Kind> {
+        let cells = self.numbers + self.booleans + self.texts;
+        let (path, column) = (source.path().to_path_buf(), name.to_string());
+        if cells == 0 {
+            let advice = format!("leave it out with --ignore {name}");
+            return Err(Error::AllMissing { path, column, rows, advice });
+        }
+        match &self.odd {
+            None if !self.category => Ok(Kind::Number { fill: Some(self.mean) }),
+            Some(_) if self.booleans == cells && !self.category => {
+                Ok(Kind::Boolean { fill: Some(self.trues as f64 / cells as f64) })
+            }
+            Some((place, value)) if 2 * self.numbers > cells && !self.category => {
+                let (place, value, numbers) = (*place, value.clone(), self.numbers);
+                Err(Error::Mixed { path, place, column, value, numbers, cells })
+            }
+            _ => {
+                let levels = self.levels();
+                if levels.len() > MOST_LEVELS || (2 * levels.len() as u64 > cells && cells > FEW_ROWS) {
+                    return Err(Error::Levels { path, column, levels: self.count(levels.len()), rows: cells });
+                }
+                Ok(Kind::Category { levels: levels.into_iter().collect() })
+            }
+        }
+    }
+
+    fn levels(&self) -> BTreeSet<String> {
+        let mut levels = self.different_texts.clone();
+        levels.extend(self.different.iter().map(|bits| number_label(f64::from_bits(*bits))));
+        for (value, seen) in [("true", self.trues > 0), ("false", self.booleans > self.trues)] {
+            if seen {
+                levels.insert(value.into());
+            }
+        }
+        levels
+    }
+
+    /// The number of levels in words: counting may have stopped.
+    fn count(&self, levels: usize) -> String {
+        let most = if self.category { COUNTED_LEVELS } else { MOST_LEVELS };
+        if self.different_texts.len() > COUNTED_LEVELS || self.different.len() > most {
+            format!("at least {levels}")
+        } else {
+            levels.to_string()
+        }
+    }
+}

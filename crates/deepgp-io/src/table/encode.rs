@@ -1,0 +1,263 @@
+//! The second pass: records become rows of numbers, a chunk at a time.
+
+use std::collections::{HashMap, HashSet};
+
+use deepgp::Mat;
+
+use super::scan::{MISSING_ADVICE, not_finite, target, value};
+use super::{Cell, Kind, Missing, Note, Place, Rows, Schema, Source, Targets, names};
+use crate::error::{Error, Result};
+
+/// Some rows of a table, as numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chunk {
+    /// Inputs, one row for each record that is kept.
+    pub x: Mat,
+    /// Targets, if they are read.
+    pub y: Option<Mat>,
+    /// The position in the table, from 0, of each row of `x`.
+    pub kept: Vec<u64>,
+    /// How many records the chunk has, those included that are left out.
+    pub read: u64,
+}
+
+/// Turns the records of a table into numbers.
+pub struct Encoder {
+    source: Source,
+    rows: Box<dyn Rows>,
+    inputs: Vec<Input>,
+    /// Position and name of each target.
+    targets: Option<Vec<(usize, String)>>,
+    missing: Missing,
+    cells: Vec<Cell>,
+    /// Records read so far.
+    read: u64,
+    dropped: u64,
+    unused: Vec<String>,
+}
+
+/// An input column.
+struct Input {
+    /// Position in the table.
+    at: usize,
+    name: String,
+    code: Code,
+    /// Missing cells that the mean was put in place of.
+    filled: u64,
+    /// Cells whose level is not known, and the first of them.
+    unseen: u64,
+    example: Option<(Place, String)>,
+}
+
+/// How a cell becomes numbers.
+enum Code {
+    Number {
+        fill: Option<f64>,
+    },
+    Boolean {
+        fill: Option<f64>,
+    },
+    /// Each level's input, and how many there are.
+    Category {
+        levels: HashMap<String, usize>,
+        width: usize,
+    },
+}
+
+impl Encoder {
+    pub(super) fn new(schema: &Schema, source: &Source, targets: Targets) -> Result<Self> {
+        check_positions(schema, source, targets)?;
+        let positions: HashMap<&String, usize> = source.names().iter().zip(0..).collect();
+        let find = |name: &String, role| match positions.get(name) {
+            Some(position) => Ok(*position),
+            None => Err(names::unknown(source.path(), source.names(), name, role)),
+        };
+        let mut inputs = Vec::new();
+        for column in &schema.inputs {
+            let code = match &column.kind {
+                Kind::Number { fill } => Code::Number { fill: *fill },
+                Kind::Boolean { fill } => Code::Boolean { fill: *fill },
+                Kind::Category { levels } => Code::Category {
+                    levels: levels.iter().enumerate().map(|(index, level)| (level.clone(), index)).collect(),
+                    width: levels.len(),
+                },
+            };
+            let at = find(&column.name, "an input of the model")?;
+            inputs.push(Input { at, name: column.name.clone(), code, filled: 0, unseen: 0, example: None });
+        }
+        let read_targets = match targets {
+            Targets::Unneeded => None,
+            Targets::Needed => {
+                let found = schema.targets.iter().map(|name| Ok((find(name, "a target of the model")?, name.clone())));
+                Some(found.collect::<Result<Vec<_>>>()?)
+            }
+        };
+        let used: HashSet<&String> = schema.inputs.iter().map(|column| &column.name).chain(&schema.targets).collect();
+        Ok(Self {
+            rows: source.rows()?,
+            inputs,
+            targets: read_targets,
+            missing: schema.missing,
+            cells: Vec::new(),
+            read: 0,
+            dropped: 0,
+            unused: source.names().iter().filter(|name| !used.contains(name)).cloned().collect(),
+            source: source.clone(),
+        })
+    }
+
+    /// The next `rows` records, or as many as there are; `None` at the end. If all of them are left out, the chunk has no
+    /// rows, and yet is not the last.
+    pub fn next_chunk(&mut self, rows: usize) -> Result<Option<Chunk>> {
+        let width = self.inputs.iter().map(|input| input.code.width()).sum();
+        let outputs = self.targets.as_ref().map_or(0, Vec::len);
+        let (mut x, mut y, mut kept) = (Vec::new(), Vec::new(), Vec::new());
+        let begin = self.read;
+        let mut cells = std::mem::take(&mut self.cells);
+        while self.read - begin < rows.max(1) as u64 {
+            let Some(number) = self.rows.next(&mut cells)? else { break };
+            if self.encode(self.source.place(number), &cells, &mut x, &mut y)? {
+                kept.push(self.read);
+            } else {
+                self.dropped += 1;
+            }
+            self.read += 1;
+        }
+        self.cells = cells;
+        let read = self.read - begin;
+        let matrix = |columns, numbers| {
+            Mat::from_vec(kept.len(), columns, numbers)
+                .expect("a row that is kept adds as many numbers as there are columns")
+        };
+        let (x, y) = (matrix(width, x), self.targets.is_some().then(|| matrix(outputs, y)));
+        Ok((read > 0).then_some(Chunk { x, y, kept, read }))
+    }
+
+    /// Everything that is left, and what is worth knowing about it.
+    pub fn read_all(mut self) -> Result<(Chunk, Vec<Note>)> {
+        match self.next_chunk(usize::MAX)? {
+            Some(chunk) => Ok((chunk, self.notes())),
+            None => Err(Error::NoRows { path: self.source.path().into() }),
+        }
+    }
+
+    /// What is worth knowing about what has been read so far: what opening the file found, columns that are not used, rows
+    /// that were left out, cells that were filled in, levels that are not known.
+    pub fn notes(&self) -> Vec<Note> {
+        let mut notes = self.source.notes().to_vec();
+        if !self.unused.is_empty() {
+            let unused = names::list(self.unused.iter());
+            notes.push(format!("the table has columns that the model does not use: {unused}"));
+        }
+        if self.dropped > 0 {
+            notes.push(format!("{} of {} rows were left out: they have missing cells", self.dropped, self.read));
+        }
+        let filled: u64 = self.inputs.iter().map(|input| input.filled).sum();
+        if filled > 0 {
+            notes.push(format!("{filled} missing cells were filled in with the column's mean at fitting"));
+        }
+        for input in &self.inputs {
+            if let Some((place, value)) = &input.example {
+                notes.push(format!(
+                    "column `{}`: {} cells have a value that was not there at fitting, the first \"{value}\" in {place}; \
+                     they count as none of the known ones",
+                    input.name, input.unseen
+                ));
+            }
+        }
+        notes
+    }
+
+    /// Puts a record behind `x` and `y`, or leaves it out and returns false.
+    fn encode(&mut self, place: Place, cells: &[Cell], x: &mut Vec<f64>, y: &mut Vec<f64>) -> Result<bool> {
+        let targets = self.targets.as_deref().unwrap_or_default();
+        let used = targets.iter().map(|(at, name)| (*at, name, true));
+        let used = used.chain(self.inputs.iter().map(|input| (input.at, &input.name, false)));
+        for (_, name, is_target) in used.filter(|(at, ..)| cells[*at] == Cell::Missing) {
+            match self.missing {
+                Missing::Reject => return Err(missing(&self.source, name, place, MISSING_ADVICE)),
+                Missing::Drop => return Ok(false),
+                Missing::Mean if is_target => return Ok(false),
+                Missing::Mean => {}
+            }
+        }
+        for (at, name) in targets {
+            y.extend(target(&self.source, name, place, &cells[*at])?);
+        }
+        for input in &mut self.inputs {
+            input.encode(&self.source, place, &cells[input.at], x)?;
+        }
+        Ok(true)
+    }
+}
+
+impl std::fmt::Debug for Encoder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Encoder").field("source", &self.source).field("read", &self.read).finish_non_exhaustive()
+    }
+}
+
+impl Input {
+    fn encode(&mut self, source: &Source, place: Place, cell: &Cell, x: &mut Vec<f64>) -> Result<()> {
+        if matches!(cell, Cell::Number(value) if !value.is_finite()) {
+            return Err(not_finite(source, &self.name, place, cell));
+        }
+        let unfit = |expected| value(source, &self.name, place, cell, expected, "it was at fitting: mend the cell");
+        match (&self.code, cell) {
+            (Code::Number { fill } | Code::Boolean { fill }, Cell::Missing) => {
+                let advice = "the model has no mean to fill it in with: leave such rows out with --missing drop";
+                x.push(fill.ok_or_else(|| missing(source, &self.name, place, advice))?);
+                self.filled += 1;
+            }
+            (Code::Number { .. }, Cell::Number(value)) => x.push(*value),
+            (Code::Number { .. } | Code::Boolean { .. }, Cell::Boolean(value)) => x.push(f64::from(u8::from(*value))),
+            (Code::Number { .. }, Cell::Text(_)) => return Err(unfit("a number")),
+            // Other formats write booleans as 0 and 1.
+            (Code::Boolean { .. }, Cell::Number(value)) if *value == 0.0 || *value == 1.0 => x.push(*value),
+            (Code::Boolean { .. }, _) => return Err(unfit("true or false")),
+            (Code::Category { levels, width }, cell) => {
+                let begin = x.len();
+                x.resize(begin + width, 0.0);
+                if let Some(label) = cell.label() {
+                    match levels.get(&*label) {
+                        Some(level) => x[begin + level] = 1.0,
+                        None => {
+                            self.unseen += 1;
+                            self.example.get_or_insert_with(|| (place, names::shorten(&label)));
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Code {
+    fn width(&self) -> usize {
+        match self {
+            Self::Number { .. } | Self::Boolean { .. } => 1,
+            Self::Category { width, .. } => *width,
+        }
+    }
+}
+
+fn missing(source: &Source, name: &str, place: Place, advice: &'static str) -> Error {
+    Error::Missing { path: source.path().into(), place, column: name.into(), others: String::new(), advice }
+}
+
+/// Columns without names are known by position, so there must be as many as at fitting; where targets are not needed and
+/// come last, they may be left away.
+fn check_positions(schema: &Schema, source: &Source, targets: Targets) -> Result<()> {
+    let (Some(expected), true) = (schema.positions, source.is_unnamed()) else { return Ok(()) };
+    let found = source.names().len();
+    let inputs = expected.saturating_sub(schema.targets.len());
+    let position = |name: &String| name.strip_prefix('c').and_then(|digits| digits.parse::<usize>().ok());
+    let targets_last = schema.targets.iter().all(|name| position(name).is_some_and(|position| position > inputs));
+    let may_lack_targets = targets == Targets::Unneeded && targets_last;
+    if found == expected || (may_lack_targets && found == inputs) {
+        return Ok(());
+    }
+    let without_targets = if may_lack_targets { format!(" (or {inputs}, without targets)") } else { String::new() };
+    Err(Error::Positions { path: source.path().into(), expected, without_targets, found })
+}

@@ -1,0 +1,124 @@
+//! Names of columns in messages: those there are, the likely one, and values cut to a length that can be read.
+
+use std::path::Path;
+
+use crate::error::{Error, Result};
+
+/// How many names a message lists.
+const LISTED: usize = 20;
+
+/// How many characters of a value a message shows.
+const SHOWN: usize = 40;
+
+/// The names in backticks, at most twenty of them.
+pub(super) fn list<'a>(names: impl ExactSizeIterator<Item = &'a String>) -> String {
+    let more = names.len().saturating_sub(LISTED);
+    let mut text = names.take(LISTED).map(|name| format!("`{}`", shorten(name))).collect::<Vec<_>>().join(", ");
+    if more > 0 {
+        text += &format!(" and {more} more");
+    }
+    text
+}
+
+/// What a message says when `name` is none of `names`: the likely one, if there is one, and all of them.
+fn known(name: &str, names: &[String]) -> String {
+    let listed = format!("the columns are {}", list(names.iter()));
+    match nearest(name, names) {
+        Some(likely) => format!("did you mean `{likely}`? {listed}"),
+        None => listed,
+    }
+}
+
+/// The position of `name`, or an error that lists the names there are.
+pub(super) fn find(path: &Path, names: &[String], name: &str, role: &'static str) -> Result<usize> {
+    names.iter().position(|other| other == name).ok_or_else(|| unknown(path, names, name, role))
+}
+
+/// There is no such column; `role` says what it is wanted for.
+pub(super) fn unknown(path: &Path, names: &[String], name: &str, role: &'static str) -> Error {
+    Error::UnknownColumn { path: path.into(), name: name.into(), role, known: known(name, names) }
+}
+
+/// Names that can be told apart, or an error.
+pub(super) fn distinct(path: &Path, names: &[String]) -> Result<()> {
+    let mut seen = std::collections::HashMap::new();
+    for (position, name) in names.iter().enumerate() {
+        if let Some(first) = seen.insert(name, position) {
+            let (first, second) = (first + 1, position + 1);
+            return Err(Error::DuplicateColumn { path: path.into(), name: name.clone(), first, second });
+        }
+    }
+    Ok(())
+}
+
+/// Names for columns that have none: `c1`, `c2`, ….
+pub(super) fn by_position(columns: usize) -> Vec<String> {
+    (1..=columns).map(|position| format!("c{position}")).collect()
+}
+
+/// The name that differs in case only, or else the one with the fewest letters to change, if those are few.
+fn nearest<'a>(name: &str, names: &'a [String]) -> Option<&'a String> {
+    names.iter().find(|other| other.to_lowercase() == name.to_lowercase()).or_else(|| {
+        let allowed = (name.chars().count() / 3).max(1);
+        let near = names.iter().map(|other| (edits(name, other), other)).filter(|(edits, _)| *edits <= allowed);
+        near.min_by_key(|(edits, _)| *edits).map(|(_, other)| other)
+    })
+}
+
+/// Letters to insert, remove or replace to get from one text to the other.
+fn edits(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (i, letter) in from.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for j in 0..to.len() {
+            let replaced = diagonal + usize::from(letter != to[j]);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[to.len()]
+}
+
+/// At most forty characters of a value, on one line.
+pub(super) fn shorten(value: &str) -> String {
+    let visible = |c: char| if c.is_control() { ' ' } else { c };
+    match value.char_indices().nth(SHOWN) {
+        Some((end, _)) => value[..end].chars().map(visible).chain(['…']).collect(),
+        None => value.chars().map(visible).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| name.to_string()).collect()
+    }
+
+    #[test]
+    fn edits_are_counted() {
+        for (from, to, count) in [("", "abc", 3), ("kitten", "sitting", 3), ("weigth", "weight", 2), ("ü", "u", 1)] {
+            assert_eq!((edits(from, to), edits(to, from)), (count, count));
+        }
+    }
+
+    #[test]
+    fn the_likely_name_is_offered_and_unlikely_ones_are_not() {
+        let there = names(&["Height", "weight", "age"]);
+        assert_eq!(nearest("height", &there).unwrap(), "Height");
+        assert_eq!(nearest("wieght", &there).unwrap(), "weight");
+        assert_eq!(nearest("agee", &there).unwrap(), "age");
+        assert_eq!(nearest("colour", &there), None);
+        assert_eq!(known("x", &there), "the columns are `Height`, `weight`, `age`");
+    }
+
+    #[test]
+    fn long_lists_and_values_are_cut() {
+        assert!(list(by_position(25).iter()).ends_with("`c20` and 5 more"));
+        assert_eq!(list(by_position(2).iter()), "`c1`, `c2`");
+        assert_eq!(shorten(&"ü".repeat(41)), format!("{}…", "ü".repeat(40)));
+        assert_eq!(shorten("a\nb"), "a b");
+    }
+}

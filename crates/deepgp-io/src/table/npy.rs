@@ -1,0 +1,186 @@
+//! NumPy arrays: a header in the notation of Python, then numbers of one type.
+//!
+//! An array with two axes is a table, one with one axis a column. In C order rows follow each other and are read one at a
+//! time; in Fortran order columns do, so the array is read whole.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use super::half::half_to_f64;
+use super::npy_header::{Header, Item};
+use super::{Cell, Rows, names};
+use crate::error::{Error, Result};
+
+impl Header {
+    /// The number that `bytes` hold.
+    fn decode(&self, bytes: &[u8]) -> Cell {
+        let mut little = [0; 8];
+        little[..bytes.len()].copy_from_slice(bytes);
+        if self.big_endian {
+            little[..bytes.len()].reverse();
+        }
+        let bits = u64::from_le_bytes(little);
+        match (self.item, bytes.len()) {
+            (Item::Boolean, _) => Cell::Boolean(bits != 0),
+            (Item::Unsigned, _) => Cell::Number(bits as f64),
+            // Shifting up and down again extends the sign.
+            (Item::Signed, size) => Cell::Number(((bits << (64 - 8 * size)) as i64 >> (64 - 8 * size)) as f64),
+            (Item::Float, 2) => Cell::number(half_to_f64(bits as u16)),
+            (Item::Float, 4) => Cell::number(f64::from(f32::from_bits(bits as u32))),
+            (Item::Float, _) => Cell::number(f64::from_bits(bits)),
+        }
+    }
+}
+
+/// An array that is in memory, as its bytes.
+pub(super) struct Array {
+    header: Header,
+    bytes: Vec<u8>,
+}
+
+impl Array {
+    /// Reads the numbers, of which there must be as many as the header says.
+    pub(super) fn read(path: &Path, header: Header, input: &mut dyn Read) -> Result<Self> {
+        let mut bytes = Vec::new();
+        let length =
+            input.take(header.length() + 1).read_to_end(&mut bytes).map_err(|cause| Error::from_io(path, cause))?
+                as u64;
+        check_length(path, &header, length)?;
+        Ok(Self { header, bytes })
+    }
+
+    /// Puts the cells of a row behind `cells`.
+    fn row(&self, row: usize, cells: &mut Vec<Cell>) {
+        let Header { rows, columns, size, .. } = self.header;
+        cells.extend((0..columns).map(|column| {
+            let at = size * if self.header.fortran { column * rows + row } else { row * columns + column };
+            self.header.decode(&self.bytes[at..at + size])
+        }));
+    }
+}
+
+/// Fails unless there are as many bytes as the header says.
+fn check_length(path: &Path, header: &Header, length: u64) -> Result<()> {
+    let Header { rows, columns, .. } = header;
+    let expected = header.length();
+    if length < expected {
+        let what = format!("{rows} x {columns} numbers take {expected} bytes, but there are {length}");
+        return Err(Error::EndsEarly { path: path.into(), what });
+    }
+    if length > expected {
+        return Err(Error::damaged(path, format!("there is more than {rows} x {columns} numbers")));
+    }
+    Ok(())
+}
+
+/// Opens a file and reads its header; the numbers come next.
+fn open(path: &Path) -> Result<(Header, BufReader<File>)> {
+    let io = |cause| Error::from_io(path, cause);
+    let file = File::open(path).map_err(io)?;
+    let length = file.metadata().map_err(io)?.len();
+    let mut input = BufReader::with_capacity(1 << 16, file);
+    let header = Header::read(path, "the array", &mut input)?;
+    check_length(path, &header, length.saturating_sub(header.begin))?;
+    Ok((header, input))
+}
+
+/// Names of the columns of a file: `c1`, `c2`, ….
+pub(super) fn names(path: &Path) -> Result<Vec<String>> {
+    let (header, _) = open(path)?;
+    if header.rows == 0 {
+        return Err(Error::NoRows { path: path.into() });
+    }
+    Ok(names::by_position(header.columns))
+}
+
+/// Rows of a file.
+pub(super) fn rows(path: &Path, columns: usize) -> Result<Box<dyn Rows>> {
+    let (header, mut input) = open(path)?;
+    if header.columns != columns {
+        let what = format!("it had {columns} columns and now has {}", header.columns);
+        return Err(Error::Changed { path: path.into(), what });
+    }
+    if header.fortran {
+        return Ok(Box::new(Arrays::new(path, vec![Array::read(path, header, &mut input)?])?));
+    }
+    Ok(Box::new(NpyRows { row: vec![0; header.columns * header.size], path: path.into(), header, input, next: 0 }))
+}
+
+/// Rows of an array in C order, one at a time.
+struct NpyRows {
+    path: PathBuf,
+    header: Header,
+    input: BufReader<File>,
+    row: Vec<u8>,
+    next: usize,
+}
+
+impl Rows for NpyRows {
+    fn next(&mut self, cells: &mut Vec<Cell>) -> Result<Option<u64>> {
+        cells.clear();
+        if self.next == self.header.rows {
+            return Ok(None);
+        }
+        self.input.read_exact(&mut self.row).map_err(|cause| Error::from_io(&self.path, cause))?;
+        cells.extend(self.row.chunks_exact(self.header.size).map(|bytes| self.header.decode(bytes)));
+        self.next += 1;
+        Ok(Some(self.next as u64))
+    }
+}
+
+/// Rows of arrays that are in memory, side by side.
+pub(super) struct Arrays {
+    arrays: Vec<Array>,
+    rows: usize,
+    next: usize,
+}
+
+impl Arrays {
+    /// Fails unless all have as many rows.
+    pub(super) fn new(path: &Path, arrays: Vec<Array>) -> Result<Self> {
+        let rows = arrays.first().map_or(0, |array| array.header.rows);
+        if arrays.iter().any(|array| array.header.rows != rows) {
+            return Err(Error::Changed { path: path.into(), what: "its arrays have other lengths".into() });
+        }
+        Ok(Self { arrays, rows, next: 0 })
+    }
+}
+
+impl Rows for Arrays {
+    fn next(&mut self, cells: &mut Vec<Cell>) -> Result<Option<u64>> {
+        cells.clear();
+        if self.next == self.rows {
+            return Ok(None);
+        }
+        for array in &self.arrays {
+            array.row(self.next, cells);
+        }
+        self.next += 1;
+        Ok(Some(self.next as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decode(item: Item, big_endian: bool, bytes: &[u8]) -> Cell {
+        let size = bytes.len();
+        Header { item, size, big_endian, fortran: false, rows: 1, columns: 1, begin: 0 }.decode(bytes)
+    }
+
+    #[test]
+    fn numbers_of_every_type_and_byte_order_are_decoded() {
+        assert_eq!(decode(Item::Float, false, &2.5f64.to_le_bytes()), Cell::Number(2.5));
+        assert_eq!(decode(Item::Float, true, &(-2.5f32).to_be_bytes()), Cell::Number(-2.5));
+        assert_eq!(decode(Item::Float, true, &[0x3c, 0]), Cell::Number(1.0));
+        assert_eq!(decode(Item::Float, false, &f32::NAN.to_le_bytes()), Cell::Missing);
+        assert_eq!(decode(Item::Signed, false, &[0xff]), Cell::Number(-1.0));
+        assert_eq!(decode(Item::Signed, true, &(-300i16).to_be_bytes()), Cell::Number(-300.0));
+        assert_eq!(decode(Item::Signed, false, &i64::MIN.to_le_bytes()), Cell::Number(-(2f64.powi(63))));
+        assert_eq!(decode(Item::Unsigned, false, &[0xff]), Cell::Number(255.0));
+        assert_eq!(decode(Item::Unsigned, true, &70_000u32.to_be_bytes()), Cell::Number(70_000.0));
+        assert_eq!(decode(Item::Boolean, false, &[1]), Cell::Boolean(true));
+    }
+}

@@ -1,0 +1,220 @@
+//! Parquet: columns in row groups, read a batch of rows at a time.
+//!
+//! Columns are read through the column readers, not record by record: that way each physical type becomes a cell in one
+//! place, and the few types that the record reader would give up on are texts.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::DataType;
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+
+use super::parquet_type::Meaning;
+use super::{Cell, Rows, names};
+use crate::error::{Error, Result};
+
+/// Rows that are decoded at once.
+const BATCH: usize = 1024;
+
+fn fault(path: &Path, fault: ParquetError) -> Error {
+    match fault {
+        ParquetError::EOF(what) => Error::EndsEarly { path: path.into(), what },
+        ParquetError::NYI(what) => Error::Unsupported {
+            path: path.into(),
+            what,
+            advice: "save the table as CSV, or with other settings".into(),
+        },
+        other => Error::damaged(path, other),
+    }
+}
+
+/// Runs `read`, and makes an error of a panic: the Parquet library panics over some damaged files, where a count or an
+/// offset is negative, say. Nothing that `read` was changing may be used after that.
+fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(read))
+        .unwrap_or_else(|_| Err(Error::damaged(path, "its parts contradict each other")))
+}
+
+fn open(path: &Path) -> Result<SerializedFileReader<File>> {
+    let io = |cause| Error::from_io(path, cause);
+    let mut file = File::open(path).map_err(io)?;
+    let mut end = [0; 4];
+    // The smallest file there can be has twelve bytes; the last four are the same as the first.
+    let whole = file.metadata().map_err(io)?.len() >= 12 && {
+        file.seek(SeekFrom::End(-4)).map_err(io)?;
+        file.read_exact(&mut end).map_err(io)?;
+        &end == b"PAR1"
+    };
+    if !whole {
+        return Err(Error::EndsEarly { path: path.into(), what: "the footer of a Parquet file is not there".into() });
+    }
+    guarded(path, || SerializedFileReader::new(file).map_err(|other| fault(path, other)))
+}
+
+/// Names of the columns. Fails if one is nested, or there are no rows.
+pub(super) fn names(path: &Path) -> Result<Vec<String>> {
+    let reader = open(path)?;
+    let names = columns(path, &reader)?;
+    let rows: i64 =
+        reader.metadata().row_groups().iter().map(|group| group.num_rows().max(0)).fold(0, i64::saturating_add);
+    if rows == 0 {
+        return Err(Error::NoRows { path: path.into() });
+    }
+    Ok(names)
+}
+
+fn columns(path: &Path, reader: &SerializedFileReader<File>) -> Result<Vec<String>> {
+    let schema = reader.metadata().file_metadata().schema_descr();
+    let unsupported =
+        |what: String, advice: &str| Err(Error::Unsupported { path: path.into(), what, advice: advice.into() });
+    if schema.num_columns() == 0 {
+        return unsupported("the Parquet file has no columns".into(), "check the program that wrote it");
+    }
+    let mut names = Vec::new();
+    for column in schema.columns() {
+        let parts = column.path().parts();
+        if parts.len() > 1 || column.max_rep_level() > 0 || column.max_def_level() > 1 {
+            let name = parts.first().map(|name| names::shorten(name)).unwrap_or_default();
+            return unsupported(format!("column `{name}` is nested"), "save the table without it");
+        }
+        names.push(column.name().to_string());
+    }
+    Ok(names)
+}
+
+/// Rows of a file.
+pub(super) struct ParquetRows {
+    path: PathBuf,
+    reader: SerializedFileReader<File>,
+    /// Row groups that are not begun yet.
+    group: usize,
+    /// Rows of this group that are not decoded yet.
+    remaining: usize,
+    columns: Vec<Column>,
+    row: u64,
+}
+
+struct Column {
+    reader: ColumnReader,
+    meaning: Meaning,
+    nullable: bool,
+    cells: std::vec::IntoIter<Cell>,
+}
+
+impl ParquetRows {
+    /// From the first row on; the columns must have these names still.
+    pub(super) fn new(path: &Path, expected: &[String]) -> Result<Self> {
+        let reader = open(path)?;
+        if columns(path, &reader)? != expected {
+            return Err(Error::Changed { path: path.into(), what: "its columns have other names".into() });
+        }
+        Ok(Self { path: path.into(), reader, group: 0, remaining: 0, columns: Vec::new(), row: 0 })
+    }
+
+    /// Decodes the next rows; false at the end of the file.
+    fn decode(&mut self) -> Result<bool> {
+        let fault = |other| fault(&self.path, other);
+        while self.remaining == 0 {
+            if self.group == self.reader.num_row_groups() {
+                return Ok(false);
+            }
+            let group = self.reader.get_row_group(self.group).map_err(fault)?;
+            let rows = group.metadata().num_rows();
+            self.remaining =
+                usize::try_from(rows).map_err(|_| Error::damaged(&self.path, format!("a row group of {rows} rows")))?;
+            self.columns.clear();
+            for (index, column) in group.metadata().schema_descr().columns().iter().enumerate() {
+                self.columns.push(Column {
+                    reader: group.get_column_reader(index).map_err(fault)?,
+                    meaning: Meaning::of(column),
+                    nullable: column.max_def_level() > 0,
+                    cells: Vec::new().into_iter(),
+                });
+            }
+            self.group += 1;
+        }
+        let rows = self.remaining.min(BATCH);
+        for column in &mut self.columns {
+            let cells = column.read(rows).map_err(fault)?;
+            if cells.len() != rows {
+                let what = format!("a row group ends {} rows too early", self.remaining - cells.len().min(rows));
+                return Err(Error::damaged(&self.path, what));
+            }
+            column.cells = cells.into_iter();
+        }
+        self.remaining -= rows;
+        Ok(true)
+    }
+}
+
+impl Rows for ParquetRows {
+    fn next(&mut self, cells: &mut Vec<Cell>) -> Result<Option<u64>> {
+        cells.clear();
+        if self.columns.first().is_none_or(|column| column.cells.len() == 0) {
+            let path = self.path.clone();
+            let decoded = guarded(&path, || self.decode());
+            if !matches!(decoded, Ok(true)) {
+                // Whatever was left half-way is not to be read again.
+                (self.group, self.remaining) = (self.reader.num_row_groups(), 0);
+                self.columns.clear();
+                return decoded.map(|_| None);
+            }
+        }
+        cells.extend(self.columns.iter_mut().filter_map(|column| column.cells.next()));
+        self.row += 1;
+        Ok(Some(self.row))
+    }
+}
+
+impl Column {
+    /// The next cells, as many as `rows` if there are that many.
+    fn read(&mut self, rows: usize) -> std::result::Result<Vec<Cell>, ParquetError> {
+        let (nullable, meaning) = (self.nullable, self.meaning);
+        match &mut self.reader {
+            ColumnReader::BoolColumnReader(reader) => batch(reader, rows, nullable, |value| Cell::Boolean(*value)),
+            ColumnReader::Int32ColumnReader(reader) => {
+                batch(reader, rows, nullable, |value| meaning.integer((*value).into(), u64::from(*value as u32)))
+            }
+            ColumnReader::Int64ColumnReader(reader) => {
+                batch(reader, rows, nullable, |value| meaning.integer(*value, *value as u64))
+            }
+            ColumnReader::Int96ColumnReader(reader) => {
+                batch(reader, rows, nullable, |value| Cell::Number(value.to_micros() as f64 / 1e6))
+            }
+            ColumnReader::FloatColumnReader(reader) => {
+                batch(reader, rows, nullable, |value| Cell::number(f64::from(*value)))
+            }
+            ColumnReader::DoubleColumnReader(reader) => batch(reader, rows, nullable, |value| Cell::number(*value)),
+            ColumnReader::ByteArrayColumnReader(reader) => {
+                batch(reader, rows, nullable, |value| meaning.bytes(value.data()))
+            }
+            ColumnReader::FixedLenByteArrayColumnReader(reader) => {
+                batch(reader, rows, nullable, |value| meaning.bytes(value.data()))
+            }
+        }
+    }
+}
+
+/// Cells of a column; where it is nullable, a definition level of 0 says that there is no value.
+fn batch<T: DataType>(
+    reader: &mut ColumnReaderImpl<T>,
+    rows: usize,
+    nullable: bool,
+    cell: impl Fn(&T::T) -> Cell,
+) -> std::result::Result<Vec<Cell>, ParquetError> {
+    let (mut levels, mut values) = (Vec::new(), Vec::new());
+    reader.read_records(rows, Some(&mut levels), None, &mut values)?;
+    let mut cells = values.iter().map(cell);
+    Ok(if nullable {
+        levels
+            .iter()
+            .map(|level| if *level > 0 { cells.next().unwrap_or(Cell::Missing) } else { Cell::Missing })
+            .collect()
+    } else {
+        cells.collect()
+    })
+}

@@ -1,0 +1,174 @@
+//! The first pass: what each column is.
+//!
+//! What is counted comes from the rows that will be kept, so a level that only a dropped row has is no level.
+
+use super::column::Seen;
+use super::{Cell, InputColumn, Missing, Note, Place, Schema, Source, Wanted, names};
+use crate::error::{Error, Result};
+
+/// What is wanted of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Input,
+    Category,
+    Target,
+    Ignored,
+}
+
+/// Reads the table once.
+pub(super) fn scan(source: &Source, wanted: &Wanted) -> Result<(Schema, Vec<Note>)> {
+    let roles = roles(source, wanted)?;
+    let tally = Tally::read(source, &roles, wanted.missing)?;
+    tally.check_presence(source, &roles)?;
+    let mut inputs = Vec::new();
+    for ((name, role), seen) in source.names().iter().zip(&roles).zip(&tally.columns) {
+        if matches!(role, Role::Input | Role::Category) {
+            inputs.push(InputColumn { name: name.clone(), kind: seen.kind(source, name, tally.kept)? });
+        }
+    }
+    tally.check_missing(source, wanted.missing)?;
+    let positions = source.is_unnamed().then_some(source.names().len());
+    let schema = Schema { inputs, targets: wanted.targets.clone(), missing: wanted.missing, positions };
+    Ok((schema, source.notes().to_vec()))
+}
+
+/// What is wanted of each column. Fails if a name is unknown or asked for twice, or nothing is left.
+fn roles(source: &Source, wanted: &Wanted) -> Result<Vec<Role>> {
+    let (path, known) = (source.path(), source.names());
+    let asked = [
+        (&wanted.targets, Role::Target, "asked to be a target"),
+        (&wanted.ignore, Role::Ignored, "asked to be ignored"),
+        (&wanted.categorical, Role::Category, "asked to be a category"),
+    ];
+    let mut roles = vec![(Role::Input, "an input"); known.len()];
+    for (columns, role, words) in asked {
+        for name in columns {
+            let (before, first) = std::mem::replace(&mut roles[names::find(path, known, name, words)?], (role, words));
+            // Naming a column twice for the same is harmless, but a target would be there twice.
+            if before != Role::Input && (before != role || role == Role::Target) {
+                let second = if before == role { "asked to be one again" } else { words };
+                return Err(Error::Roles { path: path.into(), name: name.clone(), first, second });
+            }
+        }
+    }
+    if wanted.targets.is_empty() {
+        return Err(Error::NoTargets { path: path.into(), known: names::list(known.iter()) });
+    }
+    if !roles.iter().any(|(role, _)| matches!(role, Role::Input | Role::Category)) {
+        return Err(Error::NoInputs { path: path.into(), columns: known.len() });
+    }
+    Ok(roles.into_iter().map(|(role, _)| role).collect())
+}
+
+/// What the table holds.
+struct Tally {
+    columns: Vec<Seen>,
+    /// Missing cells of each column, in all rows.
+    missing: Vec<u64>,
+    first_missing: Option<(Place, usize)>,
+    rows: u64,
+    kept: u64,
+}
+
+impl Tally {
+    fn read(source: &Source, roles: &[Role], missing: Missing) -> Result<Self> {
+        let columns = roles.iter().map(|role| Seen::new(*role == Role::Category)).collect();
+        let mut tally = Self { columns, missing: vec![0; roles.len()], first_missing: None, rows: 0, kept: 0 };
+        let (mut rows, mut cells) = (source.rows()?, Vec::new());
+        while let Some(number) = rows.next(&mut cells)? {
+            tally.add(source, roles, missing, &cells, source.place(number))?;
+        }
+        Ok(tally)
+    }
+
+    fn add(&mut self, source: &Source, roles: &[Role], missing: Missing, cells: &[Cell], place: Place) -> Result<()> {
+        self.rows += 1;
+        let mut keep = true;
+        for (column, role) in roles.iter().enumerate() {
+            if *role != Role::Ignored && cells[column] == Cell::Missing {
+                self.missing[column] += 1;
+                self.first_missing.get_or_insert((place, column));
+                keep &= match missing {
+                    Missing::Reject => true,
+                    Missing::Drop => false,
+                    Missing::Mean => *role != Role::Target,
+                };
+            }
+        }
+        if !keep {
+            return Ok(());
+        }
+        self.kept += 1;
+        for (column, role) in roles.iter().enumerate() {
+            let name = &source.names()[column];
+            match role {
+                Role::Ignored => {}
+                Role::Target => _ = target(source, name, place, &cells[column])?,
+                Role::Input | Role::Category => self.columns[column].add(source, name, place, &cells[column])?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Fails if there are no rows, or a column is all missing.
+    fn check_presence(&self, source: &Source, roles: &[Role]) -> Result<()> {
+        if self.rows == 0 {
+            return Err(Error::NoRows { path: source.path().into() });
+        }
+        if let Some(column) = self.missing.iter().position(|missing| *missing == self.rows) {
+            let name = source.names()[column].clone();
+            let advice = match roles[column] {
+                Role::Target => "name another target".into(),
+                _ => format!("leave it out with --ignore {name}"),
+            };
+            return Err(Error::AllMissing { path: source.path().into(), column: name, rows: self.rows, advice });
+        }
+        if self.kept == 0 {
+            return Err(Error::NothingKept { path: source.path().into(), rows: self.rows });
+        }
+        Ok(())
+    }
+
+    /// Fails if cells are missing that must not be.
+    fn check_missing(&self, source: &Source, missing: Missing) -> Result<()> {
+        let (Missing::Reject, Some((place, column))) = (missing, self.first_missing) else { return Ok(()) };
+        let others = match self.missing.iter().sum::<u64>() - 1 {
+            0 => ", the only one in the table".into(),
+            others => format!(", and {others} more in the table"),
+        };
+        let (path, column) = (source.path().into(), source.names()[column].clone());
+        Err(Error::Missing { path, place, column, others, advice: MISSING_ADVICE })
+    }
+}
+
+/// What to do about missing cells.
+pub(super) const MISSING_ADVICE: &str = "leave such rows out with --missing drop, or fill them in with --missing mean";
+
+/// A target's value, which must be a finite number; `None` if it is missing.
+pub(super) fn target(source: &Source, name: &str, place: Place, cell: &Cell) -> Result<Option<f64>> {
+    match cell {
+        Cell::Missing => Ok(None),
+        Cell::Number(value) if value.is_finite() => Ok(Some(*value)),
+        Cell::Boolean(value) => Ok(Some(f64::from(u8::from(*value)))),
+        Cell::Number(_) => Err(not_finite(source, name, place, cell)),
+        Cell::Text(_) => Err(value(source, name, place, cell, "a number", "a target must be one: mend it")),
+    }
+}
+
+/// The cell is infinite.
+pub(super) fn not_finite(source: &Source, name: &str, place: Place, cell: &Cell) -> Error {
+    value(source, name, place, cell, "finite", "mend it, or leave the cell empty")
+}
+
+/// The cell is not what it should be.
+pub(super) fn value(
+    source: &Source,
+    name: &str,
+    place: Place,
+    cell: &Cell,
+    expected: &'static str,
+    advice: &'static str,
+) -> Error {
+    let value = names::shorten(&cell.label().unwrap_or_default());
+    Error::Value { path: source.path().into(), place, column: name.into(), value, expected, advice }
+}

@@ -1,0 +1,52 @@
+//! Delimited text as a table, plain or compressed with gzip.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use flate2::bufread::MultiGzDecoder;
+
+use super::csv::Records;
+use super::dialect::Dialect;
+use super::{Cell, Rows};
+use crate::error::{Error, Result};
+
+/// The text of a file, unpacked if it is compressed.
+pub(super) fn open(path: &Path, gzip: bool) -> Result<Box<dyn BufRead + Send>> {
+    let file = File::open(path).map_err(|cause| Error::from_io(path, cause))?;
+    let file = BufReader::with_capacity(1 << 16, file);
+    // A compressed file may be several, one after the other.
+    Ok(if gzip { Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(file))) } else { Box::new(file) })
+}
+
+/// Rows of delimited text.
+pub(super) struct TextRows {
+    records: Records<Box<dyn BufRead + Send>>,
+    path: PathBuf,
+    columns: usize,
+    decimal_comma: bool,
+}
+
+impl TextRows {
+    /// From the first row on; a header is skipped.
+    pub(super) fn new(path: &Path, dialect: Dialect, columns: usize) -> Result<Self> {
+        let mut records = Records::new(open(path, dialect.gzip)?, path.into(), dialect.delimiter);
+        if dialect.header {
+            records.next()?;
+        }
+        Ok(Self { records, path: path.into(), columns, decimal_comma: dialect.decimal_comma() })
+    }
+}
+
+impl Rows for TextRows {
+    fn next(&mut self, cells: &mut Vec<Cell>) -> Result<Option<u64>> {
+        cells.clear();
+        let Some(line) = self.records.next()? else { return Ok(None) };
+        if self.records.len() != self.columns {
+            let (expected, found) = (self.columns, self.records.len());
+            return Err(Error::Fields { path: self.path.clone(), line, expected, found });
+        }
+        cells.extend(self.records.fields().map(|field| Cell::parse(field, self.decimal_comma)));
+        Ok(Some(line))
+    }
+}

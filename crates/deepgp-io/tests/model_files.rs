@@ -1,0 +1,251 @@
+//! Model files: everything comes back to the last bit, and nothing that is wrong gets through.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use deepgp::kernel::{Combination, Kernel, Matern32, RationalQuadratic, SquaredExponential};
+use deepgp::likelihood::Gaussian;
+use deepgp::{
+    CovarianceForm, DeepGp, FitSettings, InducingSize, KernelChoice, MeanForm, Precision, Regressor, Standardiser,
+    TrainState, simulate,
+};
+use deepgp_io::table::{InputColumn, Kind, Missing, Schema};
+use deepgp_io::{History, HistoryPoint, ModelError, ModelFile, Record, TableRecord};
+use proptest::prelude::*;
+use safetensors::SafeTensors;
+use sha2::{Digest, Sha256};
+
+fn settings() -> FitSettings {
+    let mut settings = FitSettings::default();
+    settings.model.hidden_layers = 1;
+    settings.model.width = 2;
+    settings.model.inducing = Some(InducingSize::Decoupled { mean: 12, covariance: 7 });
+    settings.train.steps = 12;
+    settings.train.validate_every = 4;
+    settings.train.learning_rate = 0.012_345_678_901_234_567;
+    settings
+}
+
+/// A model after a few steps, with the state it was left in.
+fn trained(settings: &FitSettings) -> (Regressor, TrainState) {
+    let data = simulate::eight_link_arm(60, 1);
+    let fit = Regressor::fit(&data, settings, |_, _| ControlFlow::Continue(())).unwrap();
+    (fit.regressor, fit.state)
+}
+
+fn file(regressor: Regressor, state: Option<TrainState>, settings: FitSettings) -> ModelFile {
+    let inputs = (1..=8).map(|i| InputColumn { name: format!("a{i}"), kind: Kind::Number { fill: Some(0.1 + 0.2) } });
+    let mut history = History::default();
+    for step in 1..=30 {
+        let value = 1.0 / step as f64;
+        history.push(HistoryPoint { step, seconds: value, elbo: -value, data_term: value, kl: value, noise: value });
+    }
+    history.push_validation(4, -0.1);
+    ModelFile {
+        regressor,
+        schema: Schema {
+            inputs: inputs.collect(),
+            targets: vec!["y \"ü\"".into()],
+            missing: Missing::Mean,
+            positions: None,
+        },
+        record: Record {
+            table: TableRecord { path: "arm.csv".into(), sha256: "00".into(), rows: 60 },
+            settings,
+            test: Some(0.3),
+            steps: 12,
+            train_seconds: 0.1,
+            elbo: Some(-1.0 / 3.0),
+            stop: None,
+            written: 1,
+            version: "0".into(),
+            test_rows: 0,
+            scores: Vec::new(),
+            notes: vec!["a note".into()],
+            out: "arm.deepgp".into(),
+        },
+        history,
+        state,
+    }
+}
+
+fn reload(file: &ModelFile) -> ModelFile {
+    ModelFile::from_bytes(&file.to_bytes().unwrap(), Path::new("a.deepgp")).unwrap()
+}
+
+#[test]
+fn a_checkpoint_comes_back_to_the_last_bit() {
+    let settings = settings();
+    let (regressor, state) = trained(&settings);
+    let mut regressor = regressor;
+    regressor.model.freeze("likelihood.noise").unwrap();
+    let file = file(regressor, Some(state), settings);
+    let again = reload(&file);
+    assert_eq!(again.regressor.model.parameters(), file.regressor.model.parameters());
+    assert_eq!(again.regressor.standardiser, file.regressor.standardiser);
+    assert_eq!(
+        (again.state, again.schema, again.record, again.history),
+        (file.state, file.schema, file.record, file.history)
+    );
+}
+
+#[test]
+fn every_form_kernel_precision_and_size_comes_back() {
+    let kernels = [KernelChoice::Matern12, KernelChoice::Matern52, KernelChoice::RationalQuadratic];
+    let means = [MeanForm::Whitened, MeanForm::Standard, MeanForm::Dual, MeanForm::ScaledDual];
+    let covariances = [CovarianceForm::Whitened, CovarianceForm::Standard, CovarianceForm::Dual];
+    for i in 0..12 {
+        let mut settings = settings();
+        settings.model.mean_form = means[i % 4];
+        settings.model.covariance_form = covariances[i % 3];
+        settings.model.kernel = kernels[i % 3];
+        settings.model.hidden_layers = i % 3;
+        // Narrower than the input, as wide, and wider: each has a mean function of its own.
+        settings.model.width = [2, 8, 9][i % 3];
+        settings.model.precision = if i % 2 == 0 { Precision::Mixed } else { Precision::F64 };
+        if i % 4 == 0 {
+            settings.model.inducing = Some(InducingSize::Tied(9));
+        }
+        settings.train.steps = 2;
+        let (regressor, _) = trained(&settings);
+        let x = simulate::eight_link_arm(5, 2);
+        let before = regressor.predict(x.x().view()).unwrap();
+        let again = reload(&file(regressor, None, settings));
+        assert_eq!(again.regressor.predict(x.x().view()).unwrap(), before, "{i}");
+    }
+}
+
+#[test]
+fn combined_kernels_come_back_and_unknown_ones_are_refused() {
+    let (regressor, _) = trained(&settings());
+    let mut layers = regressor.model.layers().to_vec();
+    let scales = || vec![0.7; 8];
+    let parts: Vec<Box<dyn Kernel>> = vec![
+        Box::new(
+            Combination::product(vec![
+                Box::new(Matern32::new(0.3, scales())) as Box<dyn Kernel>,
+                Box::new(SquaredExponential::new(2.0, scales())),
+            ])
+            .unwrap(),
+        ),
+        Box::new(RationalQuadratic::new(0.9, scales(), 0.4)),
+    ];
+    layers[0].kernel = Box::new(Combination::sum(parts).unwrap());
+    let model = DeepGp::new(layers, Box::new(Gaussian::new(0.1, 1))).unwrap();
+    let combined = Regressor { model, standardiser: regressor.standardiser };
+    let again = reload(&file(combined.clone(), None, settings()));
+    assert_eq!(again.regressor.model.parameters(), combined.model.parameters());
+    assert_eq!(again.regressor.model.layers()[0].kernel.name(), combined.model.layers()[0].kernel.name());
+}
+
+/// The bytes of a small file, made once.
+fn small() -> &'static [u8] {
+    static BYTES: std::sync::OnceLock<Vec<u8>> = std::sync::OnceLock::new();
+    BYTES.get_or_init(|| {
+        let settings = settings();
+        let (regressor, state) = trained(&settings);
+        file(regressor, Some(state), settings).to_bytes().unwrap()
+    })
+}
+
+/// Puts other words into a file's description, with the right checksum: what a wrong program might write. This is also the
+/// checksum of `docs/model-file.md`, written a second time.
+fn with_description(change: impl FnOnce(&mut serde_json::Value)) -> Vec<u8> {
+    let tensors = SafeTensors::deserialize(small()).unwrap();
+    let (_, metadata) = SafeTensors::read_metadata(small()).unwrap();
+    let header = &metadata.metadata().as_ref().unwrap()["deepgp"];
+    let mut header: serde_json::Value = serde_json::from_str(header).unwrap();
+    change(&mut header["description"]);
+    let mut arrays: Vec<_> = tensors.tensors();
+    arrays.sort_by(|a, b| a.0.cmp(&b.0));
+    let mut hash = Sha256::new();
+    hash.update(header["description"].to_string());
+    for (name, array) in &arrays {
+        let shape: Vec<String> = array.shape().iter().map(usize::to_string).collect();
+        hash.update(format!("\n{name} [{}]\n", shape.join(", ")));
+        hash.update(array.data());
+    }
+    let checksum: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    header["checksum"] = checksum.into();
+    safetensors::serialize(arrays, Some(HashMap::from([("deepgp".into(), header.to_string())]))).unwrap()
+}
+
+fn load(bytes: &[u8]) -> Result<ModelFile, ModelError> {
+    ModelFile::from_bytes(bytes, Path::new("a.deepgp"))
+}
+
+#[test]
+fn a_description_that_does_not_fit_the_arrays_is_damage() {
+    load(&with_description(|_| ())).unwrap();
+    let wrong = |change: fn(&mut serde_json::Value)| load(&with_description(change)).unwrap_err().to_string();
+    let message = wrong(|d| d["model"]["layers"][0]["inducing"] = "tied".into());
+    assert!(message.contains("a.deepgp is damaged") && message.contains("`layers.0.inducing` is missing"), "{message}");
+    assert!(
+        wrong(|d| d["model"]["layers"][1]["kernel"] = serde_json::json!({"one": "rational-quadratic"}))
+            .contains("alpha")
+    );
+    assert!(wrong(|d| d["model"]["layers"][0]["mean_function"] = "identity".into()).contains("mean function"));
+    assert!(wrong(|d| d["model"]["likelihood"] = serde_json::json!({"gaussian": {"outputs": 3}})).contains("width"));
+    assert!(wrong(|d| d["schema"]["targets"] = serde_json::json!(["a", "b"])).contains("2 targets"));
+    assert!(wrong(|d| d["model"]["frozen"] = serde_json::json!(["nothing"])).contains("nothing"));
+    assert!(wrong(|d| d["model"]["jitter"]["absolute"] = serde_json::json!(-1.0)).contains("jitter"));
+    assert!(wrong(|d| d["model"]["layers"] = serde_json::json!([])).contains("layers"));
+    assert!(wrong(|d| d["record"] = serde_json::Value::Null).contains("header"));
+}
+
+#[test]
+fn units_that_cannot_be_are_damage() {
+    let (mut regressor, _) = trained(&settings());
+    regressor.standardiser = Standardiser { x: regressor.standardiser.x.clone(), ..regressor.standardiser };
+    regressor.standardiser.y.scale[0] = 0.0;
+    let bytes = file(regressor, None, settings()).to_bytes().unwrap();
+    assert!(load(&bytes).unwrap_err().to_string().contains("units"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_flipped_bit_goes_unnoticed(at in 0..small().len(), bit in 0..8u32) {
+        let mut bytes = small().to_vec();
+        bytes[at] ^= 1 << bit;
+        prop_assert!(load(&bytes).is_err());
+    }
+
+    #[test]
+    fn no_cut_goes_unnoticed(keep in 0..small().len()) {
+        prop_assert!(load(&small()[..keep]).is_err());
+    }
+
+    #[test]
+    fn any_bytes_are_an_error(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        prop_assert!(load(&bytes).is_err());
+    }
+
+    #[test]
+    fn any_number_in_the_description_is_survived(which in 0..60usize, value in prop_oneof![
+        Just(serde_json::json!(-1)), Just(serde_json::json!(0)), Just(serde_json::json!(1e300)),
+        Just(serde_json::json!(u64::MAX)), Just(serde_json::json!("x")), Just(serde_json::Value::Null),
+    ]) {
+        // Whatever it says, it is a model or an error, and never a panic.
+        let _ = load(&with_description(|description| {
+            let mut left = which;
+            replace(description, &mut left, &value);
+        }));
+    }
+}
+
+/// Replaces leaf number `left`, counted down on the way.
+fn replace(value: &mut serde_json::Value, left: &mut usize, by: &serde_json::Value) {
+    match value {
+        serde_json::Value::Object(fields) => fields.values_mut().for_each(|field| replace(field, left, by)),
+        serde_json::Value::Array(items) => items.iter_mut().for_each(|item| replace(item, left, by)),
+        leaf => {
+            if *left == 0 {
+                *leaf = by.clone();
+            }
+            *left = left.wrapping_sub(1);
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! What can be wrong with a table, and what is said then.
+
+mod common;
+
+use common::*;
+use deepgp_io::Result;
+use deepgp_io::table::{InputColumn, Kind, Missing, Schema, Source, Wanted};
+use parquet::basic::Compression;
+
+/// The message, which must begin with the file, without it.
+#[track_caller]
+fn message<T>(result: Result<T>) -> String {
+    let message = result.err().expect("this should fail").to_string();
+    let (path, rest) = message.split_once("table.data").unwrap_or_else(|| panic!("no file in: {message}"));
+    assert!(path.starts_with('/') && !path.contains(' '), "{message}");
+    rest.to_string()
+}
+
+#[track_caller]
+fn assert_says<T>(result: Result<T>, expected: &str) {
+    assert_eq!(message(result), expected);
+}
+
+#[track_caller]
+fn assert_fit_says(bytes: impl AsRef<[u8]>, wanted: &Wanted, expected: &str) {
+    assert_says(fit(bytes, wanted), expected);
+}
+
+#[test]
+fn files_that_cannot_be_read() {
+    let error = Source::open("/nowhere/at/all.csv".as_ref()).unwrap_err().to_string();
+    assert!(error.starts_with("/nowhere/at/all.csv: the file cannot be read: "), "{error}");
+    let error = Source::open("/".as_ref()).unwrap_err().to_string();
+    assert!(error.starts_with("/: the file cannot be read: "), "{error}");
+}
+
+#[test]
+fn tables_without_rows() {
+    assert_says(TableFile::new("").open(), ": the file is empty; a table needs rows");
+    let no_rows = ": the table has columns but no rows; check the program that wrote it";
+    assert_says(TableFile::new("a,b\n\n").open(), no_rows);
+    assert_says(TableFile::new(npy("<f8", false, "(0, 2)", &[])).open(), no_rows);
+    assert_says(TableFile::new(npz(&[("x.npy", npy("<f8", false, "(0,)", &[]))])).open(), no_rows);
+    let empty = parquet("message t { REQUIRED DOUBLE a; }", Compression::UNCOMPRESSED, &[]);
+    assert_says(TableFile::new(empty).open(), no_rows);
+}
+
+#[test]
+fn text_that_is_no_table() {
+    assert_says(TableFile::new("a,b,a\n1,2,3\n").open(), ": columns 1 and 3 are both called `a`; rename one of them");
+    // A column without a name is called by its position.
+    let said = ": columns 1 and 2 are both called `c1`; rename one of them";
+    assert_says(TableFile::new(",c1\n1,2\n").open(), said);
+    let said = ", line 2: the text is not UTF-8; save the table as UTF-8";
+    assert_fit_says(b"a,b\n1,\xe4\n", &target("a"), said);
+    assert!(message(TableFile::new(b"\xff\xfea\0,\0").open()).starts_with(", line 1: the text is not UTF-8"));
+    assert_fit_says(
+        "a,y\n1,2\n\n3\n",
+        &target("y"),
+        ", line 4: expected 2 fields, as in the first record, found 1; mend the line, or quote fields that hold the delimiter",
+    );
+    assert!(message(fit("a,y\n1,2\n3,\"4\n", &target("y"))).starts_with(", line 3: a quote opens in this record"));
+    assert!(message(TableFile::new("a,b\r1,2\r").open()).starts_with(": the lines end with carriage returns alone;"));
+}
+
+#[test]
+fn files_that_end_too_early() {
+    let again = "; copy or download it again";
+    let csv: String = (0..40_000).map(|i| format!("{i},{}\n", i * 7)).collect();
+    let zipped = gzip(csv.as_bytes());
+    for length in [12, zipped.len() / 2, zipped.len() - 9] {
+        let said = message(fit(&zipped[..length], &target("c2")));
+        assert!(said.starts_with(": the file ends too early (") && said.ends_with(again), "{said}");
+    }
+    let numbers = npy("<f8", false, "(3, 2)", &doubles(&[0.0; 6]));
+    let said = ": the file ends too early (3 x 2 numbers take 48 bytes, but there are 47); copy or download it again";
+    assert_says(TableFile::new(&numbers[..numbers.len() - 1]).open(), said);
+    for length in [7, 9, 40] {
+        assert!(message(TableFile::new(&numbers[..length]).open()).starts_with(": the file ends too early ("));
+    }
+    let longer = [&numbers[..], &[0]].concat();
+    assert_says(
+        TableFile::new(longer).open(),
+        ": the file is damaged (there is more than 3 x 2 numbers); copy or download it again",
+    );
+    let table = one_of_each().remove(5);
+    for length in [4, 5, 100, table.len() - 1] {
+        let said = message(TableFile::new(&table[..length]).open());
+        assert_eq!(
+            said,
+            ": the file ends too early (the footer of a Parquet file is not there); copy or download it again"
+        );
+    }
+    let archive = npz(&[("x.npy", numbers)]);
+    assert!(message(TableFile::new(&archive[..archive.len() - 30]).open()).starts_with(": the file is damaged ("));
+}
+
+#[test]
+fn formats_that_are_not_read() {
+    let said = message(TableFile::new(b"\x89HDF\r\n\x1a\n").open());
+    assert_eq!(said, ": the format, HDF5, is not read; save the table as CSV or Parquet");
+    let said = message(TableFile::new(gzip(&npy("<f8", false, "(1,)", &[0; 8]))).open());
+    assert_eq!(said, ": the file is a NumPy array compressed with gzip; decompress it first");
+    let said = message(TableFile::new(npz(&[("xl/workbook.xml", b"<xml>".to_vec())])).open());
+    assert!(said.contains("the zip archive holds `xl/workbook.xml`, which is no NumPy array"), "{said}");
+    let two = npz(&[("a.npy", npy("|u1", false, "(2,)", &[1, 2])), ("b.npy", npy("|u1", false, "(1,)", &[1]))]);
+    assert!(message(TableFile::new(two).open()).contains("array `a` has 2 rows, but `b` has 1"));
+    let said = message(TableFile::new(npz(&[("a.npy", npy("<U3", false, "(1,)", &[0; 12]))])).open());
+    assert!(said.contains("array `a` has elements of type <U3"), "{said}");
+    let nested = "message t { REQUIRED GROUP deep { REQUIRED DOUBLE a; } }";
+    let nested = parquet(nested, Compression::UNCOMPRESSED, &[vec![(Values::Doubles(vec![1.0]), None)]]);
+    assert_says(TableFile::new(nested).open(), ": column `deep` is nested; save the table without it");
+}
+
+#[test]
+fn columns_that_are_not_there() {
+    let table = "Weight,size,y\n1,2,3\n";
+    let listed = "the columns are `Weight`, `size`, `y`";
+    let said =
+        |role: &str, name: &str, hint: &str| format!(": there is no column `{name}`, which is {role}; {hint}{listed}");
+    assert_fit_says(table, &target("price"), &said("asked to be a target", "price", ""));
+    let ignore = Wanted { ignore: names(&["weight"]), ..target("y") };
+    assert_fit_says(table, &ignore, &said("asked to be ignored", "weight", "did you mean `Weight`? "));
+    let categorical = Wanted { categorical: names(&["sise"]), ..target("y") };
+    assert_fit_says(table, &categorical, &said("asked to be a category", "sise", "did you mean `size`? "));
+    let (schema, ..) = fit(table, &target("y")).unwrap();
+    let expected = ": there is no column `size`, which is an input of the model; the columns are `Weight`, `y`";
+    assert_says(apply(&schema, "Weight,y\n1,2\n"), expected);
+    let said = message(apply(&schema, "1,2,3\n"));
+    assert!(
+        said.contains("there is no column `Weight`") && said.contains("the columns are `c1`, `c2`, `c3`"),
+        "{said}"
+    );
+    let wide = TableFile::new(
+        (1..=30).map(|i| format!("name{i}")).collect::<Vec<_>>().join(",") + "\n" + &"1,".repeat(29) + "1\n",
+    );
+    let said = message(Schema::scan(&wide.source(), &target("zzz")));
+    assert!(said.ends_with("`name20` and 10 more"), "{said}");
+}
+
+#[test]
+fn wishes_that_contradict_each_other() {
+    let table = "x,y\n1,2\n";
+    let both = Wanted { ignore: names(&["y"]), ..target("y") };
+    assert_fit_says(table, &both, ": column `y` is asked to be a target and asked to be ignored; keep one of the two");
+    let both = Wanted { categorical: names(&["y"]), ..target("y") };
+    assert_fit_says(
+        table,
+        &both,
+        ": column `y` is asked to be a target and asked to be a category; keep one of the two",
+    );
+    let twice = Wanted { targets: names(&["y", "y"]), ..Wanted::default() };
+    assert_fit_says(
+        table,
+        &twice,
+        ": column `y` is asked to be a target and asked to be one again; keep one of the two",
+    );
+    assert_fit_says(table, &Wanted::default(), ": no target column is named; name one of `x`, `y`");
+    let all = Wanted { ignore: names(&["x"]), ..target("y") };
+    assert_fit_says(table, &all, ": all 2 columns are targets or ignored, so no input is left; ignore fewer");
+}
+
+#[test]
+fn text_among_numbers() {
+    let table: String = (0..1000).map(|i| if i >= 997 { "oops,1\n".into() } else { format!("{i},1\n") }).collect();
+    assert_fit_says(
+        format!("x,y\n{table}"),
+        &target("y"),
+        ", line 999, column `x`: \"oops\" is not a number, but 997 of the column's 1000 cells are; mend it, or name the \
+         column with --categorical",
+    );
+    // As many numbers as texts make a category.
+    assert!(fit("x,y\n1,1\na,2\n", &target("y")).is_ok());
+    let long = "z".repeat(60);
+    assert_fit_says(
+        format!("x,y\n1,1\n2,{long}\n"),
+        &target("y"),
+        &format!(", line 3, column `y`: \"{}…\" is not a number; a target must be one: mend it", "z".repeat(40)),
+    );
+    let (schema, ..) = fit("x,b,y\n1,true,1\n2,false,2\n", &target("y")).unwrap();
+    let said = message(apply(&schema, "x,b\n1,true\nlots,true\n"));
+    assert_eq!(said, ", line 3, column `x`: \"lots\" is not a number; it was at fitting: mend the cell");
+    let said = message(apply(&schema, "x,b\n1,2\n"));
+    assert_eq!(said, ", line 2, column `b`: \"2\" is not true or false; it was at fitting: mend the cell");
+}
+
+#[test]
+fn infinity() {
+    let finite = "is not finite; mend it, or leave the cell empty";
+    assert_fit_says("x,y\n1,2\n-Infinity,3\n", &target("y"), &format!(", line 3, column `x`: \"-inf\" {finite}"));
+    assert_fit_says("x,y\n1,1e999\n", &target("y"), &format!(", line 2, column `y`: \"inf\" {finite}"));
+    let array = npy("<f8", false, "(2, 2)", &doubles(&[1.0, 2.0, f64::INFINITY, 4.0]));
+    assert_fit_says(array, &target("c2"), &format!(", row 2, column `c1`: \"inf\" {finite}"));
+    // A column that is not used may hold anything.
+    assert!(fit("x,z,y\n1,inf,2\n", &Wanted { ignore: names(&["z"]), ..target("y") }).is_ok());
+    let (schema, ..) = fit("x,k,y\n1,a,2\n", &target("y")).unwrap();
+    assert_says(apply(&schema, "x,k\ninf,a\n"), &format!(", line 2, column `x`: \"inf\" {finite}"));
+    assert_says(apply(&schema, "x,k\n1,inf\n"), &format!(", line 2, column `k`: \"inf\" {finite}"));
+}
+
+#[test]
+fn texts_that_only_tell_rows_apart() {
+    let table = |rows: usize, different: usize| {
+        let rows: String = (0..rows).map(|i| format!("n{},{i}\n", i % different)).collect();
+        format!("id,y\n{rows}")
+    };
+    let said = |levels: &str, rows: usize| {
+        format!(": column `id` has {levels} different texts in {rows} rows: leave it out with --ignore id")
+    };
+    assert_fit_says(table(1000, 950), &target("y"), &said("950", 1000));
+    assert_fit_says(table(1000, 101), &target("y"), &said("101", 1000));
+    assert_fit_says(table(21, 11), &target("y"), &said("11", 21));
+    assert_fit_says(table(30_000, 30_000), &target("y"), &said("at least 10001", 30_000));
+    for (rows, different) in [(1000, 100), (22, 11), (20, 20)] {
+        assert!(fit(table(rows, different), &target("y")).is_ok());
+    }
+    let numbers: String = (0..500).map(|i| format!("{i},1\n")).collect();
+    let wanted = Wanted { categorical: names(&["id"]), ..target("y") };
+    assert_fit_says(format!("id,y\n{numbers}"), &wanted, &said("500", 500));
+}
+
+#[test]
+fn missing_cells() {
+    let advice = "leave such rows out with --missing drop, or fill them in with --missing mean";
+    let table = "x,z,y\n1,2,3\n4,,5\n,6,\n";
+    let said = format!(", line 3, column `z`: the cell is missing, and 2 more in the table; {advice}");
+    assert_fit_says(table, &target("y"), &said);
+    let said = format!(", line 2, column `y`: the cell is missing, the only one in the table; {advice}");
+    assert_fit_says("x,y\n1,\n2,3\n", &target("y"), &said);
+    let said = ": column `z` has no value in any of 2 rows; leave it out with --ignore z";
+    for missing in [Missing::Reject, Missing::Drop, Missing::Mean] {
+        assert_fit_says("x,z,y\n1,NA,2\n3,,4\n", &Wanted { missing, ..target("y") }, said);
+    }
+    let said = ": column `y` has no value in any of 2 rows; name another target";
+    assert_fit_says("x,y\n1,\n2,\n", &target("y"), said);
+    let drop = Wanted { missing: Missing::Drop, ..target("y") };
+    let said = ": each of the 2 rows would be left out for a missing cell; leave columns out with --ignore, or fill cells \
+                in with --missing mean";
+    assert_fit_says("x,y\n1,\n,2\n", &drop, said);
+    // The one value of the column is in a row that is left out for its target.
+    let mean = Wanted { missing: Missing::Mean, ..target("y") };
+    let said = ": column `x` has no value in any of 1 rows; leave it out with --ignore x";
+    assert_fit_says("x,z,y\n1,5,\n,5,2\n", &mean, said);
+    let column = InputColumn { name: "x".into(), kind: Kind::Number { fill: None } };
+    let schema = Schema { inputs: vec![column], targets: names(&["y"]), missing: Missing::Mean, positions: None };
+    assert!(message(apply(&schema, "x,w\n,1\n")).contains("the model has no mean to fill it in with"));
+}
+
+#[test]
+fn files_that_change_between_passes() {
+    let changed = |before: Vec<u8>, after: Vec<u8>| {
+        let file = TableFile::new(before);
+        let source = file.source();
+        std::fs::write(&file.path, after).unwrap();
+        message(source.rows())
+    };
+    let narrow = || npy("|u1", false, "(2,)", &[1, 2]);
+    let said = changed(narrow(), npy("|u1", false, "(1, 2)", &[1, 2]));
+    assert!(said.starts_with(": the file changed while it was read (it had 1 columns and now has 2)"), "{said}");
+    let said = changed(npz(&[("a.npy", narrow())]), npz(&[("b.npy", narrow())]));
+    assert!(said.starts_with(": the file changed while it was read (its columns"), "{said}");
+}

@@ -1,0 +1,302 @@
+//! Tables of every format become the numbers that they hold.
+
+mod common;
+
+use common::*;
+use deepgp_io::table::{Cell, Kind, Missing, Schema, Targets, Wanted};
+use parquet::basic::Compression;
+use proptest::prelude::*;
+
+fn rows(file: &TableFile) -> Vec<(u64, Vec<Cell>)> {
+    let mut rows = file.source().rows().unwrap();
+    let (mut all, mut cells) = (Vec::new(), Vec::new());
+    while let Some(number) = rows.next(&mut cells).unwrap() {
+        all.push((number, cells.clone()));
+    }
+    all
+}
+
+/// Semicolons, decimal commas, quotes, a byte order mark, `\r\n`, blank lines, categories, booleans, missing cells.
+const MESSY: &str = "\u{feff}weight;\"colour\" ; sold ;price;id\r\n\
+    1,5; red;TRUE;10;a1\r\n\
+    \r\n\
+    NA;\"light; \"\"blue\"\"\";false;20,5;a2\r\n\
+    \"2,5\";red;;30;a3\r\n\
+    3.5;;True;?;a4\r\n\
+    +4e0;green;FALSE;-50;a5\r\n";
+
+#[test]
+fn a_messy_table_is_read_with_its_lines() {
+    let file = TableFile::new(MESSY);
+    let source = file.source();
+    assert_eq!(source.names(), ["weight", "colour", "sold", "price", "id"]);
+    assert!(source.notes().is_empty() && !source.is_unnamed() && source.path() == file.path);
+    let rows = rows(&file);
+    assert_eq!(rows.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [2, 4, 5, 6, 7]);
+    let text = |text: &str| Cell::Text(text.into());
+    let expected = [Cell::Missing, text("light; \"blue\""), Cell::Boolean(false), Cell::Number(20.5), text("a2")];
+    assert_eq!(rows[1].1, expected);
+    assert_eq!(rows[3].1[..4], [Cell::Number(3.5), Cell::Missing, Cell::Boolean(true), Cell::Missing]);
+}
+
+#[test]
+fn missing_cells_are_filled_with_means_and_rows_without_target_dropped() {
+    let wanted = Wanted { ignore: names(&["id"]), missing: Missing::Mean, ..target("price") };
+    let (schema, chunk, notes) = fit(MESSY, &wanted).unwrap();
+    // The row without a price counts for nothing, so its weight is not in the mean.
+    let mean = (1.5 + 2.5 + 4.0) / 3.0;
+    let Kind::Number { fill: Some(fill) } = schema.inputs[0].kind else { panic!("{:?}", schema.inputs[0]) };
+    assert!((fill - mean).abs() < 1e-15);
+    assert_eq!(schema.inputs[2].kind, Kind::Boolean { fill: Some(1.0 / 3.0) });
+    let features = ["weight", "colour=green", "colour=light; \"blue\"", "colour=red", "sold"];
+    assert_eq!(schema.feature_names(), features);
+    assert_eq!(schema.width(), 5);
+    assert_eq!((chunk.x.row(0), chunk.x.row(1)), (&[1.5, 0.0, 0.0, 1.0, 1.0][..], &[fill, 0.0, 1.0, 0.0, 0.0][..]));
+    assert_eq!(
+        (chunk.x.row(2), chunk.x.row(3)),
+        (&[2.5, 0.0, 0.0, 1.0, 1.0 / 3.0][..], &[4.0, 1.0, 0.0, 0.0, 0.0][..])
+    );
+    assert_eq!(chunk.y.unwrap().as_slice(), [10.0, 20.5, 30.0, -50.0]);
+    assert_eq!((chunk.kept, chunk.read), (vec![0, 1, 2, 4], 5));
+    let expected = [
+        "the table has columns that the model does not use: `id`",
+        "1 of 5 rows were left out: they have missing cells",
+        "2 missing cells were filled in with the column's mean at fitting",
+    ];
+    assert_eq!(notes, expected);
+}
+
+#[test]
+fn rows_with_missing_cells_can_be_dropped() {
+    let wanted = Wanted { ignore: names(&["id"]), missing: Missing::Drop, ..target("price") };
+    let (schema, chunk, notes) = fit(MESSY, &wanted).unwrap();
+    // A level that only a dropped row has would be a column of zeros.
+    assert_eq!(schema.feature_names(), ["weight", "colour=green", "colour=red", "sold"]);
+    assert_eq!(chunk.x.as_slice(), [1.5, 0.0, 1.0, 1.0, 4.0, 1.0, 0.0, 0.0]);
+    assert_eq!((chunk.kept, chunk.read), (vec![0, 4], 5));
+    assert!(notes.contains(&"3 of 5 rows were left out: they have missing cells".to_string()));
+    let ignored = Wanted { ignore: names(&["id", "sold", "weight", "colour"]), ..target("price") };
+    assert!(fit(MESSY, &ignored).unwrap_err().to_string().contains("no input is left"));
+}
+
+#[test]
+fn a_schema_reads_other_tables_by_name() {
+    let table = "a,colour,flag,y\n1,red,true,1\n2,blue,false,2\n3,red,true,3\n";
+    let (schema, ..) = fit(table, &target("y")).unwrap();
+    let (chunk, notes) =
+        apply(&schema, "flag\tnew\tcolour\ta\nfalse\t9\tred\t5\n1\t9\tviolet\t6\ntrue\t9\tpink\t7\n").unwrap();
+    assert_eq!(chunk.x.as_slice(), [5.0, 0.0, 1.0, 0.0, 6.0, 0.0, 0.0, 1.0, 7.0, 0.0, 0.0, 1.0]);
+    assert_eq!(chunk.y, None);
+    let unseen = "column `colour`: 2 cells have a value that was not there at fitting, the first \"violet\" in line 3; \
+                  they count as none of the known ones";
+    assert_eq!(notes, ["the table has columns that the model does not use: `new`", unseen]);
+    // Targets that are there are no surprise, and what is in them does not matter.
+    let (chunk, notes) = apply(&schema, "a,colour,flag,y\n1,red,true,later\n").unwrap();
+    assert_eq!((chunk.x.nrows(), notes.len()), (1, 0));
+    // How missing cells are treated may be changed.
+    let gap = "a,colour,flag\n,red,true\n1,,true\n";
+    assert!(
+        apply(&schema, gap).unwrap_err().to_string().contains("line 2, column `a`: the cell is missing; leave such")
+    );
+    let (chunk, _) = apply(&Schema { missing: Missing::Mean, ..schema.clone() }, gap).unwrap();
+    assert_eq!(chunk.x.as_slice(), [2.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0, 1.0]);
+    let (chunk, _) = apply(&Schema { missing: Missing::Drop, ..schema }, gap).unwrap();
+    assert_eq!((chunk.x.nrows(), chunk.x.ncols(), chunk.read), (0, 4, 2));
+}
+
+#[test]
+fn numbers_can_be_categories() {
+    let wanted = Wanted { categorical: names(&["zone"]), ..target("y") };
+    let (schema, chunk, _) = fit("zone,y\n10,1\n9,2\n010,3\n", &wanted).unwrap();
+    assert_eq!(schema.feature_names(), ["zone=10", "zone=9"]);
+    assert_eq!(chunk.x.as_slice(), [1.0, 0.0, 0.0, 1.0, 1.0, 0.0]);
+    // A text in half of the cells or more makes a category of the column; numbers and booleans are levels, too.
+    let (schema, ..) = fit("k,y\n7,1\nx,2\ntrue,3\n7.0,4\n", &target("y")).unwrap();
+    assert_eq!(schema.feature_names(), ["k=7", "k=true", "k=x"]);
+}
+
+#[test]
+fn targets_keep_the_order_in_which_they_were_asked_for() {
+    let wanted = Wanted { targets: names(&["second", "first"]), ..Wanted::default() };
+    let (_, chunk, _) = fit("first,x,second\n1,0,true\n3,0,false\n", &wanted).unwrap();
+    assert_eq!(chunk.y.unwrap().as_slice(), [1.0, 1.0, 0.0, 3.0]);
+}
+
+#[test]
+fn tables_without_names_go_by_position() {
+    let (schema, chunk, notes) = fit("1|2|3\n4|5|6\n", &target("c3")).unwrap();
+    assert_eq!(schema.positions, Some(3));
+    assert_eq!(chunk.x.as_slice(), [1.0, 2.0, 4.0, 5.0]);
+    assert_eq!(notes, ["the table has no header, so its columns are called by position: `c1` to `c3`"]);
+    assert_eq!(apply(&schema, "7,8\n").unwrap().0.x.as_slice(), [7.0, 8.0]);
+    assert_eq!(apply(&schema, "7,8,9\n").unwrap().0.x.as_slice(), [7.0, 8.0]);
+    let message = |bytes: &str| apply(&schema, bytes).unwrap_err().to_string();
+    assert!(
+        message("7,8,9,10\n").contains("must be the 3 that the model was fitted on (or 2, without targets); found 4")
+    );
+    // Were the target left away, the others would move.
+    let (schema, ..) = fit("1,2,3\n4,5,6\n", &Wanted { ignore: names(&["c3"]), ..target("c1") }).unwrap();
+    let error = apply(&schema, "2,3\n").unwrap_err().to_string();
+    assert!(error.ends_with("must be the 3 that the model was fitted on; found 2"), "{error}");
+}
+
+#[test]
+fn chunks_put_together_are_the_whole() {
+    let table: String = (0..23).map(|i| if i % 5 == 0 { format!("NA,{i}\n") } else { format!("{i},{i}\n") }).collect();
+    let file = TableFile::new(format!("x,y\n{table}"));
+    let source = file.source();
+    let (schema, _) = Schema::scan(&source, &Wanted { missing: Missing::Drop, ..target("y") }).unwrap();
+    let (whole, notes) = schema.encoder(&source, Targets::Needed).unwrap().read_all().unwrap();
+    for rows in [0, 1, 2, 7, 22, 23, 24] {
+        let mut encoder = schema.encoder(&source, Targets::Needed).unwrap();
+        let (mut x, mut y, mut kept, mut read) = (Vec::new(), Vec::new(), Vec::new(), 0);
+        while let Some(chunk) = encoder.next_chunk(rows).unwrap() {
+            assert!(chunk.read <= rows.max(1) as u64);
+            x.extend_from_slice(chunk.x.as_slice());
+            y.extend_from_slice(chunk.y.unwrap().as_slice());
+            kept.extend(chunk.kept);
+            read += chunk.read;
+        }
+        assert_eq!((&x[..], &y[..]), (whole.x.as_slice(), whole.y.as_ref().unwrap().as_slice()));
+        assert_eq!((&kept, read), (&whole.kept, whole.read));
+        assert_eq!(encoder.notes(), notes);
+        assert!(encoder.next_chunk(5).unwrap().is_none());
+    }
+    assert_eq!(whole.kept.iter().map(|row| *row as f64).collect::<Vec<_>>(), whole.x.as_slice());
+}
+
+#[test]
+fn compressed_text_is_text() {
+    let plain = "a\tb\n1\t2\n3\t4\n";
+    let parts = [gzip(b"a\tb\n1\t"), gzip(b"2\n3\t4\n")].concat();
+    assert_eq!(rows(&TableFile::new(gzip(plain.as_bytes()))), rows(&TableFile::new(plain)));
+    assert_eq!(rows(&TableFile::new(parts)), rows(&TableFile::new(plain)));
+}
+
+#[test]
+fn a_digest_is_that_of_the_bytes() {
+    let source = TableFile::new("abc\n1\n");
+    // By another program.
+    assert_eq!(source.source().sha256().unwrap(), "5cb310b6f87a23bce211e77652daf4e4931a010ffbca35148659961a9207e0fb");
+}
+
+#[test]
+fn parquet_columns_of_every_kind_are_read() {
+    let schema = "message t {
+        REQUIRED DOUBLE weight; OPTIONAL INT32 age; REQUIRED BYTE_ARRAY colour (UTF8); REQUIRED BOOLEAN sold;
+        REQUIRED INT64 price (DECIMAL(9, 2)); REQUIRED INT64 seen (TIMESTAMP_MILLIS); REQUIRED INT32 day (DATE);
+    }";
+    let group = |begin: i64, rows: i64| {
+        let range = || begin..begin + rows;
+        vec![
+            (Values::Doubles(range().map(|i| if i == 1 { f64::NAN } else { i as f64 + 0.5 }).collect()), None),
+            (
+                Values::Integers(range().filter(|i| i % 3 != 0).map(|i| i as i32).collect()),
+                Some(range().map(|i| i16::from(i % 3 != 0)).collect()),
+            ),
+            (Values::Texts(range().map(|i| ["red", "grün"][i as usize % 2]).collect()), None),
+            (Values::Booleans(range().map(|i| i % 2 == 0).collect()), None),
+            (Values::Longs(range().map(|i| -i * 10 - 1).collect()), None),
+            (Values::Longs(range().map(|i| i * 1000 + 500).collect()), None),
+            (Values::Integers(range().map(|i| i as i32).collect()), None),
+        ]
+    };
+    let file = TableFile::new(parquet(schema, Compression::SNAPPY, &[group(0, 2500), group(2500, 3), group(2503, 1)]));
+    assert_eq!(file.source().names(), ["weight", "age", "colour", "sold", "price", "seen", "day"]);
+    let rows = rows(&file);
+    assert_eq!(rows.len(), 2504);
+    for (i, (number, cells)) in rows.iter().enumerate() {
+        let value = i as f64;
+        let expected = [
+            if i == 1 { Cell::Missing } else { Cell::Number(value + 0.5) },
+            if i % 3 == 0 { Cell::Missing } else { Cell::Number(value) },
+            Cell::Text(["red", "grün"][i % 2].into()),
+            Cell::Boolean(i % 2 == 0),
+            Cell::Number(format!("-{}.{:02}", (i * 10 + 1) / 100, (i * 10 + 1) % 100).parse().unwrap()),
+            Cell::Number(value + 0.5),
+            Cell::Number(value),
+        ];
+        assert_eq!((*number, &cells[..]), (i as u64 + 1, &expected[..]));
+    }
+}
+
+#[test]
+fn arrays_are_read_in_both_orders() {
+    let numbers = [1.0, 2.0, 3.0, 4.0, f64::NAN, 6.0];
+    let cells = |numbers: &[f64]| -> Vec<Cell> {
+        numbers.iter().map(|v| if v.is_nan() { Cell::Missing } else { Cell::Number(*v) }).collect()
+    };
+    let file = TableFile::new(npy("<f8", false, "(3, 2)", &doubles(&numbers)));
+    assert_eq!(file.source().names(), ["c1", "c2"]);
+    assert!(file.source().is_unnamed());
+    assert_eq!(rows(&file), [(1, cells(&[1.0, 2.0])), (2, cells(&[3.0, 4.0])), (3, cells(&[f64::NAN, 6.0]))]);
+    let file = TableFile::new(npy("<f8", true, "(3, 2)", &doubles(&numbers)));
+    assert_eq!(rows(&file), [(1, cells(&[1.0, 4.0])), (2, cells(&[2.0, f64::NAN])), (3, cells(&[3.0, 6.0]))]);
+    let column = TableFile::new(npy(">i2", false, "(2,)", &[0xff, 0xfe, 0x01, 0x00]));
+    assert_eq!(rows(&column), [(1, cells(&[-2.0])), (2, cells(&[256.0]))]);
+}
+
+#[test]
+fn arrays_of_an_archive_stand_side_by_side() {
+    let inputs = npy("<f8", true, "(2, 3)", &doubles(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    let bytes = npz(&[
+        ("X.npy", inputs),
+        ("y.npy", npy("|u1", false, "(2, 1)", &[7, 8])),
+        ("z.npy", npy("|b1", false, "(2,)", &[1, 0])),
+    ]);
+    let (schema, chunk, _) = fit(bytes, &target("y")).unwrap();
+    assert_eq!(schema.feature_names(), ["X1", "X2", "X3", "z"]);
+    assert_eq!(chunk.x.as_slice(), [1.0, 3.0, 5.0, 1.0, 2.0, 4.0, 6.0, 0.0]);
+    assert_eq!(chunk.y.unwrap().as_slice(), [7.0, 8.0]);
+    assert_eq!(schema.positions, None);
+}
+
+#[test]
+fn formats_can_be_mixed() {
+    let (schema, ..) =
+        fit("zone,sold,y\n1,true,1\n2,false,2\n1,true,3\n", &Wanted { categorical: names(&["zone"]), ..target("y") })
+            .unwrap();
+    let archive = npz(&[
+        ("sold.npy", npy("|u1", false, "(2,)", &[1, 0])),
+        ("zone.npy", npy("<f8", false, "(2,)", &doubles(&[2.0, 1.0]))),
+    ]);
+    assert_eq!(apply(&schema, archive).unwrap().0.x.as_slice(), [0.0, 1.0, 1.0, 1.0, 0.0, 0.0]);
+}
+
+proptest! {
+    #[test]
+    fn numbers_come_back_as_they_were_written(
+        columns in 1usize..6,
+        numbers in prop::collection::vec(any::<f64>().prop_filter("finite", |v| v.is_finite()), 6..60),
+        delimiter in prop::sample::select(vec![',', ';', '\t', '|']),
+        header in any::<bool>(),
+        style in any::<u64>(),
+    ) {
+        let rows: Vec<&[f64]> = numbers.chunks_exact(columns).collect();
+        let line_end = if style & 1 == 0 { "\n" } else { "\r\n" };
+        let mut bits = style;
+        let mut text = String::new();
+        if header {
+            let names: Vec<String> = (0..columns).map(|j| format!("\"column{delimiter} {j}\"")).collect();
+            text += &(names.join(&delimiter.to_string()) + line_end);
+        }
+        for row in &rows {
+            let cells: Vec<String> = row.iter().map(|value| {
+                bits = bits.rotate_left(7).wrapping_mul(6364136223846793005).wrapping_add(1);
+                let written = if bits & 2 == 0 { format!("{value:?}") } else { format!("{value:e}") };
+                let written = if delimiter == ';' && bits & 4 == 0 { written.replace('.', ",") } else { written };
+                let written = if bits & 8 == 0 { format!("\"{written}\"") } else { written };
+                if bits & 16 == 0 { format!(" {written} ") } else { written }
+            }).collect();
+            text += &(cells.join(&delimiter.to_string()) + line_end);
+            if bits & 32 == 0 { text += line_end; }
+        }
+        // One column has no delimiter to go by, and a decimal comma would be one.
+        prop_assume!(columns > 1 || !text.contains(','));
+        let file = TableFile::new(&text);
+        prop_assert_eq!(file.source().is_unnamed(), !header);
+        let read: Vec<Cell> = self::rows(&file).into_iter().flat_map(|(_, cells)| cells).collect();
+        let written: Vec<Cell> = rows.concat().into_iter().map(Cell::Number).collect();
+        prop_assert_eq!(read, written);
+    }
+}
