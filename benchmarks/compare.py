@@ -62,7 +62,7 @@ def ours_command(options, cell):
     inducing = ["--inducing", options.inducing] if cell.model == "full" else \
         ["--mean-inducing", options.mean_inducing, "--covariance-inducing", options.covariance_inducing]
     predict = ["--predict", options.predict] if options.predict and options.ours_predicts else []
-    return [options.ours, "--rows", rows, "--columns", columns, "--batch-size", rows,
+    return [options.ours, "benchmark", "--rows", rows, "--columns", columns, "--batch-size", rows,
             "--hidden-layers", cell.hidden, *inducing, "--precision", "mixed" if cell.precision == "f32" else "f64",
             "--threads", options.threads, "--steps", options.steps, *predict, "--json"]
 
@@ -88,7 +88,7 @@ def peer_environment(options):
 
 def can_predict(ours):
     """Whether this build of ours knows --predict."""
-    return run_json([ours, "--rows", 50, "--columns", 2, "--inducing", 5, "--steps", 1, "--predict", 5, "--json"],
+    return run_json([ours, "benchmark", "--rows", 50, "--columns", 2, "--inducing", 5, "--steps", 1, "--predict", 5, "--json"],
                     time_limit=60).status == "ok"
 
 
@@ -331,7 +331,7 @@ def parse():
     add("--inducing", type=int, default=200, help="M of the full model")
     add("--mean-inducing", type=int, default=500)
     add("--covariance-inducing", type=int, default=100)
-    add("--ours", default=str(ROOT / "target/release/examples/benchmark"))
+    add("--ours", default=str(ROOT / "target/release/deepgp"))
     add("--python", default=str(HERE / ".venv/bin/python"), help="with torch, jax and gpytorch")
     add("--gpflux-python", default=str(HERE / ".venv-gpflux/bin/python"))
     return check(parser, parser.parse_args())
@@ -351,7 +351,7 @@ def check(parser, options):
                 continue
         parser.error(f"--datasets: `{cell.dataset}` is none of {', '.join(DATASETS)}, nor ROWSxCOLUMNS")
     if not Path(options.ours).exists():
-        parser.error(f"{options.ours} is not there: cargo build --release --example benchmark")
+        parser.error(f"{options.ours} is not there: cargo build --release")
     if set(options.peers) - {"gpflux"} and not Path(options.python).exists():
         parser.error(f"{options.python} is not there: run benchmarks/setup.sh or give --python")
     if "gpflux" in options.peers and not Path(options.gpflux_python).exists():

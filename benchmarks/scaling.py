@@ -42,7 +42,7 @@ MEMORY_PEERS = {"torch-eager": ("torch eager", "peer_torch.py"), "jax": ("JAX", 
 
 def ours_command(options, point, steps):
     flags = [word for name, value in point.items() for word in (f"--{name.replace('_', '-')}", value)]
-    return [options.ours, *flags, "--batch-size", point["rows"], "--precision", options.precision, "--steps", steps,
+    return [options.ours, "benchmark", *flags, "--batch-size", point["rows"], "--precision", options.precision, "--steps", steps,
             "--json"]
 
 
@@ -189,14 +189,14 @@ def parse():
         help="of the machine that other programs may use when a process starts; 1: never mind")
     add("--quiet-wait", type=float, default=5, metavar="MINUTES", help="at most, before a process")
     add("--process-limit", type=float, default=600, metavar="SECONDS", help="for each process")
-    add("--ours", default=str(ROOT / "target/release/examples/benchmark"))
+    add("--ours", default=str(ROOT / "target/release/deepgp"))
     add("--python", default=str(HERE / ".venv/bin/python"), help="with torch and jax")
     options = parser.parse_args()
     for names, known, what in [(options.tables, tables, "table"), (options.peers, MEMORY_PEERS, "peer")]:
         for name in set(names) - set(known):
             parser.error(f"there is no {what} `{name}`; there are {', '.join(known)}")
     if not Path(options.ours).exists():
-        parser.error(f"{options.ours} is not there: cargo build --release --example benchmark")
+        parser.error(f"{options.ours} is not there: cargo build --release")
     if "memory" in options.tables and options.peers and not Path(options.python).exists():
         parser.error(f"{options.python} is not there: run benchmarks/setup.sh or give --python")
     return options

@@ -1,3 +1,71 @@
 //! `deepgp`: from a table to a calibrated model, predictions and a report.
+//!
+//! Arguments to calls, results to text; the mathematics is in the library `deepgp`, files are in `deepgp-io`. Exit codes: 0 done,
+//! 1 failed, 2 wrong use, 130 interrupted.
 
-fn main() {}
+mod args;
+mod benchmark;
+mod demo;
+mod evaluate;
+mod explain;
+mod fit;
+mod info;
+mod interrupt;
+mod options;
+mod output;
+mod picture;
+mod predict;
+mod progress;
+mod report;
+mod report_command;
+mod run;
+mod score;
+mod text;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use args::{Cli, Command};
+use output::Outcome;
+
+/// The exit code of a command that failed.
+const FAILED: u8 = 1;
+/// The exit code of wrong use; clap's own.
+const WRONG_USE: u8 = 2;
+
+fn main() -> ExitCode {
+    quiet_expected_panics();
+    let done = match Cli::parse().command {
+        Command::Demo(args) => demo::demo(args),
+        Command::Fit(args) => fit::fit(*args),
+        Command::Resume(args) => fit::resume(args),
+        Command::Predict(args) => predict::predict(args),
+        Command::Evaluate(args) => evaluate::evaluate(args),
+        Command::Info(args) => info::info(&args),
+        Command::Report(args) => report_command::report(args),
+        Command::Benchmark(args) => benchmark::benchmark(&args),
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Cli::command(), "deepgp", &mut std::io::stdout());
+            Ok(Outcome::Done)
+        }
+    };
+    match done {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::Interrupted) => ExitCode::from(interrupt::EXIT_CODE),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(if error.is::<options::Usage>() { WRONG_USE } else { FAILED })
+        }
+    }
+}
+
+/// The Parquet library panics on some damaged files, which the reader of tables turns into an error; it need not be told twice.
+fn quiet_expected_panics() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !panic.location().is_some_and(|at| at.file().contains("parquet")) {
+            usual(panic);
+        }
+    }));
+}

@@ -1,5 +1,7 @@
 //! The hot pieces of a step, each by itself, for benchmarks.
 
+use std::time::Instant;
+
 use super::{CovarianceForm, Floor, Inducing, Jitter, Layer, LayerCovariance, LayerMean, LayerMemory, LayerRows};
 use super::{LayerSums, MeanForm, MeanFunction, RowArrays, RowLayer, Want};
 use crate::compressed::{pack, packed_len};
@@ -131,4 +133,17 @@ pub fn each<T: Real>(shape: Shape, mut visit: impl FnMut(Piece, &mut dyn FnMut()
         scratch.give_mat(k_bar);
     });
     Ok(())
+}
+
+/// The rate of a 1024³ matrix product on one thread, the best of five, in 10⁹ operations a second.
+pub fn peak_gflops<T: Real>() -> f64 {
+    const N: usize = 1024;
+    let a: Mat<T> = Mat::from_fn(N, N, |i, j| T::of((i + j) as f64 / N as f64));
+    let mut out = Mat::zeros(N, N);
+    let mut once = || {
+        let started = Instant::now();
+        product(out.view_mut().faer(), Into::Replace, T::ONE, a.view().faer(), a.view().faer());
+        2.0 * (N as f64).powi(3) / started.elapsed().as_secs_f64() / 1e9
+    };
+    (0..5).map(|_| once()).fold(0.0, f64::max)
 }

@@ -1,47 +1,31 @@
-//! Times training steps on synthetic data and prints one line of JSON.
+//! `deepgp benchmark`: the time of training steps on synthetic data, beside what the arithmetic alone would take.
 //!
-//! ```text
-//! cargo run --release --example benchmark -- --rows 6554 --columns 8 --batch-size 10000 --hidden-layers 1 \
-//!     --mean-inducing 500 --covariance-inducing 100 --precision f64 --threads 2 --steps 20
-//! ```
-//!
-//! `--inducing M` in place of the two numbers is the full DGP; `--predict ROWS` also times a prediction. `floor_seconds` is what the
-//! arithmetic alone would take. Compare two programs alternately in one sitting: on a shared
-//! machine only ratios mean anything.
+//! Compare two programs alternately in one sitting: on a shared machine only ratios mean anything.
 
 use std::collections::HashMap;
-use std::error::Error;
 use std::time::Instant;
 
+use anyhow::Result;
 use deepgp::noise::{Key, Purpose};
 use deepgp::pieces::{self, Shape};
 use deepgp::{
     ConstantColumns, Dataset, DeepGp, InducingSize, InducingStart, Mat, ModelSettings, Precision, PredictSettings,
     Real, Standardiser, TrainSettings, Trainer,
 };
+use serde_json::json;
 
-/// What to time.
-struct Plan {
-    rows: usize,
-    columns: usize,
-    batch_size: usize,
-    hidden_layers: usize,
-    width: usize,
-    inducing: InducingSize,
-    precision: Precision,
-    threads: usize,
-    steps: usize,
-    predict: usize,
-}
+use crate::args::BenchmarkArgs as Plan;
+use crate::output::{self, Outcome};
+use crate::text::{number, percent};
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let plan = parse()?;
-    let data = synthetic(plan.rows, plan.columns);
+/// Times steps, and says how that compares with the machine.
+pub fn benchmark(plan: &Plan) -> Result<Outcome> {
+    let data = synthetic(plan.rows, plan.columns)?;
     let data = Standardiser::fit(&data, ConstantColumns::Keep)?.apply(&data)?;
     let settings = ModelSettings {
         hidden_layers: plan.hidden_layers,
         width: plan.width,
-        inducing: Some(plan.inducing),
+        inducing: Some(inducing(plan)),
         inducing_start: InducingStart::RandomRows,
         precision: plan.precision,
         ..ModelSettings::default()
@@ -58,33 +42,59 @@ fn main() -> Result<(), Box<dyn Error>> {
         trainer.step()?;
     }
     let mut seconds = Vec::new();
-    for _ in 0..plan.steps {
+    for _ in 0..plan.steps.max(1) {
         seconds.push(trainer.step()?.seconds);
     }
     seconds.sort_by(f64::total_cmp);
     let median = seconds[seconds.len() / 2];
     let threads = if plan.threads == 0 { std::thread::available_parallelism()?.get() } else { plan.threads };
     let memory = peak_memory_mib();
-    let predict = match plan.predict {
-        0 => String::new(),
-        rows => format!(", \"predict_seconds\": {:.6}", time_prediction(&trainer.finish(), rows, &plan)?),
-    };
-    let (work, peak) = (work(&plan), peak_gflops(threads, plan.precision));
+    let predict = (plan.predict > 0).then(|| time_prediction(&trainer.finish(), plan.predict, plan)).transpose()?;
+    let (work, peak) = (work(plan), peak_gflops(threads, plan.precision));
     let flops = work.products + work.sparse + work.symmetric + work.factors;
     let rate = flops / median / 1e9;
-    println!(
-        "{{\"seconds_per_step\": {median:.6}, \"seconds_min\": {:.6}, \"flops_per_step\": {flops:.4e}, \
-         \"gflops\": {rate:.1}, \"peak_gflops\": {peak:.1}, \"fraction_of_peak\": {:.3}, \"floor_seconds\": {:.6}, \
-         \"peak_memory_mib\": {memory:.1}{predict}}}",
-        seconds[0],
-        rate / peak,
-        floor(&plan, &work, threads)?,
-    );
-    Ok(())
+    let floor = floor(plan, &work, threads)?;
+    if plan.json {
+        let mut line = json!({
+            "seconds_per_step": median,
+            "seconds_min": seconds[0],
+            "flops_per_step": flops,
+            "gflops": rate,
+            "peak_gflops": peak,
+            "fraction_of_peak": rate / peak,
+            "floor_seconds": floor,
+            "peak_memory_mib": memory,
+        });
+        if let Some(predict) = predict {
+            line["predict_seconds"] = json!(predict);
+        }
+        output::json(&line);
+    } else {
+        println!(
+            "a step    {} ms (median of {}; at best {})",
+            number(1e3 * median),
+            seconds.len(),
+            number(1e3 * seconds[0])
+        );
+        println!("floor     {} ms for the arithmetic alone, at this machine's own rates", number(1e3 * floor));
+        println!("rate      {} GFLOP/s, {} of the peak of {} threads", number(rate), percent(rate / peak), threads);
+        println!("memory    {} MiB at most", number(memory));
+        if let Some(predict) = predict {
+            println!("predict   {} ms for {} rows", number(1e3 * predict), plan.predict);
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+fn inducing(plan: &Plan) -> InducingSize {
+    match plan.inducing {
+        Some(m) => InducingSize::Tied(m),
+        None => InducingSize::Decoupled { mean: plan.mean_inducing, covariance: plan.covariance_inducing },
+    }
 }
 
 /// The median of three predictions of fresh rows, 100 samples each, preparation included.
-fn time_prediction(model: &DeepGp, rows: usize, plan: &Plan) -> Result<f64, Box<dyn Error>> {
+fn time_prediction(model: &DeepGp, rows: usize, plan: &Plan) -> Result<f64> {
     let key = Key::new(2, Purpose::Simulate);
     let x = Mat::from_fn(rows, plan.columns, |i, j| input(key, i, j, plan.columns));
     let mut seconds = Vec::new();
@@ -98,58 +108,6 @@ fn time_prediction(model: &DeepGp, rows: usize, plan: &Plan) -> Result<f64, Box<
     Ok(seconds[1])
 }
 
-fn parse() -> Result<Plan, Box<dyn Error>> {
-    let mut plan = Plan {
-        rows: 6554,
-        columns: 8,
-        batch_size: 10_000,
-        hidden_layers: 1,
-        width: 10,
-        inducing: InducingSize::Decoupled { mean: 500, covariance: 100 },
-        precision: Precision::F64,
-        threads: 0,
-        steps: 20,
-        predict: 0,
-    };
-    let (mut mean, mut covariance) = (500, 100);
-    let mut words = std::env::args().skip(1);
-    while let Some(flag) = words.next() {
-        if flag == "--json" {
-            continue; // there is no other output
-        }
-        let value = words.next().ok_or(format!("{flag} needs a value"))?;
-        let number = || value.parse::<usize>().map_err(|_| format!("{flag}: `{value}` is not a number"));
-        match flag.as_str() {
-            "--rows" => plan.rows = number()?,
-            "--columns" => plan.columns = number()?,
-            "--batch-size" => plan.batch_size = number()?,
-            "--hidden-layers" => plan.hidden_layers = number()?,
-            "--width" => plan.width = number()?,
-            "--threads" => plan.threads = number()?,
-            "--predict" => plan.predict = number()?,
-            "--steps" => plan.steps = number()?.max(1),
-            "--inducing" => plan.inducing = InducingSize::Tied(number()?),
-            "--mean-inducing" => {
-                mean = number()?;
-                plan.inducing = InducingSize::Decoupled { mean, covariance };
-            }
-            "--covariance-inducing" => {
-                covariance = number()?;
-                plan.inducing = InducingSize::Decoupled { mean, covariance };
-            }
-            "--precision" => {
-                plan.precision = match value.as_str() {
-                    "f64" => Precision::F64,
-                    "mixed" => Precision::Mixed,
-                    other => return Err(format!("--precision: `{other}` is neither `f64` nor `mixed`").into()),
-                }
-            }
-            other => return Err(format!("there is no flag `{other}`").into()),
-        }
-    }
-    Ok(plan)
-}
-
 /// The share of ones among the bits, as in the molecules of the paper.
 const DENSITY: f64 = 0.09;
 
@@ -160,7 +118,7 @@ fn input(key: Key, row: usize, column: usize, columns: usize) -> f64 {
 }
 
 /// A sum of sines of random projections of the inputs.
-fn synthetic(rows: usize, columns: usize) -> Dataset {
+fn synthetic(rows: usize, columns: usize) -> Result<Dataset> {
     let key = Key::new(1, Purpose::Simulate);
     let x = Mat::from_fn(rows, columns, |i, j| input(key, i, j, columns));
     let y = Mat::from_fn(rows, 1, |i, _| {
@@ -170,7 +128,7 @@ fn synthetic(rows: usize, columns: usize) -> Dataset {
         };
         (0..4).map(wave).sum::<f64>() + 0.1 * key.normals([i as u32, 0, 2, 0])[0]
     });
-    Dataset::new(x, y).expect("synthetic numbers are finite")
+    Ok(Dataset::new(x, y)?)
 }
 
 /// What a lean program has to do in a step, in floating-point operations and exponentials.
@@ -186,7 +144,7 @@ struct Work {
 }
 
 fn work(plan: &Plan) -> Work {
-    let (m_a, m_b, tied) = match plan.inducing {
+    let (m_a, m_b, tied) = match inducing(plan) {
         InducingSize::Tied(m) => (m as f64, m as f64, true),
         InducingSize::Decoupled { mean, covariance } => (mean as f64, covariance as f64, false),
     };
@@ -215,8 +173,8 @@ fn work(plan: &Plan) -> Work {
 
 /// The time of that work at the rates of our own products (dense, sparse, symmetric), exponentials and factorisations, measured here
 /// and now on all threads at once, for the shapes of a hidden layer; layers can be factored side by side.
-fn floor(plan: &Plan, work: &Work, threads: usize) -> Result<f64, Box<dyn Error>> {
-    let (mean_inducing, covariance_inducing) = match plan.inducing {
+fn floor(plan: &Plan, work: &Work, threads: usize) -> Result<f64> {
+    let (mean_inducing, covariance_inducing) = match inducing(plan) {
         InducingSize::Tied(m) => (m, m),
         InducingSize::Decoupled { mean, covariance } => (mean, covariance),
     };
@@ -247,20 +205,9 @@ fn floor(plan: &Plan, work: &Work, threads: usize) -> Result<f64, Box<dyn Error>
         + work.factors / (rate("factorisation") * side_by_side))
 }
 
-/// The rate of a 1024³ matrix product on each of `threads` threads at once.
+/// The rate of large matrix products on all threads at once.
 fn peak_gflops(threads: usize, precision: Precision) -> f64 {
-    fn rate<T: deepgp::Real>() -> f64 {
-        const N: usize = 1024;
-        let a = faer::Mat::<T>::from_fn(N, N, |i, j| T::of((i + j) as f64 / N as f64));
-        let mut out = faer::Mat::<T>::zeros(N, N);
-        let once = |out: &mut faer::Mat<T>| {
-            let started = Instant::now();
-            faer::linalg::matmul::matmul(out, faer::Accum::Replace, &a, &a, T::ONE, faer::Par::Seq);
-            2.0 * (N as f64).powi(3) / started.elapsed().as_secs_f64() / 1e9
-        };
-        (0..5).map(|_| once(&mut out)).fold(0.0, f64::max)
-    }
-    let one = || if precision == Precision::F64 { rate::<f64>() } else { rate::<f32>() };
+    let one = || if precision == Precision::F64 { pieces::peak_gflops::<f64>() } else { pieces::peak_gflops::<f32>() };
     std::thread::scope(|scope| {
         let all: Vec<_> = (0..threads).map(|_| scope.spawn(one)).collect();
         all.into_iter().map(|thread| thread.join().unwrap_or(f64::NAN)).sum()

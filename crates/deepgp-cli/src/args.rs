@@ -1,0 +1,278 @@
+//! The arguments of every command. What they mean to the library is in `options.rs`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::options::{Every, FitOptions, Span};
+
+/// Deep Gaussian processes: from a table to a calibrated model, predictions with honest uncertainty, and a report.
+#[derive(Debug, Parser)]
+#[command(name = "deepgp", version, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Train models on a simulated robot arm and compare them, in about a minute
+    #[command(after_help = "Example:\n  deepgp demo --out demo")]
+    Demo(DemoArgs),
+    /// Fit a model to a table
+    #[command(after_help = "Examples:\n  deepgp fit houses.csv --target price --test 0.2\n  \
+        deepgp fit houses.parquet --target price --hidden-layers 1 --time-limit 10m --out price.deepgp")]
+    Fit(Box<FitArgs>),
+    /// Go on with a fit that was interrupted
+    #[command(after_help = "Example:\n  deepgp resume model.deepgp.checkpoint")]
+    Resume(ResumeArgs),
+    /// Predict the rows of a table
+    #[command(
+        after_help = "Example:\n  deepgp predict model.deepgp new.csv --out predictions.csv --quantiles 0.05,0.95"
+    )]
+    Predict(PredictArgs),
+    /// Score a model on the rows of a table whose targets are known
+    #[command(after_help = "Example:\n  deepgp evaluate model.deepgp test.csv --json")]
+    Evaluate(EvaluateArgs),
+    /// Tell what is in a model file
+    #[command(after_help = "Example:\n  deepgp info model.deepgp")]
+    Info(InfoArgs),
+    /// Write a report on a model, with pictures, as one web page
+    #[command(after_help = "Example:\n  deepgp report model.deepgp test.csv --out report.html")]
+    Report(ReportArgs),
+    /// Time training steps on synthetic data
+    #[command(
+        after_help = "Example:\n  deepgp benchmark --rows 10000 --columns 9 --hidden-layers 4 --precision mixed --json"
+    )]
+    Benchmark(BenchmarkArgs),
+    /// Print completions for a shell
+    #[command(after_help = "Example:\n  deepgp completions bash > ~/.local/share/bash-completion/completions/deepgp")]
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+}
+
+/// How to talk.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct Voice {
+    /// Print one JSON object on standard output; everything for people goes to standard error
+    #[arg(long)]
+    pub json: bool,
+    /// Say nothing but errors
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// `deepgp demo`.
+#[derive(Args, Debug)]
+pub struct DemoArgs {
+    /// The folder for report, models and table
+    #[arg(long, default_value = "deepgp-demo")]
+    pub out: PathBuf,
+    /// Threads to work with; 0 for all
+    #[arg(long, default_value_t = 0)]
+    pub threads: usize,
+    /// How to talk.
+    #[command(flatten)]
+    pub voice: Voice,
+}
+
+/// `deepgp fit`.
+#[derive(Args, Debug)]
+pub struct FitArgs {
+    /// CSV or TSV (also gzipped), Parquet, NPY or NPZ
+    pub table: PathBuf,
+    /// Where the model goes
+    #[arg(long, default_value = "model.deepgp")]
+    pub out: PathBuf,
+    /// Where the state of the run is kept until it is done [default: <OUT>.checkpoint]
+    #[arg(long)]
+    pub checkpoint: Option<PathBuf>,
+    /// Also write a report as a web page
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+    /// Read options from a TOML file; those given here come first
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Start over although there is a checkpoint of an unfinished fit
+    #[arg(long)]
+    pub overwrite: bool,
+    /// Everything that a configuration file can hold too.
+    #[command(flatten)]
+    pub options: FitOptions,
+    /// How to talk.
+    #[command(flatten)]
+    pub voice: Voice,
+}
+
+/// `deepgp resume`.
+#[derive(Args, Debug)]
+pub struct ResumeArgs {
+    /// What the interrupted fit left
+    pub checkpoint: PathBuf,
+    /// The table, if it is no longer where it was
+    #[arg(long)]
+    pub table: Option<PathBuf>,
+    /// Where the model goes [default: where the fit would have put it]
+    #[arg(long)]
+    pub out: Option<PathBuf>,
+    /// Steps in all, those already made included [default: as in the fit]
+    #[arg(long)]
+    pub steps: Option<u64>,
+    /// Stop after this time, e.g. 90s, 10m, 2h
+    #[arg(long)]
+    pub time_limit: Option<Span>,
+    /// Save the state every so often: a time (30s, 5m) or a number of steps
+    #[arg(long)]
+    pub checkpoint_every: Option<Every>,
+    /// Threads to work with; 0 for all
+    #[arg(long)]
+    pub threads: Option<usize>,
+    /// Also write a report as a web page
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+    /// How to talk.
+    #[command(flatten)]
+    pub voice: Voice,
+}
+
+/// `deepgp predict`.
+#[derive(Args, Debug)]
+pub struct PredictArgs {
+    /// A file that `deepgp fit` wrote
+    pub model: PathBuf,
+    /// The rows to predict; it may be larger than memory
+    pub table: PathBuf,
+    /// Where predictions go, as CSV [default: standard output]
+    #[arg(long)]
+    pub out: Option<PathBuf>,
+    /// Quantiles to add, between 0 and 1
+    #[arg(long, value_delimiter = ',', value_name = "LEVELS")]
+    pub quantiles: Vec<f64>,
+    /// Samples of the hidden layers behind each prediction
+    #[arg(long, default_value_t = 100)]
+    pub samples: usize,
+    /// Draws of the target to add, as columns
+    #[arg(long, default_value_t = 0)]
+    pub draws: usize,
+    /// What to do with missing values [default: as in the fit]
+    #[arg(long, value_parser = crate::options::choice::<deepgp_io::table::Missing>(crate::options::MISSING))]
+    pub missing: Option<deepgp_io::table::Missing>,
+    /// Seeds the samples
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Threads to work with; 0 for all
+    #[arg(long, default_value_t = 0)]
+    pub threads: usize,
+    /// How to talk.
+    #[command(flatten)]
+    pub voice: Voice,
+}
+
+/// `deepgp evaluate`.
+#[derive(Args, Debug)]
+pub struct EvaluateArgs {
+    /// A file that `deepgp fit` wrote
+    pub model: PathBuf,
+    /// Rows with known targets
+    pub table: PathBuf,
+    /// Samples of the hidden layers behind each prediction
+    #[arg(long, default_value_t = 100)]
+    pub samples: usize,
+    /// What to do with missing values [default: as in the fit]
+    #[arg(long, value_parser = crate::options::choice::<deepgp_io::table::Missing>(crate::options::MISSING))]
+    pub missing: Option<deepgp_io::table::Missing>,
+    /// Seeds the samples
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Threads to work with; 0 for all
+    #[arg(long, default_value_t = 0)]
+    pub threads: usize,
+    /// How to talk.
+    #[command(flatten)]
+    pub voice: Voice,
+}
+
+/// `deepgp info`.
+#[derive(Args, Debug)]
+pub struct InfoArgs {
+    /// A file that `deepgp fit` wrote
+    pub model: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `deepgp report`.
+#[derive(Args, Debug)]
+pub struct ReportArgs {
+    /// A file that `deepgp fit` wrote
+    pub model: PathBuf,
+    /// Rows with known targets to score it on [default: the fit's own test rows, if the table is still there]
+    pub table: Option<PathBuf>,
+    /// Where the page goes
+    #[arg(long, default_value = "report.html")]
+    pub out: PathBuf,
+    /// Also save the pictures in this folder
+    #[arg(long, value_name = "FOLDER")]
+    pub pictures: Option<PathBuf>,
+    /// As what
+    #[arg(long, value_delimiter = ',', default_value = "svg,png", value_parser = ["svg", "png"])]
+    pub formats: Vec<String>,
+    /// What to do with missing values [default: as in the fit]
+    #[arg(long, value_parser = crate::options::choice::<deepgp_io::table::Missing>(crate::options::MISSING))]
+    pub missing: Option<deepgp_io::table::Missing>,
+    /// Threads to work with; 0 for all
+    #[arg(long, default_value_t = 0)]
+    pub threads: usize,
+    /// How to talk.
+    #[command(flatten)]
+    pub voice: Voice,
+}
+
+/// `deepgp benchmark`.
+#[derive(Args, Debug)]
+pub struct BenchmarkArgs {
+    /// Rows of the data
+    #[arg(long, default_value_t = 6554)]
+    pub rows: usize,
+    /// Columns of the inputs; from 100 on they are bits, one in eleven set
+    #[arg(long, default_value_t = 8)]
+    pub columns: usize,
+    /// Rows in a minibatch
+    #[arg(long, default_value_t = 10_000)]
+    pub batch_size: usize,
+    /// Layers before the last one
+    #[arg(long, default_value_t = 1)]
+    pub hidden_layers: usize,
+    /// Outputs of each hidden layer
+    #[arg(long, default_value_t = 10)]
+    pub width: usize,
+    /// Inducing inputs of each layer, for mean and covariance alike (the full model)
+    #[arg(long, value_name = "M", conflicts_with_all = ["mean_inducing", "covariance_inducing"])]
+    pub inducing: Option<usize>,
+    /// Inducing inputs of each layer's mean
+    #[arg(long, value_name = "M", default_value_t = deepgp::MEAN_INDUCING)]
+    pub mean_inducing: usize,
+    /// Inducing inputs of each layer's covariance
+    #[arg(long, value_name = "M", default_value_t = deepgp::COVARIANCE_INDUCING)]
+    pub covariance_inducing: usize,
+    /// Numbers of the work on rows
+    #[arg(long, default_value = "f64", value_parser = crate::options::choice::<deepgp::Precision>(&["f64", "mixed"]))]
+    pub precision: deepgp::Precision,
+    /// Threads to work with; 0 for all
+    #[arg(long, default_value_t = 0)]
+    pub threads: usize,
+    /// Steps to time
+    #[arg(long, default_value_t = 20)]
+    pub steps: usize,
+    /// Also time the prediction of so many rows, with 100 samples each
+    #[arg(long, value_name = "ROWS", default_value_t = 0)]
+    pub predict: usize,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,33 @@
+//! `deepgp evaluate`: how good a model is on rows with known targets.
+
+use anyhow::Result;
+use deepgp::PredictSettings;
+use deepgp_io::ModelFile;
+use deepgp_io::table::Source;
+use serde_json::{Value, json};
+
+use crate::args::EvaluateArgs;
+use crate::fit;
+use crate::output::{self, Outcome};
+use crate::score::{self, Scored};
+
+/// Scores a model.
+pub fn evaluate(args: EvaluateArgs) -> Result<Outcome> {
+    let EvaluateArgs { model, table, samples, missing, seed, threads, voice } = args;
+    let file = ModelFile::load(&model)?;
+    let mut schema = file.schema.clone();
+    schema.missing = missing.unwrap_or(schema.missing);
+    let (data, notes) = fit::load(&schema, &Source::open(&table)?)?;
+    output::notes(voice, &notes);
+    let scored = Scored::with(&file, None, &data, PredictSettings { samples, seed, threads })?;
+    if voice.json {
+        let mut summary = json!({ "version": env!("CARGO_PKG_VERSION"), "model": model.display().to_string() });
+        if let Value::Object(summary) = &mut summary {
+            summary.extend(output::scores(&scored, &schema.targets));
+        }
+        output::json(&summary);
+    } else {
+        println!("{} rows\n{}", scored.rows(), score::table(&scored, &schema.targets).trim_end());
+    }
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,154 @@
+//! `deepgp info`: what is in a model file.
+
+use std::fmt::Write;
+
+use anyhow::Result;
+use deepgp::Inducing;
+use deepgp_io::ModelFile;
+use deepgp_io::table::Kind;
+use serde_json::{Value, json};
+
+use crate::args::InfoArgs;
+use crate::output::{self, Outcome};
+use crate::progress::duration;
+use crate::text::{number, table as aligned};
+use crate::{fit, score};
+
+/// Relevant inputs that are named.
+const SHOWN_INPUTS: usize = 10;
+
+/// Tells what is in a file.
+pub fn info(args: &InfoArgs) -> Result<Outcome> {
+    let file = ModelFile::load(&args.model)?;
+    if args.json {
+        output::json(&as_json(&file));
+    } else {
+        print!("{}", in_words(&file)?);
+    }
+    Ok(Outcome::Done)
+}
+
+fn as_json(file: &ModelFile) -> Value {
+    let record = &file.record;
+    let layers: Vec<Value> = file
+        .regressor
+        .model
+        .layers()
+        .iter()
+        .map(|layer| {
+            let sizes = match &layer.inducing {
+                Inducing::Tied(z) => json!({ "inducing": z.nrows() }),
+                Inducing::Decoupled { mean, covariance } => {
+                    json!({ "mean_inducing": mean.nrows(), "covariance_inducing": covariance.nrows() })
+                }
+            };
+            json!({
+                "inputs": layer.input_width(),
+                "outputs": layer.output_width(),
+                "kernel": layer.kernel.name(),
+                "mean_form": layer.mean.form,
+                "covariance_form": layer.covariance.form,
+                "sizes": sizes,
+            })
+        })
+        .collect();
+    let scores = record
+        .scores
+        .iter()
+        .map(|own| (own.name.clone(), output::score(&own.score, record.test_rows, &file.schema.targets)));
+    json!({
+        "version": record.version,
+        "written": output::date(record.written),
+        "checkpoint": file.state.is_some(),
+        "summary": fit::describe(&file.regressor),
+        "layers": layers,
+        "parameters": file.regressor.model.raw().len(),
+        "precision": file.regressor.model.precision(),
+        "targets": file.schema.targets,
+        "columns": file.schema.inputs,
+        "inputs": file.schema.feature_names(),
+        "table": record.table,
+        "steps": record.steps,
+        "train_seconds": record.train_seconds,
+        "elbo": record.elbo,
+        "stop": record.stop,
+        "settings": record.settings,
+        "scores": Value::Object(scores.collect()),
+        "notes": record.notes,
+    })
+}
+
+fn in_words(file: &ModelFile) -> Result<String, std::fmt::Error> {
+    let (record, model) = (&file.record, &file.regressor.model);
+    let mut out = String::new();
+    let kind = if file.state.is_some() { "a checkpoint of " } else { "" };
+    writeln!(out, "{kind}{}", fit::describe(&file.regressor))?;
+    writeln!(
+        out,
+        "{} parameters, written {} by deepgp {}\n",
+        model.raw().len(),
+        output::date(record.written),
+        record.version
+    )?;
+    writeln!(out, "predicts  {}", file.schema.targets.join(", "))?;
+    writeln!(out, "from      {} columns, {} inputs", file.schema.inputs.len(), file.schema.width())?;
+    for column in &file.schema.inputs {
+        if let Kind::Category { levels } = &column.kind {
+            writeln!(out, "          `{}` is one of {} categories", column.name, levels.len())?;
+        }
+    }
+    writeln!(out, "table     {}, {} rows", record.table.path, record.table.rows)?;
+    let stop = record.stop.as_deref().unwrap_or("to be continued");
+    writeln!(out, "training  {} steps in {}; {stop}", record.steps, duration(record.train_seconds))?;
+    if let Some(elbo) = record.elbo {
+        writeln!(out, "ELBO      {}", number(elbo))?;
+    }
+    for (target, (noise, scale)) in
+        file.schema.targets.iter().zip(noise_of(file).iter().zip(&file.regressor.standardiser.y.scale))
+    {
+        writeln!(out, "noise     {} (standard deviation, in units of {target})", number(noise.sqrt() * scale))?;
+    }
+    let relevant = relevance(file, 0);
+    if !relevant.is_empty() {
+        let shown: Vec<String> = relevant.iter().take(SHOWN_INPUTS).map(|(name, r)| format!("{name} {r:.2}")).collect();
+        writeln!(out, "relevance {} (1 / lengthscale in the first layer)", shown.join(", "))?;
+    }
+    if !record.scores.is_empty() {
+        writeln!(
+            out,
+            "\nOn {} test rows:\n{}",
+            record.test_rows,
+            score::record_table(&record.scores, &file.schema.targets)
+        )?;
+    }
+    let mut rows = vec![["parameter", "shape"].map(String::from).to_vec()];
+    rows.extend(model.parameters().iter().map(|p| {
+        let shape: Vec<String> = p.shape.iter().map(usize::to_string).collect();
+        vec![p.name.clone(), shape.join(" x ")]
+    }));
+    writeln!(out, "\n{}", aligned(&rows).trim_end())?;
+    for note in &record.notes {
+        writeln!(out, "note: {note}")?;
+    }
+    Ok(out)
+}
+
+fn noise_of(file: &ModelFile) -> Vec<f64> {
+    let parameters = file.regressor.model.parameters();
+    parameters.into_iter().find(|p| p.name == "likelihood.noise").map_or(Vec::new(), |p| p.values)
+}
+
+/// `1 / lengthscale` of each input of a layer, largest first, where its kernel has lengthscales.
+pub fn relevance(file: &ModelFile, layer: usize) -> Vec<(String, f64)> {
+    let wanted = format!("layers.{layer}.kernel.lengthscales");
+    let parameters = file.regressor.model.parameters();
+    let Some(found) = parameters.into_iter().find(|p| p.name == wanted) else { return Vec::new() };
+    let names = if layer == 0 {
+        file.schema.feature_names()
+    } else {
+        (1..=found.values.len()).map(|i| format!("unit {i}")).collect()
+    };
+    let mut all: Vec<(String, f64)> = names.into_iter().zip(found.values.iter().map(|ell| 1.0 / ell)).collect();
+    all.sort_by(|a, b| b.1.total_cmp(&a.1));
+    all
+}

@@ -1,0 +1,181 @@
+//! `deepgp predict`: a table in, its predictions out, a chunk of rows at a time.
+
+use std::io::{self, BufWriter, Write};
+
+use anyhow::{Context, Result, bail};
+use deepgp::{Mat, PredictSettings, UserPredictor};
+use deepgp_io::ModelFile;
+use deepgp_io::atomic::AtomicFile;
+use deepgp_io::table::{Chunk, Source, Targets};
+use serde_json::json;
+
+use crate::args::PredictArgs;
+use crate::interrupt;
+use crate::options::Usage;
+use crate::output::{self, Outcome};
+
+/// Rows in memory at once.
+const CHUNK: usize = 8192;
+
+/// Predicts.
+pub fn predict(args: PredictArgs) -> Result<Outcome> {
+    let PredictArgs { model, table, out, quantiles, samples, draws, missing, seed, threads, voice } = args;
+    if out.is_none() && voice.json {
+        bail!(Usage(
+            "--json prints on standard output, where predictions would go: name a file for them with --out".into()
+        ));
+    }
+    let file = ModelFile::load(&model)?;
+    let mut schema = file.schema.clone();
+    schema.missing = missing.unwrap_or(schema.missing);
+    let source = Source::open(&table)?;
+    let mut encoder = schema.encoder(&source, Targets::Unneeded)?;
+    let predictor = file.regressor.predictor(PredictSettings { samples, seed, threads })?;
+    let columns = Columns { targets: &schema.targets, quantiles: &quantiles, draws };
+    // The levels are checked before anything is written.
+    predictor.quantiles(Mat::zeros(0, schema.width()).view(), &quantiles)?;
+    let mut sink = match &out {
+        Some(path) => Sink::File(AtomicFile::create(path).with_context(|| format!("cannot write {}", path.display()))?),
+        None => Sink::Standard(BufWriter::new(io::stdout())),
+    };
+    let writing = || match &out {
+        Some(path) => format!("cannot write {}", path.display()),
+        None => "cannot write to standard output".into(),
+    };
+    let mut rows = 0;
+    let mut predicted = 0;
+    writeln!(sink, "{}", columns.names().join(",")).with_context(writing)?;
+    interrupt::listen();
+    while let Some(chunk) = encoder.next_chunk(CHUNK)? {
+        if interrupt::asked() {
+            output::say(voice, "interrupted: nothing was written");
+            return Ok(Outcome::Interrupted);
+        }
+        let answers = columns.answers(&predictor, &chunk.x)?;
+        write_rows(&mut sink, &chunk, rows, &answers).with_context(writing)?;
+        rows += chunk.read;
+        predicted += chunk.kept.len() as u64;
+        if rows > CHUNK as u64 && !voice.quiet && io::IsTerminal::is_terminal(&io::stderr()) {
+            eprint!("\r{rows} rows ");
+        }
+    }
+    sink.finish().with_context(writing)?;
+    if rows > CHUNK as u64 && !voice.quiet && io::IsTerminal::is_terminal(&io::stderr()) {
+        eprint!("\r{:30}\r", "");
+    }
+    output::notes(voice, &encoder.notes());
+    if let Some(path) = &out {
+        output::say(voice, &format!("{predicted} of {rows} rows predicted: {}", path.display()));
+    }
+    if voice.json {
+        output::json(&json!({
+            "rows": rows,
+            "predicted": predicted,
+            "out": out.map(|path| path.display().to_string()),
+            "columns": columns.names(),
+            "notes": encoder.notes(),
+            "version": env!("CARGO_PKG_VERSION"),
+        }));
+    }
+    Ok(Outcome::Done)
+}
+
+/// What is asked of each row.
+#[derive(Debug)]
+struct Columns<'a> {
+    targets: &'a [String],
+    quantiles: &'a [f64],
+    draws: usize,
+}
+
+impl Columns<'_> {
+    /// `mean,std,f_std,q0.05,…,draw1,…`, after the target's name where there are several.
+    fn names(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        for target in self.targets {
+            let mut add = |name: String| {
+                names.push(if self.targets.len() == 1 { name } else { quoted(&format!("{target}_{name}")) });
+            };
+            for name in ["mean", "std", "f_std"] {
+                add(name.into());
+            }
+            for level in self.quantiles {
+                add(format!("q{level}"));
+            }
+            for draw in 1..=self.draws {
+                add(format!("draw{draw}"));
+            }
+        }
+        names
+    }
+
+    /// The numbers under those names, for each row of `x`.
+    fn answers(&self, predictor: &UserPredictor<'_>, x: &Mat) -> Result<Mat> {
+        let (levels, outputs) = (self.quantiles.len(), self.targets.len());
+        let moments = predictor.moments(x.view())?;
+        let quantiles =
+            if levels > 0 { predictor.quantiles(x.view(), self.quantiles)? } else { Mat::zeros(x.nrows(), 0) };
+        let draws = if self.draws > 0 { predictor.draws_of_y(x.view(), self.draws)? } else { Vec::new() };
+        let width = 3 + levels + self.draws;
+        Ok(Mat::from_fn(x.nrows(), outputs * width, |i, column| {
+            let (p, own) = (column / width, column % width);
+            match own {
+                0 => moments.y.mean[(i, p)],
+                1 => moments.y.variance[(i, p)].sqrt(),
+                2 => moments.f.variance[(i, p)].sqrt(),
+                _ if own < 3 + levels => quantiles[(i, p * levels + own - 3)],
+                _ => draws[own - 3 - levels][(i, p)],
+            }
+        }))
+    }
+}
+
+/// A line for each record that was read; those that could not be used have empty cells.
+fn write_rows(sink: &mut Sink, chunk: &Chunk, first: u64, answers: &Mat) -> io::Result<()> {
+    let mut kept = chunk.kept.iter().enumerate().peekable();
+    for row in first..first + chunk.read {
+        match kept.next_if(|(_, at)| **at == row) {
+            Some((i, _)) => {
+                let cells: Vec<String> = answers.row(i).iter().map(|v| v.to_string()).collect();
+                writeln!(sink, "{}", cells.join(","))?;
+            }
+            None => writeln!(sink, "{}", ",".repeat(answers.ncols().saturating_sub(1)))?,
+        }
+    }
+    Ok(())
+}
+
+/// A name as a CSV cell.
+fn quoted(name: &str) -> String {
+    if name.contains([',', '"', '\n', '\r']) { format!("\"{}\"", name.replace('"', "\"\"")) } else { name.into() }
+}
+
+enum Sink {
+    File(AtomicFile),
+    Standard(BufWriter<io::Stdout>),
+}
+
+impl Sink {
+    fn finish(self) -> io::Result<()> {
+        match self {
+            Self::File(file) => file.commit(),
+            Self::Standard(mut out) => out.flush(),
+        }
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::File(file) => file.write(bytes),
+            Self::Standard(out) => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::File(file) => file.flush(),
+            Self::Standard(out) => out.flush(),
+        }
+    }
+}

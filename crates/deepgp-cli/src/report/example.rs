@@ -1,0 +1,199 @@
+//! A made-up but likely report, for the tests and for looking at.
+
+use super::{History, InducingView, LayerRelevance, Metrics, Output, Report, ScoreRow};
+
+/// Seeded numbers: a linear congruential generator is random enough for pictures.
+struct Draws(u64);
+
+impl Draws {
+    fn uniform(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 11) as f64 + 0.5) / (1u64 << 53) as f64
+    }
+
+    /// Box and Muller.
+    fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * self.uniform().ln()).sqrt();
+        radius * (2.0 * std::f64::consts::PI * self.uniform()).cos()
+    }
+}
+
+/// Distribution function of the standard normal, to about 1e-7 (Abramowitz and Stegun 26.2.17).
+fn normal_cdf(z: f64) -> f64 {
+    let t = 1.0 / (1.0 + 0.231_641_9 * z.abs());
+    let poly = [1.330_274_429, -1.821_255_978, 1.781_477_937, -0.356_563_782, 0.319_381_530];
+    let tail = poly.iter().fold(0.0, |sum, c| t * (sum + c)) * super::statistics::normal_density(z);
+    if z > 0.0 { 1.0 - tail } else { tail }
+}
+
+/// Rows whose noise grows with the mean; `over` is the factor by which the model understates it.
+fn output(name: &str, rows: usize, over: f64, draws: &mut Draws) -> Output {
+    let mut output = Output {
+        name: name.to_owned(),
+        y: Vec::new(),
+        mean: Vec::new(),
+        lower_95: Vec::new(),
+        upper_95: Vec::new(),
+        pit: Vec::new(),
+        deviation: Vec::new(),
+    };
+    for _ in 0..rows {
+        let mean = 36.0 + 14.0 * draws.normal() + 5.0 * draws.uniform();
+        let deviation = 1.6 + 5.0 / (1.0 + (-(mean - 45.0) / 8.0).exp());
+        let z = over * draws.normal() * if draws.uniform() < 0.02 { 2.5 } else { 1.0 };
+        output.y.push(mean + z * deviation);
+        output.mean.push(mean);
+        output.lower_95.push(mean - 1.96 * deviation);
+        output.upper_95.push(mean + 1.96 * deviation);
+        output.pit.push(normal_cdf(z));
+        output.deviation.push(deviation);
+    }
+    output
+}
+
+fn history(draws: &mut Draws) -> History {
+    let mut history = History { best_step: Some(8_500.0), ..History::default() };
+    for step in (0..10_000).step_by(10).map(f64::from) {
+        let kl = 420.0 * (1.0 - (-step / 1500.0).exp()) + 12.0;
+        let data = -9_200.0 + 14_500.0 * (1.0 - (-step / 700.0).exp()) + step / 40.0 + 130.0 * draws.normal();
+        history.step.push(step);
+        history.seconds.push(step * 0.0083);
+        history.kl.push(kl);
+        history.data_term.push(data);
+        history.elbo.push(data - kl);
+        history.noise.push(2.1 + 14.0 * (-step / 900.0).exp());
+    }
+    for step in (500..=10_000).step_by(500).map(f64::from) {
+        let score = -2.74 - 0.9 * (-step / 1400.0).exp() - 1.2e-9 * (step - 8_000.0).powi(2) + 0.006 * draws.normal();
+        history.validation.push((step, score));
+    }
+    history
+}
+
+fn relevance(draws: &mut Draws) -> Vec<LayerRelevance> {
+    let names = [
+        "cement",
+        "age",
+        "water",
+        "blast furnace slag",
+        "superplasticiser",
+        "fly ash",
+        "fine aggregate",
+        "coarse aggregate",
+    ];
+    let first = names.iter().enumerate().map(|(i, name)| ((*name).to_owned(), 1.4 * (-0.42 * i as f64).exp()));
+    let mut hidden = |from: usize, count: usize| -> Vec<_> {
+        (1..=count).map(|d| (format!("layer {from}, output {d}"), 0.9 * draws.uniform().powi(2))).collect()
+    };
+    vec![
+        LayerRelevance { layer: "layer 1 (input)".to_owned(), inputs: first.collect() },
+        LayerRelevance { layer: "layer 2".to_owned(), inputs: hidden(1, 8) },
+        LayerRelevance { layer: "layer 3 (output)".to_owned(), inputs: hidden(2, 30) },
+    ]
+}
+
+fn inducing(draws: &mut Draws) -> Vec<InducingView> {
+    let mut view = |layer: &str, bend: f64, started: bool| {
+        let mut cloud = |count: usize, wide: f64| -> Vec<(f64, f64)> {
+            let mut point = || {
+                let t = 1.4 * draws.normal();
+                (t * wide, wide * (bend * t * t - bend + 0.45 * draws.normal()))
+            };
+            (0..count).map(|_| point()).collect()
+        };
+        let (data, mean_inducing, covariance_inducing) = (cloud(900, 1.0), cloud(90, 1.15), cloud(40, 1.05));
+        let shifted = mean_inducing.iter().enumerate().map(|(i, (x, y))| (x * 0.85, y * 0.8 + 0.1 * (i % 5) as f64));
+        InducingView {
+            layer: layer.to_owned(),
+            axes: ("first principal direction".to_owned(), "second principal direction".to_owned()),
+            start: if started { shifted.collect() } else { Vec::new() },
+            data,
+            mean_inducing,
+            covariance_inducing,
+        }
+    };
+    vec![view("layer 1 (input)", 0.1, true), view("layer 2", 0.35, false), view("layer 3 (output)", -0.5, false)]
+}
+
+fn row(name: &str, rmse: f64, log_likelihood: f64, coverage: f64, seconds: f64, of_model: bool) -> ScoreRow {
+    let metrics = |unit: f64| Metrics {
+        log_likelihood: log_likelihood + f64::ln(16.2 / unit) - f64::ln(16.2),
+        rmse: rmse / unit,
+        mae: 0.76 * rmse / unit,
+        crps: 0.54 * rmse / unit,
+        coverage_50: coverage - 0.44,
+        coverage_90: coverage - 0.045,
+        coverage_95: coverage,
+    };
+    let mut standardised = metrics(16.2);
+    standardised.log_likelihood = log_likelihood + f64::ln(16.2);
+    ScoreRow { name: name.to_owned(), original: metrics(1.0), standardised, seconds: Some(seconds), of_model }
+}
+
+/// A report with every section, on one target.
+pub(super) fn report() -> Report {
+    let mut draws = Draws(7);
+    let setting = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    Report {
+        title: "strength · concrete.csv".to_owned(),
+        summary:
+            "A deep Gaussian process with 2 hidden layers of 8, decoupled with 90 inducing inputs for the mean and \
+                  40 for the covariance, trained on 6552 rows of 8 inputs."
+                .to_owned(),
+        created: "2026-11-15 09:30".to_owned(),
+        version: "deepgp 0.1.0".to_owned(),
+        scores: vec![
+            row("deep GP", 4.31, -2.71, 0.943, 83.4, true),
+            row("sparse GP (one layer)", 4.92, -2.93, 0.951, 41.0, false),
+            row("linear regression", 10.4, -3.76, 0.948, 0.012, false),
+            row("training mean", 16.4, -4.22, 0.955, 0.0004, false),
+        ],
+        scored_on: Some("1638 test rows that training never saw".to_owned()),
+        outputs: vec![output("strength", 1638, 1.02, &mut draws)],
+        history: history(&mut draws),
+        relevance: relevance(&mut draws),
+        inducing: inducing(&mut draws),
+        settings: vec![
+            setting("hidden layers", "2 of width 8"),
+            setting("kernel", "squared exponential, one lengthscale an input"),
+            setting("mean form, covariance form", "whitened, whitened"),
+            setting("inducing inputs", "90 (mean), 40 (covariance)"),
+            setting("optimiser", "Adam, step 0.01, 10 000 steps of 1024 rows"),
+            setting("seed", "0"),
+            setting("training rows, validation rows, test rows", "5897, 655, 1638"),
+        ],
+        notes: vec![
+            "Column “batch id” was left out: it has a single value.".to_owned(),
+            "Layer 2 needed a jitter of 1e-5 in 3 of 10 000 steps.".to_owned(),
+        ],
+    }
+}
+
+/// The same with three targets.
+pub(super) fn report_on_three() -> Report {
+    let mut report = report();
+    let mut draws = Draws(11);
+    let names = ["strength", "slump", "flow"];
+    report.outputs =
+        names.iter().zip([1.0, 1.35, 0.7]).map(|(name, over)| output(name, 600, over, &mut draws)).collect();
+    report.scores = names.iter().map(|name| row(&format!("deep GP, {name}"), 4.3, -2.7, 0.94, 83.0, true)).collect();
+    report
+}
+
+/// A report without any data.
+pub(super) fn empty() -> Report {
+    Report {
+        title: String::new(),
+        summary: String::new(),
+        created: String::new(),
+        version: String::new(),
+        scores: Vec::new(),
+        scored_on: None,
+        outputs: Vec::new(),
+        history: History::default(),
+        relevance: Vec::new(),
+        inducing: Vec::new(),
+        settings: Vec::new(),
+        notes: Vec::new(),
+    }
+}

@@ -1,0 +1,31 @@
+//! Where the inducing inputs of each layer lie among what enters it.
+
+use super::InducingView;
+use super::figure::{Figure, stem};
+use crate::picture::{Axis, Chart, Colour, Mark, Panel};
+
+/// The figure of view `index` of `views`; `None` if it has no inducing input.
+pub(super) fn inducing(views: &[InducingView], index: usize) -> Option<Figure> {
+    let view = &views[index];
+    if view.mean_inducing.is_empty() && view.covariance_inducing.is_empty() {
+        return None;
+    }
+    let mut panel = Panel::new(Axis::new(&view.axes.0), Axis::new(&view.axes.1))
+        .with(Mark::dots(view.data.iter().copied(), Colour::Muted).opacity(0.25).labelled("data"));
+    if view.start.len() == view.mean_inducing.len() {
+        let paths = view.start.iter().zip(&view.mean_inducing).map(|(&from, &to)| [from, to]);
+        panel = panel.with(Mark::segments(paths, Colour::Model).stroke(1.0).opacity(0.4));
+    }
+    let moved = if view.start.is_empty() { "" } else { " Lines lead from where the circles began." };
+    let panel = panel
+        .with(Mark::crosses(view.covariance_inducing.iter().copied(), Colour::Other).labelled("covariance inducing"))
+        .with(Mark::circles(view.mean_inducing.iter().copied(), Colour::Model).labelled("mean inducing"));
+    Some(Figure {
+        stem: stem("inducing", index, views.len()),
+        picture: Chart::new(&view.layer).with(panel, 1.0).draw(),
+        caption: format!(
+            "Good: both kinds cover the data, denser where the function bends. Many far outside, or heaped on one \
+             spot, are wasted.{moved}"
+        ),
+    })
+}

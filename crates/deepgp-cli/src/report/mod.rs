@@ -1,0 +1,161 @@
+//! The report on a trained model: one self-contained HTML page, and its pictures as files.
+//!
+//! A command fills a [`Report`] with plain numbers; [`page`] writes the page and [`pictures`] the same pictures
+//! for saving. Sections without data are left out. The order of the page is in [`sections`]; each section's
+//! pictures and captions are in a file of their own.
+
+mod accuracy;
+mod calibration;
+mod figure;
+mod inducing;
+mod key;
+mod learning;
+mod number;
+mod page;
+mod relevance;
+mod residuals;
+mod sections;
+mod statistics;
+mod tables;
+
+#[cfg(test)]
+mod example;
+#[cfg(test)]
+mod tests;
+
+pub use page::page;
+
+/// The pictures of the page, in its order: for each the stem of a file name, and a stand-alone SVG.
+pub fn pictures(report: &Report) -> Vec<(String, String)> {
+    let figures = sections::sections(report).into_iter().flat_map(|section| section.figures);
+    figures.map(|figure| (figure.stem, figure.picture.standalone())).collect()
+}
+
+/// Everything the page tells.
+#[derive(Debug, Clone)]
+pub struct Report {
+    /// What was modelled: the target's name and the table's file name.
+    pub title: String,
+    /// One sentence on the model.
+    pub summary: String,
+    /// When the report was made.
+    pub created: String,
+    /// What made it.
+    pub version: String,
+    /// The model first, then baselines; with several targets a row for each target, its name in the row's.
+    pub scores: Vec<ScoreRow>,
+    /// Which rows were scored.
+    pub scored_on: Option<String>,
+    /// One for each target, where there is a scored table.
+    pub outputs: Vec<Output>,
+    /// The course of training.
+    pub history: History,
+    /// What the inputs of each layer matter.
+    pub relevance: Vec<LayerRelevance>,
+    /// Where the inducing inputs of each layer lie.
+    pub inducing: Vec<InducingView>,
+    /// Names and values.
+    pub settings: Vec<(String, String)>,
+    /// Warnings worth telling.
+    pub notes: Vec<String>,
+}
+
+/// The scores of one model on one target.
+#[derive(Debug, Clone)]
+pub struct ScoreRow {
+    /// Of the model, with the target's where there are several.
+    pub name: String,
+    /// In the units of the target.
+    pub original: Metrics,
+    /// With the target scaled to mean 0 and standard deviation 1 on the training rows.
+    pub standardised: Metrics,
+    /// What training took.
+    pub seconds: Option<f64>,
+    /// Whether this is the model the report is about, not a baseline.
+    pub of_model: bool,
+}
+
+/// Scores of predictive distributions; coverages are shares of one.
+#[derive(Debug, Clone, Copy)]
+pub struct Metrics {
+    /// Mean log density of a row.
+    pub log_likelihood: f64,
+    /// Root mean square error of the predictive mean.
+    pub rmse: f64,
+    /// Mean absolute error of the predictive mean.
+    pub mae: f64,
+    /// Mean continuous ranked probability score.
+    pub crps: f64,
+    /// Share of rows inside their central 50 % interval.
+    pub coverage_50: f64,
+    /// Share of rows inside their central 90 % interval.
+    pub coverage_90: f64,
+    /// Share of rows inside their central 95 % interval.
+    pub coverage_95: f64,
+}
+
+/// The predictions for one target, a value for each scored row.
+#[derive(Debug, Clone)]
+pub struct Output {
+    /// The target's name.
+    pub name: String,
+    /// What was true.
+    pub y: Vec<f64>,
+    /// Predictive means.
+    pub mean: Vec<f64>,
+    /// Lower ends of central 95 % intervals.
+    pub lower_95: Vec<f64>,
+    /// Their upper ends.
+    pub upper_95: Vec<f64>,
+    /// `P(Y <= y)` under the prediction: uniform if it is calibrated.
+    pub pit: Vec<f64>,
+    /// Predictive standard deviations.
+    pub deviation: Vec<f64>,
+}
+
+/// The course of training, a value for each recorded step.
+#[derive(Debug, Clone, Default)]
+pub struct History {
+    /// Number of the step.
+    pub step: Vec<f64>,
+    /// Since the start.
+    pub seconds: Vec<f64>,
+    /// The bound, an estimate from a minibatch.
+    pub elbo: Vec<f64>,
+    /// Its expected log likelihood.
+    pub data_term: Vec<f64>,
+    /// Its `KL[q ‖ p]`, all layers.
+    pub kl: Vec<f64>,
+    /// Standard deviation of the noise of the first target, in its units.
+    pub noise: Vec<f64>,
+    /// Step, and mean log density of the validation rows.
+    pub validation: Vec<(f64, f64)>,
+    /// The step whose parameters were kept.
+    pub best_step: Option<f64>,
+}
+
+/// What the inputs of one layer matter.
+#[derive(Debug, Clone)]
+pub struct LayerRelevance {
+    /// The layer's name.
+    pub layer: String,
+    /// Name and `1 / lengthscale` of each standardised input.
+    pub inputs: Vec<(String, f64)>,
+}
+
+/// The inducing inputs of one layer, in two directions of its input space.
+#[derive(Debug, Clone)]
+pub struct InducingView {
+    /// The layer's name.
+    pub layer: String,
+    /// Names of the directions.
+    pub axes: (String, String),
+    /// A sample of what enters the layer.
+    pub data: Vec<(f64, f64)>,
+    /// `Z_a`, of the mean.
+    pub mean_inducing: Vec<(f64, f64)>,
+    /// `Z_b`, of the covariance.
+    pub covariance_inducing: Vec<(f64, f64)>,
+    /// Where `Z_a` began; may be empty.
+    pub start: Vec<(f64, f64)>,
+}

@@ -1,0 +1,35 @@
+//! What the inputs of each layer matter, by their lengthscales.
+
+use super::LayerRelevance;
+use super::figure::{Figure, stem};
+use super::number::significant;
+use crate::picture::{Bar, BarList};
+
+/// Inputs shown.
+const MOST: usize = 20;
+
+/// The figure of layer `index` of `layers`; `None` if it has no input with a finite value.
+pub(super) fn relevance(layers: &[LayerRelevance], index: usize) -> Option<Figure> {
+    let layer = &layers[index];
+    let mut inputs: Vec<_> = layer.inputs.iter().filter(|(_, value)| value.is_finite()).collect();
+    inputs.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let (shown, hidden) = inputs.split_at(inputs.len().min(MOST));
+    let last = shown.last()?;
+    let bar = |(name, value): &&(String, f64)| Bar { name: name.clone(), value: *value, shown: significant(*value, 2) };
+    let remark = match hidden.len() {
+        0 => String::new(),
+        n => format!("and {n} more, at most {}", significant(hidden.first().map_or(last.1, |input| input.1), 2)),
+    };
+    let bars = shown.iter().map(bar).collect();
+    let caption = if index == 0 {
+        "One over the lengthscale of each standardised input: a long bar is an input in which the function changes \
+         quickly, a bar near zero one that hardly matters."
+    } else {
+        "The same for the outputs of the layer before: a bar near zero is a dimension that this layer does not use."
+    };
+    Some(Figure {
+        stem: stem("relevance", index, layers.len()),
+        picture: BarList { title: layer.layer.clone(), bars, remark }.draw(),
+        caption: caption.to_owned(),
+    })
+}

@@ -1,0 +1,44 @@
+//! The order of the figures on the page.
+
+use super::figure::{Figure, Section};
+use super::{Report, accuracy, calibration, inducing, learning, relevance, residuals};
+
+/// The sections that have figures.
+pub(super) fn sections(report: &Report) -> Vec<Section> {
+    let outputs = 0..report.outputs.len();
+    let section = |id, title, lead, figures: Vec<Figure>| Section { id, title, lead, figures };
+    let all = [
+        section(
+            "predicted",
+            "Predicted and true",
+            "How close are the predictions, and how wide does the model draw its intervals?",
+            outputs.clone().filter_map(|i| accuracy::predicted(&report.outputs, i)).collect(),
+        ),
+        section(
+            "calibration",
+            "Calibration",
+            "Do stated probabilities come true?",
+            outputs.clone().flat_map(|i| calibration::calibration(&report.outputs, i)).collect(),
+        ),
+        section(
+            "residuals",
+            "Residuals",
+            "What did the model miss, and did it know?",
+            outputs.flat_map(|i| residuals::residuals(&report.outputs, i)).collect(),
+        ),
+        section("learning", "Learning curves", "Did training settle?", learning::curves(&report.history)),
+        section(
+            "relevance",
+            "Which inputs matter",
+            "How strongly does each layer respond to what enters it?",
+            (0..report.relevance.len()).filter_map(|i| relevance::relevance(&report.relevance, i)).collect(),
+        ),
+        section(
+            "inducing",
+            "Inducing inputs",
+            "Do the points that summarise the data cover it?",
+            (0..report.inducing.len()).filter_map(|i| inducing::inducing(&report.inducing, i)).collect(),
+        ),
+    ];
+    all.into_iter().filter(|section| !section.figures.is_empty()).collect()
+}

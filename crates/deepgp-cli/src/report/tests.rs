@@ -1,0 +1,195 @@
+//! Laws of whole reports: sound pictures and a sound page, whatever the data and the names.
+
+use super::example::{empty, report, report_on_three};
+use super::{Report, page, pictures};
+use crate::picture::png;
+use std::collections::HashSet;
+
+const HOSTILE: [&str; 5] = [
+    "<script>alert('1')</script>",
+    "a & b \"c\" 'd' ]]> <!-- -->",
+    "\u{0}\u{1b}\u{ffff}\n\t",
+    "温度 · Größe · \u{202e}abc · 🦀",
+    "</style></svg></title><img src=x onerror=alert(1)>",
+];
+
+/// Every name and text of the report made hostile, and one of them very long.
+fn hostile() -> Report {
+    let mut report = report();
+    let long = "long name ".repeat(100);
+    let text = |i: usize| HOSTILE[i % HOSTILE.len()].to_owned();
+    (report.title, report.summary, report.created, report.version) = (text(0), text(1), text(2), text(3));
+    report.scored_on = Some(text(4));
+    report.scores.iter_mut().enumerate().for_each(|(i, row)| row.name = text(i));
+    report.outputs[0].name = text(0) + &long;
+    for (i, layer) in report.relevance.iter_mut().enumerate() {
+        layer.layer = text(i) + &long;
+        layer.inputs.iter_mut().enumerate().for_each(|(j, input)| input.0 = text(j) + &long);
+    }
+    for (i, view) in report.inducing.iter_mut().enumerate() {
+        (view.layer, view.axes) = (text(i), (text(i + 1), text(i + 2) + &long));
+    }
+    report.settings = HOSTILE.iter().map(|text| ((*text).to_owned(), long.clone())).collect();
+    report.notes = HOSTILE.iter().map(|text| (*text).to_owned()).collect();
+    report
+}
+
+/// Calls `change` with every series of the report.
+fn each_series(report: &mut Report, change: &dyn Fn(&mut Vec<f64>)) {
+    for o in &mut report.outputs {
+        [&mut o.y, &mut o.mean, &mut o.lower_95, &mut o.upper_95, &mut o.pit, &mut o.deviation]
+            .into_iter()
+            .for_each(change);
+    }
+    let h = &mut report.history;
+    [&mut h.step, &mut h.seconds, &mut h.elbo, &mut h.data_term, &mut h.kl, &mut h.noise].into_iter().for_each(change);
+    for layer in &mut report.relevance {
+        let mut values: Vec<f64> = layer.inputs.iter().map(|input| input.1).collect();
+        change(&mut values);
+        layer.inputs.truncate(values.len());
+        layer.inputs.iter_mut().zip(values).for_each(|(input, value)| input.1 = value);
+    }
+    let pairs =
+        report.inducing.iter_mut().flat_map(|v| [&mut v.data, &mut v.mean_inducing, &mut v.covariance_inducing]);
+    for pairs in pairs.chain([&mut report.history.validation]) {
+        let (mut x, mut y): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+        change(&mut x);
+        change(&mut y);
+        *pairs = x.into_iter().zip(y).collect();
+    }
+}
+
+fn changed(change: &dyn Fn(&mut Vec<f64>)) -> Report {
+    let mut report = report();
+    each_series(&mut report, change);
+    report
+}
+
+/// Ordinary data, and every kind that could break a scale.
+fn reports() -> Vec<(&'static str, Report)> {
+    let spoil = |v: &mut Vec<f64>, bad: f64| v.iter_mut().step_by(3).for_each(|v| *v = bad);
+    vec![
+        ("ordinary", report()),
+        ("three targets", report_on_three()),
+        ("empty", empty()),
+        ("hostile", hostile()),
+        ("without rows", changed(&Vec::clear)),
+        ("one row", changed(&|v| v.truncate(1))),
+        ("two rows", changed(&|v| v.truncate(2))),
+        ("constant", changed(&|v| v.fill(3.0))),
+        ("zero", changed(&|v| v.fill(0.0))),
+        ("negative", changed(&|v| v.fill(-1e-300))),
+        ("huge", changed(&|v| v.iter_mut().for_each(|v| *v *= 1e160))),
+        ("far apart", changed(&|v| v.iter_mut().step_by(2).for_each(|v| *v *= 1e140))),
+        ("all NaN", changed(&|v| v.fill(f64::NAN))),
+        ("some NaN", changed(&|v| spoil(v, f64::NAN))),
+        ("some infinite", changed(&|v| spoil(v, f64::NEG_INFINITY))),
+        ("uneven", changed(&|v| v.truncate(v.len() / 2 + v.capacity() % 3))),
+    ]
+}
+
+#[test]
+fn every_picture_is_well_formed_and_has_distinct_stems() {
+    for (kind, report) in reports() {
+        let mut stems = HashSet::new();
+        for (stem, svg) in pictures(&report) {
+            crate::picture::parse(&svg).unwrap_or_else(|error| panic!("{kind}, {stem}: {error}"));
+            assert!(!svg.contains("NaN") && !svg.contains("inf\"") && !svg.contains("inf "), "{kind}, {stem}: {svg}");
+            assert!(stem.chars().all(|c| c.is_ascii_alphanumeric() || c == '-'), "{stem}");
+            assert!(stems.insert(stem), "{kind}");
+        }
+    }
+}
+
+#[test]
+fn ordinary_pictures_are_small_and_all_there() {
+    let pictures = pictures(&report());
+    let stems: Vec<&str> = pictures.iter().map(|(stem, _)| stem.as_str()).collect();
+    let expected = "predicted coverage pit residuals spread elbo elbo-late validation noise relevance-1 relevance-2 \
+                    relevance-3 inducing-1 inducing-2 inducing-3";
+    assert_eq!(stems, expected.split_whitespace().collect::<Vec<_>>());
+    for (stem, svg) in &pictures {
+        assert!(svg.len() < 60_000, "{stem} has {} bytes", svg.len());
+    }
+}
+
+#[test]
+fn pages_are_self_contained_with_unique_ids_and_no_markup_from_names() {
+    for (kind, report) in reports() {
+        let page = page(&report);
+        for forbidden in ["http", "src=x", " src=\"", "<script", "<img", "@import", "url("] {
+            let found = page.replace("&lt;script", "").replace("&lt;img src=x", "").contains(forbidden);
+            assert!(!found, "{kind}: {forbidden}");
+        }
+        let mut ids = HashSet::new();
+        for piece in page.split(" id=\"").skip(1) {
+            let id = piece.split('"').next().unwrap_or_default();
+            assert!(ids.insert(id), "{kind}: {id} twice");
+        }
+        for piece in page.split("href=\"#").skip(1) {
+            let target = piece.split('"').next().unwrap_or_default();
+            assert!(ids.contains(target), "{kind}: no {target}");
+        }
+        assert!(!page.contains("NaN"), "{kind}");
+        assert_balanced(kind, &page);
+    }
+}
+
+/// Every element that is opened is closed, in order.
+fn assert_balanced(kind: &str, page: &str) {
+    let mut open: Vec<&str> = Vec::new();
+    let body = &page[page.find("</style>").map_or(0, |at| at + "</style>".len())..];
+    for tag in body.split('<').skip(1) {
+        let (tag, _) = tag.split_once('>').unwrap_or_else(|| panic!("{kind}: <{tag} has no end"));
+        let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap_or_default();
+        if tag.starts_with('/') {
+            // The head was opened before the style sheet.
+            if !matches!(name, "head" | "html") {
+                assert_eq!(open.pop(), Some(name), "{kind}");
+            }
+        } else if !tag.ends_with('/') && name != "meta" {
+            open.push(name);
+        }
+    }
+    assert!(open.is_empty(), "{kind}: {open:?}");
+}
+
+#[test]
+fn a_page_without_data_has_no_sections() {
+    let page = page(&empty());
+    assert!(!page.contains("<section") && !page.contains("<figure") && !page.contains("<aside"));
+}
+
+#[test]
+fn every_text_of_the_report_is_on_the_page() {
+    let (report, page) = (report(), page(&report()));
+    let texts =
+        [&report.title, &report.summary, &report.created, &report.version, &report.settings[0].1, &report.notes[0]];
+    for text in texts.into_iter().chain(report.scores.iter().map(|row| &row.name)) {
+        assert!(page.contains(text.as_str()), "{text}");
+    }
+}
+
+#[test]
+fn pictures_of_hostile_data_become_pixels() {
+    for (kind, report) in [("hostile", hostile()), ("one row", changed(&|v| v.truncate(1)))] {
+        for (stem, svg) in pictures(&report) {
+            assert!(png(&svg).is_ok_and(|file| file.len() > 1000), "{kind}, {stem}");
+        }
+    }
+}
+
+/// Writes the pages, and the pictures of the first, to the folder that `DEEPGP_REPORT_FOLDER` names.
+#[test]
+#[ignore = "for looking at"]
+fn write_examples() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = std::path::PathBuf::from(std::env::var("DEEPGP_REPORT_FOLDER")?);
+    for (kind, report) in reports() {
+        std::fs::write(folder.join(kind.replace(' ', "-") + ".html"), page(&report))?;
+    }
+    for (stem, svg) in pictures(&report()) {
+        std::fs::write(folder.join(format!("{stem}.png")), png(&svg)?)?;
+        std::fs::write(folder.join(format!("{stem}.svg")), svg)?;
+    }
+    Ok(())
+}

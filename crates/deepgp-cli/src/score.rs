@@ -1,0 +1,89 @@
+//! A model beside simpler ones on rows with known targets.
+
+use anyhow::Result;
+use deepgp::{Assessment, Dataset, Mat, PredictSettings, Score, baseline};
+use deepgp_io::{ModelFile, ScoreRecord};
+
+use crate::text::{number, percent, table as aligned};
+
+/// How many neighbours vote.
+const NEIGHBOURS: usize = 10;
+
+/// Rows with known targets, what the model says of them, and how simpler models do.
+#[derive(Clone, Debug)]
+pub struct Scored {
+    /// The targets.
+    pub y: Mat,
+    /// The model, row by row.
+    pub model: Assessment,
+    /// Ends of the central 95 % intervals: column `2p` and `2p + 1` for target `p`.
+    pub interval: Mat,
+    /// The model's score and the baselines'.
+    pub scores: Vec<ScoreRecord>,
+}
+
+impl Scored {
+    /// Scores on `test`; the baselines learn from `train`, if it is there.
+    pub fn new(file: &ModelFile, train: Option<&Dataset>, test: &Dataset, threads: usize) -> Result<Self> {
+        let settings = PredictSettings { threads, ..PredictSettings::default() };
+        Self::with(file, train, test, settings)
+    }
+
+    /// The same with other settings of the prediction.
+    pub fn with(file: &ModelFile, train: Option<&Dataset>, test: &Dataset, settings: PredictSettings) -> Result<Self> {
+        let predictor = file.regressor.predictor(settings)?;
+        let model = predictor.assess(test)?;
+        let interval = predictor.quantiles(test.x().view(), &[0.025, 0.975])?;
+        let y = test.y().clone();
+        let record = |name: &str, own: &Assessment| ScoreRecord { name: name.into(), score: Score::new(y.view(), own) };
+        let mut scores = vec![record("deep GP", &model)];
+        if file.regressor.model.layers().len() == 1 {
+            scores[0].name = "sparse GP".into();
+        }
+        if let Some(train) = train {
+            let name = format!("{NEIGHBOURS} nearest neighbours");
+            scores.push(record(&name, &baseline::nearest_neighbours(train, test, NEIGHBOURS)?));
+            scores.push(record("linear regression", &baseline::linear(train, test)?));
+            scores.push(record("the mean", &baseline::mean(train, test)?));
+        }
+        Ok(Self { y, model, interval, scores })
+    }
+
+    /// How many rows.
+    pub fn rows(&self) -> usize {
+        self.y.nrows()
+    }
+
+    /// What a file can keep: numbers that JSON has.
+    pub fn records(&self) -> Vec<ScoreRecord> {
+        let finite = |record: &&ScoreRecord| {
+            let Score { log_likelihood, rmse, mae, crps, .. } = &record.score;
+            log_likelihood.is_finite() && [rmse, mae, crps].iter().all(|all| all.iter().all(|v| v.is_finite()))
+        };
+        self.scores.iter().filter(finite).cloned().collect()
+    }
+}
+
+/// All scores, a line for each model, and for each target where there are several.
+pub fn table(scored: &Scored, targets: &[String]) -> String {
+    record_table(&scored.scores, targets)
+}
+
+/// The same of scores that a file has kept.
+pub fn record_table(scores: &[ScoreRecord], targets: &[String]) -> String {
+    let head = ["", "log likelihood", "RMSE", "MAE", "CRPS", "in 90 %", "in 95 %"];
+    let mut rows = vec![head.map(String::from).to_vec()];
+    for ScoreRecord { name, score } in scores {
+        for (p, target) in targets.iter().enumerate() {
+            let (label, likelihood) = match (targets.len(), p) {
+                (1, _) => (name.clone(), number(score.log_likelihood)),
+                (_, 0) => (format!("{name}: {target}"), format!("{} (joint)", number(score.log_likelihood))),
+                _ => (format!("{name}: {target}"), String::new()),
+            };
+            let [rmse, mae, crps] = [score.rmse[p], score.mae[p], score.crps[p]].map(number);
+            let [in_90, in_95] = [score.coverage_90[p], score.coverage_95[p]].map(percent);
+            rows.push(vec![label, likelihood, rmse, mae, crps, in_90, in_95]);
+        }
+    }
+    aligned(&rows)
+}

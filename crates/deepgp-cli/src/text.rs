@@ -1,0 +1,60 @@
+//! Numbers and tables for people.
+
+/// A number with four significant digits, in plain notation where that is short.
+pub fn number(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return format!("{value}");
+    }
+    let magnitude = value.abs().log10().floor() as i32;
+    match magnitude {
+        -4..=3 => format!("{value:.*}", (3 - magnitude).max(0) as usize),
+        4..=6 => format!("{value:.0}"),
+        _ => format!("{value:.3e}"),
+    }
+}
+
+/// A share as a percentage.
+pub fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+/// Rows of cells as aligned columns: the first to the left, the others to the right; a line under the first row.
+pub fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |c: usize| rows.iter().filter_map(|row| row.get(c)).map(|cell| cell.chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut out = String::new();
+    for (i, row) in rows.iter().enumerate() {
+        let cells: Vec<String> = row
+            .iter()
+            .zip(&widths)
+            .enumerate()
+            .map(|(c, (cell, &width))| if c == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") })
+            .collect();
+        out.push_str(cells.join("   ").trim_end());
+        out.push('\n');
+        if i == 0 {
+            out.push_str(&"─".repeat(widths.iter().sum::<usize>() + 3 * columns.saturating_sub(1)));
+            out.push('\n');
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_four_digits() {
+        let all = [0.0, 1.0, -0.012_345_6, 123.456, 9876.54, 1_234_567.0, 1e12, 3e-7];
+        let shown: Vec<String> = all.iter().map(|v| number(*v)).collect();
+        assert_eq!(shown, ["0", "1.000", "-0.01235", "123.5", "9877", "1234567", "1.000e12", "3.000e-7"]);
+    }
+
+    #[test]
+    fn tables_are_aligned() {
+        let rows = [vec!["model".into(), "LL".into()], vec!["linear".into(), "-0.5".into()]];
+        assert_eq!(table(&rows), "model      LL\n─────────────\nlinear   -0.5\n");
+    }
+}

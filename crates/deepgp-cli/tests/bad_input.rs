@@ -1,0 +1,138 @@
+//! Every bad input has its message and its exit code, leaves nothing half done, and never a panic.
+
+mod common;
+
+use std::io::Write;
+use std::process::Command;
+
+use common::{Ended, Place, arm};
+
+const SMALL: &str = "--hidden-layers 0 --inducing 10 --steps 20 --threads 1";
+
+/// Fails with code 1, says all of `parts`, and leaves no file but those that were there.
+fn refused(place: &Place, arguments: &str, parts: &[&str]) {
+    let before = place.files();
+    let ended = place.run(arguments);
+    assert_eq!(ended.code, Some(1), "deepgp {arguments}: {}", ended.stderr);
+    assert_eq!(ended.stdout, "", "deepgp {arguments}");
+    for part in parts {
+        assert!(ended.stderr.contains(part), "deepgp {arguments} should say `{part}`: {}", ended.stderr);
+    }
+    assert_eq!(place.files(), before, "deepgp {arguments}");
+}
+
+#[test]
+fn bad_tables() {
+    let place = Place::new();
+    let fit = |name: &str| format!("fit {name} --target y {SMALL}");
+    place.write("empty.csv", "");
+    refused(&place, &fit("empty.csv"), &["empty.csv", "empty"]);
+    place.write("header.csv", "x,y\n");
+    refused(&place, &fit("header.csv"), &["header.csv", "no rows"]);
+    let good: String = (0..50).map(|i| format!("{},{}\n", i, (f64::from(i) / 9.0).sin())).collect();
+    place.write("good.csv", format!("x,y\n{good}"));
+    refused(&place, &format!("fit good.csv --target Y {SMALL}"), &["`Y`", "`y`"]);
+    refused(&place, &format!("fit good.csv --target y --ignore z {SMALL}"), &["`z`"]);
+    refused(&place, "fit missing.csv --target y", &["missing.csv"]);
+    refused(&place, "fit . --target y", &["."]);
+    place.write("text.csv", format!("x,y\n{good}seven,1\n"));
+    refused(&place, &fit("text.csv"), &["text.csv", "line 52", "`x`", "seven", "number"]);
+    place.write("target.csv", format!("x,y\n{good}7,high\n"));
+    refused(&place, &fit("target.csv"), &["line 52", "`y`", "high"]);
+    place.write("gap.csv", format!("x,y\n{good}NaN,1\n"));
+    refused(&place, &fit("gap.csv"), &["gap.csv", "line 52", "`x`", "--missing"]);
+    place.write("infinite.csv", format!("x,y\n{good}inf,1\n"));
+    refused(&place, &fit("infinite.csv"), &["line 52", "`x`", "inf"]);
+    let with_constant: String = good.lines().map(|line| format!("3,{line}\n")).collect();
+    place.write("constant.csv", format!("same,x,y\n{with_constant}"));
+    refused(&place, &fit("constant.csv"), &["`same`", "--ignore", "--constant keep"]);
+    place.done(&format!("{} --constant keep --out kept.deepgp", fit("constant.csv")));
+    place.write("flat.csv", "x,y\n1,5\n2,5\n3,5\n4,5\n5,5\n6,5\n7,5\n8,5\n");
+    refused(&place, &fit("flat.csv"), &["`y`", "every row"]);
+    place.write("one.csv", "x,y\n1,2\n");
+    refused(&place, &fit("one.csv"), &["rows"]);
+    place.write("ragged.csv", format!("x,y\n{good}1,2,3\n"));
+    refused(&place, &fit("ragged.csv"), &["line 52", "3", "2"]);
+    place.write("twice.csv", "x,x,y\n1,2,3\n4,5,6\n");
+    refused(&place, &fit("twice.csv"), &["`x`"]);
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(format!("x,y\n{}", good.repeat(200)).as_bytes()).unwrap();
+    let whole = encoder.finish().unwrap();
+    place.write("cut.csv.gz", &whole[..whole.len() / 2]);
+    refused(&place, &fit("cut.csv.gz"), &["cut.csv.gz", "too early"]);
+    refused(
+        &place,
+        &format!("fit good.csv --target y --hidden-layers 0 --inducing 60 {}", "--steps 5"),
+        &["60", "--inducing"],
+    );
+    refused(&place, &format!("{} --device cuda", fit("good.csv")), &["cuda", "--device cpu"]);
+    place.write("bad.toml", "hidden-layer = 2\n");
+    refused(&place, &format!("{} --config bad.toml", fit("good.csv")), &["bad.toml", "hidden-layer"]);
+}
+
+#[test]
+fn bad_model_files() {
+    let place = Place::new();
+    place.write("arm.csv", arm(80, 1));
+    place.done(&format!("fit arm.csv --target distance {SMALL}"));
+    let whole = std::fs::read(place.path("model.deepgp")).unwrap();
+    place.write("cut.deepgp", &whole[..whole.len() - 100]);
+    refused(&place, "predict cut.deepgp arm.csv --out p.csv", &["cut.deepgp", "damaged"]);
+    place.write("stub.deepgp", &whole[..20]);
+    refused(&place, "info stub.deepgp", &["stub.deepgp", "not a deepgp model"]);
+    place.write("empty.deepgp", "");
+    refused(&place, "info empty.deepgp", &["empty"]);
+    refused(&place, "info arm.csv", &["arm.csv", "not a deepgp model"]);
+    refused(&place, "info nothing.deepgp", &["nothing.deepgp"]);
+    // A flipped bit anywhere: in the length of the header, in its words, in the numbers.
+    let mut chance = 7u64;
+    for trial in 0..60 {
+        chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let at = if trial < 8 { trial } else { (chance >> 33) as usize % whole.len() };
+        let mut flipped = whole.clone();
+        flipped[at] ^= 1 << (chance % 8);
+        place.write("flipped.deepgp", &flipped);
+        refused(&place, "predict flipped.deepgp arm.csv --out p.csv", &["flipped.deepgp"]);
+    }
+    let words = b"format_version\\\":";
+    let at = whole.windows(words.len()).position(|window| window == words).expect("the header says its version")
+        + words.len();
+    let mut newer = whole.clone();
+    newer[at] = b'9';
+    place.write("newer.deepgp", newer);
+    refused(&place, "info newer.deepgp", &["version 9", "update deepgp"]);
+}
+
+#[test]
+fn bad_places_to_write() {
+    let place = Place::new();
+    place.write("arm.csv", arm(80, 1));
+    let fit = format!("fit arm.csv --target distance {SMALL}");
+    refused(&place, &format!("{fit} --out nowhere/model.deepgp"), &["nowhere/model.deepgp"]);
+    std::fs::create_dir(place.path("folder")).unwrap();
+    refused(&place, &format!("{fit} --out folder"), &["folder"]);
+    place.done(&format!("{fit} --out model.deepgp"));
+    refused(&place, "predict model.deepgp arm.csv --out nowhere/p.csv", &["nowhere/p.csv"]);
+    refused(&place, "report model.deepgp --out nowhere/r.html", &["nowhere/r.html"]);
+    refused(&place, "predict model.deepgp arm.csv --quantiles 0.5,1.5 --out p.csv", &["1.5"]);
+    assert_eq!(place.run("predict model.deepgp arm.csv --json").code, Some(2));
+
+    // A disk that is full after a few blocks, as a limit on the size of files.
+    let before = place.files();
+    for (arguments, wanted) in [
+        ("fit arm.csv --target distance --hidden-layers 1 --inducing 30 --steps 5 --out large.deepgp", "large.deepgp"),
+        ("report model.deepgp --out large.html", "large.html"),
+        ("predict model.deepgp arm.csv --draws 50 --out large.csv", "large.csv"),
+    ] {
+        let script = format!("trap '' XFSZ; ulimit -f 16; exec \"$0\" {arguments}");
+        let output = Command::new("bash")
+            .args(["-c", &script, env!("CARGO_BIN_EXE_deepgp")])
+            .current_dir(place.path(""))
+            .output()
+            .unwrap();
+        let ended = Ended::from(output);
+        assert_eq!(ended.code, Some(1), "{arguments}: {}", ended.stderr);
+        assert!(ended.stderr.contains(wanted), "{arguments}: {}", ended.stderr);
+        assert_eq!(place.files(), before, "{arguments}");
+    }
+}

@@ -1,0 +1,141 @@
+//! Runs that are cut short, in every way, and go on to the same bits.
+
+mod common;
+
+use std::process::Stdio;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use common::{Ended, Place, arm, assert_same, signal};
+
+/// A fit of a few seconds that saves its state often.
+const FIT: &str = "fit arm.csv --target distance --hidden-layers 1 --width 2 --mean-inducing 30 --covariance-inducing 15 \
+                   --steps 4000 --validation 0.2 --patience 1000 --test 0.2 --threads 1 --checkpoint-every 10";
+
+/// The same fit from beginning to end.
+fn uninterrupted(place: &Place) -> deepgp_io::ModelFile {
+    place.write("arm.csv", arm(200, 1));
+    place.done(&format!("{FIT} --out whole.deepgp --quiet"));
+    place.model("whole.deepgp")
+}
+
+fn steps_in(place: &Place, checkpoint: &str) -> u64 {
+    place.model(checkpoint).record.steps
+}
+
+/// Waits until the file is there.
+fn wait_for(place: &Place, name: &str) {
+    let started = Instant::now();
+    while !place.path(name).exists() {
+        assert!(started.elapsed() < Duration::from_secs(60), "{name} never came");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn ctrl_c_finishes_the_step_saves_and_says_how_to_go_on() {
+    let place = Place::new();
+    let whole = uninterrupted(&place);
+    for name in ["INT", "TERM"] {
+        let child = place.start(&format!("{FIT} --json --checkpoint-every 100000 --out cut.deepgp").replacen(
+            "--checkpoint-every 10 ",
+            "",
+            1,
+        ));
+        wait_for(&place, "cut.deepgp.checkpoint");
+        sleep(Duration::from_millis(300));
+        signal(&child, name);
+        let ended = Ended::from(child.wait_with_output().unwrap());
+        assert_eq!(ended.code, Some(130), "{name}: {}", ended.stderr);
+        assert!(ended.stderr.contains("deepgp resume cut.deepgp.checkpoint"), "{}", ended.stderr);
+        let summary: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+        assert_eq!(summary["interrupted"], true);
+        let so_far = steps_in(&place, "cut.deepgp.checkpoint");
+        assert!(so_far > 0 && so_far < 4000, "{so_far}");
+        assert_eq!(summary["steps"].as_u64(), Some(so_far));
+        // What there is can be used already.
+        place.done("predict cut.deepgp arm.csv");
+        place.done("evaluate cut.deepgp.checkpoint arm.csv");
+        place.done("resume cut.deepgp.checkpoint --quiet");
+        assert_same(&whole, &place.model("cut.deepgp"));
+        assert!(!place.path("cut.deepgp.checkpoint").exists(), "a run that has ended leaves no checkpoint");
+    }
+}
+
+#[test]
+fn killed_fifty_times_it_still_ends_with_the_same_bits() {
+    let place = Place::new();
+    let whole = uninterrupted(&place);
+    let mut child = place.command(&format!("{FIT} --out cut.deepgp")).stderr(Stdio::null()).spawn().unwrap();
+    let (mut kills, mut furthest, mut chance) = (0, 0, 12345u64);
+    while kills < 50 {
+        chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        sleep(Duration::from_millis(5 + (chance >> 33) % 60));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!place.path("cut.deepgp").exists(), "the fit was over after {kills} kills: make it longer");
+        kills += 1;
+        let again = if place.path("cut.deepgp.checkpoint").exists() {
+            // Never half a checkpoint, and never an older one than before.
+            let steps = steps_in(&place, "cut.deepgp.checkpoint");
+            assert!(steps >= furthest, "from step {furthest} back to {steps}");
+            furthest = steps;
+            "resume cut.deepgp.checkpoint --checkpoint-every 10".to_string()
+        } else {
+            assert_eq!(furthest, 0, "the checkpoint is gone");
+            format!("{FIT} --out cut.deepgp")
+        };
+        child = place.command(&again).stderr(Stdio::null()).spawn().unwrap();
+    }
+    assert!(furthest > 0, "no run ever came to a checkpoint: make the kills rarer");
+    child.wait().unwrap();
+    if place.path("cut.deepgp.checkpoint").exists() {
+        place.done("resume cut.deepgp.checkpoint --quiet");
+    }
+    assert_same(&whole, &place.model("cut.deepgp"));
+    assert_eq!(place.files(), ["arm.csv", "cut.deepgp", "whole.deepgp"]);
+}
+
+#[test]
+fn a_power_cut_around_a_write_leaves_the_old_file_or_the_new_one() {
+    let place = Place::new();
+    let whole = uninterrupted(&place);
+    // The first file is the check that the model can be written; then come checkpoints.
+    for point in ["writing:2", "written:1", "written:3", "synced:1", "synced:3", "renamed:1", "renamed:3"] {
+        let ended = place.command(&format!("{FIT} --out cut.deepgp")).env("DEEPGP_ABORT", point).output().unwrap();
+        assert_eq!(ended.status.code(), None, "{point}: it should have been cut off");
+        assert!(!place.path("cut.deepgp").exists());
+        if place.path("cut.deepgp.checkpoint").exists() {
+            steps_in(&place, "cut.deepgp.checkpoint");
+            place.done("resume cut.deepgp.checkpoint --quiet");
+        } else {
+            let first = ["writing:2", "written:1", "synced:1"];
+            assert!(first.contains(&point), "{point}: the checkpoint is gone");
+            place.done(&format!("{FIT} --out cut.deepgp --quiet"));
+        }
+        assert_same(&whole, &place.model("cut.deepgp"));
+        assert_eq!(place.files(), ["arm.csv", "cut.deepgp", "whole.deepgp"], "{point}");
+        std::fs::remove_file(place.path("cut.deepgp")).unwrap();
+    }
+}
+
+#[test]
+fn a_checkpoint_is_not_overwritten_and_belongs_to_its_table() {
+    let place = Place::new();
+    place.write("arm.csv", arm(200, 1));
+    let ended = place.done(&format!("{FIT} --time-limit 0.3s --out cut.deepgp"));
+    assert!(ended.stderr.contains("the time was up") && ended.stderr.contains("deepgp resume"), "{}", ended.stderr);
+    let refused = place.run(&format!("{FIT} --out cut.deepgp"));
+    assert_eq!(refused.code, Some(1));
+    assert!(refused.stderr.contains("deepgp resume") && refused.stderr.contains("--overwrite"), "{}", refused.stderr);
+
+    std::fs::rename(place.path("arm.csv"), place.path("moved.csv")).unwrap();
+    let refused = place.run("resume cut.deepgp.checkpoint");
+    assert!(refused.code == Some(1) && refused.stderr.contains("--table"), "{}", refused.stderr);
+    place.write("arm.csv", arm(200, 2));
+    let refused = place.run("resume cut.deepgp.checkpoint");
+    assert!(refused.code == Some(1) && refused.stderr.contains("has changed"), "{}", refused.stderr);
+    place.done("resume cut.deepgp.checkpoint --table moved.csv --quiet");
+    let refused = place.run("resume cut.deepgp");
+    assert!(refused.code == Some(1) && refused.stderr.contains("finished model"), "{}", refused.stderr);
+}

@@ -1,0 +1,211 @@
+//! The whole way through the real binary: table, model, predictions, scores, report.
+
+mod common;
+
+use std::process::Command;
+
+use common::{Place, arm, column};
+use serde_json::Value;
+
+/// A model that takes a second.
+const SMALL: &str = "--hidden-layers 1 --width 3 --mean-inducing 40 --covariance-inducing 20 --steps 150 --threads 2";
+
+#[test]
+fn a_table_becomes_a_model_that_predicts_and_is_scored_as_it_said() {
+    let place = Place::new();
+    place.write("arm.csv", arm(600, 1));
+    place.write("new.csv", arm(200, 2));
+    let fit = place.json(&format!("fit arm.csv --target distance --test 0.2 {SMALL} --out arm.deepgp"));
+    let test = &fit["test"];
+    for key in ["log_likelihood", "rmse", "crps", "coverage_95", "mae", "coverage_50", "coverage_90"] {
+        assert!(test[key].is_f64(), "{key}: {test}");
+    }
+    for key in ["elbo", "steps", "train_seconds", "settings", "version"] {
+        assert!(!fit[key].is_null(), "{key}");
+    }
+    assert_eq!((fit["steps"].as_u64(), test["rows"].as_u64()), (Some(150), Some(120)));
+    // It has learnt something: better than a line, and its intervals hold about what they promise.
+    let likelihood = |v: &Value| v["log_likelihood"].as_f64().unwrap();
+    assert!(likelihood(test) > likelihood(&fit["baselines"]["linear regression"]) + 0.05, "{fit}");
+    assert!((0.88..=1.0).contains(&test["coverage_95"].as_f64().unwrap()));
+
+    place.done("predict arm.deepgp new.csv --out predicted.csv --quantiles 0.05,0.5,0.95 --draws 2");
+    let predicted = place.read("predicted.csv");
+    assert_eq!(predicted.lines().next().unwrap(), "mean,std,f_std,q0.05,q0.5,q0.95,draw1,draw2");
+    assert_eq!(predicted.lines().count(), 201);
+    let [mean, std, f_std, low, high] = ["mean", "std", "f_std", "q0.05", "q0.95"].map(|name| column(&predicted, name));
+    for i in 0..200 {
+        assert!(std[i] > f_std[i] && f_std[i] > 0.0 && low[i] < mean[i] && mean[i] < high[i], "row {i}");
+    }
+    // What `evaluate` says is what the predictions amount to.
+    let truth = column(&place.read("new.csv"), "distance");
+    let rmse = (mean.iter().zip(&truth).map(|(m, y)| (m - y).powi(2)).sum::<f64>() / 200.0).sqrt();
+    let evaluated = place.json("evaluate arm.deepgp new.csv");
+    assert!((evaluated["test"]["rmse"].as_f64().unwrap() - rmse).abs() < 1e-12);
+    let inside = (0..200).filter(|&i| (low[i]..=high[i]).contains(&truth[i])).count() as f64 / 200.0;
+    assert_eq!(evaluated["test"]["coverage_90"].as_f64().unwrap(), inside);
+
+    // Without a file the predictions go to standard output, and nothing else does.
+    assert_eq!(place.done("predict arm.deepgp new.csv --quantiles 0.05,0.5,0.95 --draws 2").stdout, predicted);
+    let info = place.json("info arm.deepgp");
+    assert_eq!(info["targets"][0], "distance");
+    assert_eq!(info["layers"][0]["sizes"]["mean_inducing"], 40);
+    assert!(place.done("info arm.deepgp").stdout.contains("a deep GP with 1 hidden layer of 3"));
+    assert_eq!(place.files(), ["arm.csv", "arm.deepgp", "new.csv", "predicted.csv"], "nothing else is left");
+}
+
+#[test]
+fn a_messy_table_is_read_as_a_person_would() {
+    let place = Place::new();
+    let mut text = String::from("\u{feff}\"Größe, m²\";Farbe;alt;Preis\r\n");
+    for i in 0..240 {
+        let (size, old) = (20.0 + f64::from(i % 60), i % 3 == 0);
+        let colour = ["rot", "grün", "\"hell;blau\""][i as usize % 3];
+        let price = 3.0 * size + f64::from(i % 3) * 20.0;
+        let size = if i == 17 { "NA".to_string() } else { format!("{size:.1}").replace('.', ",") };
+        text += &format!("{size} ; {colour};{old};{price}\r\n");
+        if i == 100 {
+            text += "\r\n";
+        }
+    }
+    place.write("homes.csv", &text);
+    let refused = place.run("fit homes.csv --target Preis");
+    assert_eq!(refused.code, Some(1));
+    for part in ["homes.csv", "line 19", "Größe, m²", "--missing drop"] {
+        assert!(refused.stderr.contains(part), "{part}: {}", refused.stderr);
+    }
+    let fit = place.json(&format!("fit homes.csv --target Preis --missing drop --test 0.25 {SMALL} --seed 3"));
+    assert_eq!(fit["rows"], 239);
+    let inputs: Vec<&str> = fit["inputs"].as_array().unwrap().iter().map(|v| v.as_str().unwrap()).collect();
+    assert_eq!(inputs, ["Größe, m²", "Farbe=grün", "Farbe=hell;blau", "Farbe=rot", "alt"]);
+    assert!(fit["test"]["rmse"].as_f64().unwrap() < 10.0, "{}", fit["test"]);
+
+    // Another table: other order, other delimiter, one column more, an unknown colour, a gap. No target is needed.
+    place.write("new.tsv", "alt\tid\tFarbe\tGröße, m²\ntrue\t1\trot\t50\nfalse\t2\tviolett\t50\nfalse\t3\trot\t\n");
+    let ended = place.done("predict model.deepgp new.tsv --out out.csv");
+    for part in ["`id`", "violett", "Farbe"] {
+        assert!(ended.stderr.contains(part), "{part}: {}", ended.stderr);
+    }
+    let lines: Vec<String> = place.read("out.csv").lines().map(String::from).collect();
+    assert_eq!(lines.len(), 4);
+    assert_eq!(lines[3], ",,", "the row with the gap has no prediction, but keeps its place");
+    place.write("short.csv", "alt,Farbe\ntrue,rot\n");
+    let refused = place.run("predict model.deepgp short.csv --out none.csv");
+    assert_eq!(refused.code, Some(1));
+    assert!(refused.stderr.contains("Größe, m²") && !place.path("none.csv").exists(), "{}", refused.stderr);
+}
+
+#[test]
+fn several_targets_a_configuration_and_other_formats() {
+    let place = Place::new();
+    // y2 = −y1, in an NPY array without names.
+    let data = deepgp::simulate::uneven_curve(120, 1);
+    let mut numbers = Vec::new();
+    for i in 0..120 {
+        let (x, y) = (data.x()[(i, 0)], data.y()[(i, 0)]);
+        numbers.extend([x, y, -y].map(f64::to_le_bytes).concat());
+    }
+    let header = "{'descr': '<f8', 'fortran_order': False, 'shape': (120, 3), }";
+    let header = format!("{header:<117}\n");
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.as_bytes());
+    bytes.extend(numbers);
+    place.write("curve.npy", bytes);
+    place.write("fit.toml", "target = ['c2', 'c3']\nhidden-layers = 0\ninducing = 20\nsteps = 50\nvalidation = 0\n");
+    let fit = place.json("fit curve.npy --config fit.toml --test 0.2 --steps 120 --report report.html");
+    assert_eq!(fit["steps"], 120, "the command line comes first");
+    assert_eq!(fit["settings"]["model"]["inducing"]["tied"], 20);
+    let rmse = &fit["test"]["rmse"];
+    let (one, two) = (rmse["c2"].as_f64().unwrap(), rmse["c3"].as_f64().unwrap());
+    assert!((one / two - 1.0).abs() < 0.05, "mirror images are learnt alike: {one} {two}");
+    let predicted = place.done("predict model.deepgp curve.npy --quantiles 0.1").stdout;
+    assert_eq!(predicted.lines().next().unwrap(), "c2_mean,c2_std,c2_f_std,c2_q0.1,c3_mean,c3_std,c3_f_std,c3_q0.1");
+    assert!(place.read("report.html").contains("c3"));
+}
+
+#[test]
+fn a_model_file_gives_the_same_bits_as_the_model_in_memory_and_on_any_number_of_threads() {
+    let place = Place::new();
+    place.write("arm.csv", arm(300, 1));
+    place.done(&format!("fit arm.csv --target distance {SMALL} --out two.deepgp"));
+    place.done(&format!("fit arm.csv --target distance {SMALL} --threads 1 --out one.deepgp").replacen(
+        "--threads 2 ",
+        "",
+        1,
+    ));
+    let (one, two) = (place.model("one.deepgp"), place.model("two.deepgp"));
+    assert_eq!(one.regressor.model.raw(), two.regressor.model.raw());
+    assert_eq!(
+        place.done("predict one.deepgp arm.csv --threads 1").stdout,
+        place.done("predict two.deepgp arm.csv --threads 2").stdout
+    );
+}
+
+#[test]
+fn the_report_opens_without_a_console_error_in_light_and_dark() {
+    let place = Place::new();
+    place.write("arm.csv", arm(300, 1));
+    place.done(&format!("fit arm.csv --target distance --test 0.3 {SMALL}"));
+    place.done("report model.deepgp --out report.html --pictures pictures");
+    let page = place.read("report.html");
+    for part in ["<svg", "linear regression", "calibration", "angle", "prefers-color-scheme"] {
+        let found = page.contains(part) || part == "angle" && page.contains("a1");
+        assert!(found, "{part}");
+    }
+    let outside = page.replace("http://www.w3.org/2000/svg", "");
+    assert!(!outside.contains("http://") && !outside.contains("https://"), "the page must need no network");
+    let pictures = std::fs::read_dir(place.path("pictures")).unwrap().count();
+    assert!(pictures >= 16, "{pictures} pictures");
+    // With a table of its own, and without the table of the fit.
+    place.write("new.csv", arm(100, 5));
+    std::fs::remove_file(place.path("arm.csv")).unwrap();
+    let ended = place.done("report model.deepgp new.csv --out second.html");
+    assert!(ended.stderr.contains("no baselines"), "{}", ended.stderr);
+    assert!(place.read("second.html").contains("100 rows of new.csv"));
+
+    let Some(chromium) = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(|name| works(name)) else {
+        eprintln!("SKIPPED: the page was not opened, there is no Chromium");
+        return;
+    };
+    for (scheme, width) in [("0", "400"), ("1", "1400")] {
+        let output = Command::new(chromium)
+            .args([
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-quic",
+                "--no-first-run",
+                "--enable-logging=stderr",
+            ])
+            .args(["--disable-background-networking", "--disable-component-update", "--disable-sync", "--dump-dom"])
+            .arg(format!("--blink-settings=preferredColorScheme={scheme}"))
+            .arg(format!("--window-size={width},900"))
+            .arg(format!("--user-data-dir={}", place.path(&format!("profile{scheme}")).display()))
+            .arg(format!("file://{}", place.path("report.html").display()))
+            .output()
+            .unwrap();
+        let log = String::from_utf8_lossy(&output.stderr);
+        assert!(!log.contains("CONSOLE"), "{log}");
+        assert!(String::from_utf8_lossy(&output.stdout).contains("</svg>"), "the page was not rendered: {log}");
+    }
+}
+
+fn works(program: &str) -> bool {
+    Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
+}
+
+#[test]
+fn help_and_completions_are_there() {
+    let place = Place::new();
+    for command in ["demo", "fit", "resume", "predict", "evaluate", "info", "report", "completions"] {
+        let help = place.done(&format!("{command} --help")).stdout;
+        assert!(help.contains("Example"), "{command}");
+    }
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(place.done(&format!("completions {shell}")).stdout.contains("checkpoint-every"), "{shell}");
+    }
+    assert_eq!(place.run("fit").code, Some(2));
+    assert_eq!(place.run("fit x.csv --hidden-layers many").code, Some(2));
+    assert_eq!(place.run("fit x.csv --inducing 3 --mean-inducing 4").code, Some(2));
+}
