@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::options::{Every, FitOptions, Span};
+use crate::options::FitOptions;
+use crate::span::{Every, Span};
 
 /// Deep Gaussian processes: from a table to a calibrated model, predictions with honest uncertainty, and a report.
 #[derive(Debug, Parser)]
@@ -19,14 +20,17 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Train models on a simulated robot arm and compare them, in about a minute
-    #[command(after_help = "Example:\n  deepgp demo --out demo")]
+    #[command(allow_negative_numbers = true, after_help = "Example:\n  deepgp demo --out demo")]
     Demo(DemoArgs),
     /// Fit a model to a table
-    #[command(after_help = "Examples:\n  deepgp fit houses.csv --target price --test 0.2\n  \
-        deepgp fit houses.parquet --target price --hidden-layers 1 --time-limit 10m --out price.deepgp")]
+    #[command(
+        allow_negative_numbers = true,
+        after_help = "Examples:\n  deepgp fit houses.csv --target price --test 0.2\n  \
+        deepgp fit houses.parquet --target price --hidden-layers 1 --time-limit 10m --out price.deepgp"
+    )]
     Fit(Box<FitArgs>),
     /// Go on with a fit that was interrupted
-    #[command(after_help = "Example:\n  deepgp resume model.deepgp.checkpoint")]
+    #[command(allow_negative_numbers = true, after_help = "Example:\n  deepgp resume model.deepgp.checkpoint")]
     Resume(ResumeArgs),
     /// Predict the rows of a table
     #[command(
@@ -34,13 +38,16 @@ pub enum Command {
     )]
     Predict(PredictArgs),
     /// Score a model on the rows of a table whose targets are known
-    #[command(after_help = "Example:\n  deepgp evaluate model.deepgp test.csv --json")]
+    #[command(allow_negative_numbers = true, after_help = "Example:\n  deepgp evaluate model.deepgp test.csv --json")]
     Evaluate(EvaluateArgs),
     /// Tell what is in a model file
-    #[command(after_help = "Example:\n  deepgp info model.deepgp")]
+    #[command(allow_negative_numbers = true, after_help = "Example:\n  deepgp info model.deepgp")]
     Info(InfoArgs),
     /// Write a report on a model, with pictures, as one web page
-    #[command(after_help = "Example:\n  deepgp report model.deepgp test.csv --out report.html")]
+    #[command(
+        allow_negative_numbers = true,
+        after_help = "Example:\n  deepgp report model.deepgp test.csv --out report.html"
+    )]
     Report(ReportArgs),
     /// Time training steps on synthetic data
     #[command(
@@ -48,7 +55,10 @@ pub enum Command {
     )]
     Benchmark(BenchmarkArgs),
     /// Print completions for a shell
-    #[command(after_help = "Example:\n  deepgp completions bash > ~/.local/share/bash-completion/completions/deepgp")]
+    #[command(
+        allow_negative_numbers = true,
+        after_help = "Example:\n  deepgp completions bash > ~/.local/share/bash-completion/completions/deepgp"
+    )]
     Completions {
         /// The shell.
         shell: clap_complete::Shell,

@@ -68,20 +68,25 @@ pub fn benchmark(plan: &Plan) -> Result<Outcome> {
         if let Some(predict) = predict {
             line["predict_seconds"] = json!(predict);
         }
-        output::json(&line);
+        output::json(&line)?;
     } else {
-        println!(
-            "a step    {} ms (median of {}; at best {})",
+        let mut text = format!(
+            "a step    {} ms (median of {}; at best {})\n\
+             floor     {} ms for the arithmetic alone, at this machine's own rates\n\
+             rate      {} GFLOP/s, {} of the peak of {threads} threads\n\
+             memory    {} MiB at most\n",
             number(1e3 * median),
             seconds.len(),
-            number(1e3 * seconds[0])
+            number(1e3 * seconds[0]),
+            number(1e3 * floor),
+            number(rate),
+            percent(rate / peak),
+            number(memory),
         );
-        println!("floor     {} ms for the arithmetic alone, at this machine's own rates", number(1e3 * floor));
-        println!("rate      {} GFLOP/s, {} of the peak of {} threads", number(rate), percent(rate / peak), threads);
-        println!("memory    {} MiB at most", number(memory));
         if let Some(predict) = predict {
-            println!("predict   {} ms for {} rows", number(1e3 * predict), plan.predict);
+            text += &format!("predict   {} ms for {} rows\n", number(1e3 * predict), plan.predict);
         }
+        output::print(text.as_bytes())?;
     }
     Ok(Outcome::Done)
 }

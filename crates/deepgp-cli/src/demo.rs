@@ -6,17 +6,18 @@ use std::fs;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use deepgp::{Dataset, FitSettings, InducingSize, Regressor, Schedule, simulate};
+use deepgp::{FitSettings, InducingSize, Schedule, simulate};
 use deepgp_io::table::{Missing, Schema, Source, Wanted};
-use deepgp_io::{History, ModelFile, Record, ScoreRecord, TableRecord};
+use deepgp_io::{ScoreRecord, TableRecord, atomic};
 use serde_json::{Map, Value, json};
 
 use crate::args::DemoArgs;
 use crate::output::{self, Outcome};
 use crate::run::{self, Ending, Run};
 use crate::score::Scored;
+use crate::span::Every;
 use crate::text::{number, percent, table as aligned};
-use crate::{fit, interrupt, options, report_command};
+use crate::{fit, interrupt, paths, report_command, rows};
 
 /// Chosen so that the whole takes about a minute on two cores.
 const ROWS: usize = 3000;
@@ -38,36 +39,40 @@ pub fn demo(args: DemoArgs) -> Result<Outcome> {
     interrupt::listen();
     fs::create_dir_all(&out).with_context(|| format!("cannot make the folder {}", out.display()))?;
     let path = out.join("arm.csv");
-    deepgp_io::atomic::write(&path, arm().as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
+    atomic::write(&path, arm().as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
     output::say(voice, "How far is the tip of a robot arm from a point, given the angles of its eight joints?");
     output::say(voice, &format!("{ROWS} simulated postures: {}\n", path.display()));
     let source = Source::open(&path)?;
     let (targets, ignore, categorical) = (vec!["distance".to_string()], Vec::new(), Vec::new());
     let (schema, _) = Schema::scan(&source, &Wanted { targets, ignore, categorical, missing: Missing::Reject })?;
-    let (data, _) = fit::load(&schema, &source)?;
+    let (data, _) = rows::load(&schema, &source)?;
     let (train, test) = data.split(TEST, SEED)?;
-    let table = TableRecord { path: path.display().to_string(), sha256: source.sha256()?, rows: data.len() };
+    let table = TableRecord { path: paths::absolute(&path), sha256: source.sha256()?, rows: data.len() };
     let mut lines: Vec<(ScoreRecord, f64)> = Vec::new();
     let mut summary = Map::new();
     for (name, hidden_layers, inducing) in MODELS {
         let started = Instant::now();
         let out_file = out.join(format!("{name}.deepgp"));
-        let file = start(&schema, &table, &train, &test, hidden_layers, inducing, threads, &out_file)?;
+        let mut file = fit::begin(&schema, &table, settings(hidden_layers, inducing, threads), &train)?;
+        file.record.test = Some(TEST);
+        file.record.test_rows = test.len();
+        file.record.out = paths::absolute(&out_file);
         output::say(voice, &fit::describe(&file.regressor));
-        let checkpoint = fit::beside(&out_file, "checkpoint");
-        let run = Run { checkpoint, every: options::Every::default(), time_limit: None, quiet: voice.quiet };
+        let checkpoint = paths::beside(&out_file, "checkpoint");
+        let run = Run { checkpoint, every: Every::default(), time_limit: None, quiet: voice.quiet };
         let run::Finished { mut file, ending, .. } = run::train(file, &train, &run)?;
         if ending == Ending::Interrupted {
             output::say(voice, &format!("to go on: deepgp resume {}", run.checkpoint.display()));
             return Ok(Outcome::Interrupted);
         }
         let seconds = started.elapsed().as_secs_f64();
-        let last = lines.is_empty();
         let scored = Scored::new(&file, Some(&train), &test, threads)?;
         file.record.scores = scored.records();
         file.record.written = output::now();
         file.save(&out_file)?;
-        if last {
+        let _ = atomic::remove(&run.checkpoint);
+        output::notes(voice, &file.record.notes);
+        if lines.is_empty() {
             lines.extend(scored.scores[1..].iter().map(|own| (own.clone(), f64::NAN)));
         }
         let label = format!("{} ({name})", own_name(hidden_layers, inducing));
@@ -76,13 +81,18 @@ pub fn demo(args: DemoArgs) -> Result<Outcome> {
         report_command::write(&file, Some(&scored), Some(&train), &out.join(format!("{name}.html")))?;
     }
     lines.sort_by(|a, b| a.0.score.log_likelihood.total_cmp(&b.0.score.log_likelihood));
-    output::say(voice, &format!("\nOn {} test postures:\n{}", test.len(), comparison(&lines)));
+    let result = format!("\nOn {} test postures:\n{}", test.len(), comparison(&lines));
+    if voice.json {
+        output::say(voice, &result);
+    } else {
+        output::print(format!("{result}\n").as_bytes())?;
+    }
     let report = out.join("decoupled-deep.html");
     output::say(voice, &format!("report: {}", report.display()));
     output::say(
         voice,
         &format!(
-            "try:    deepgp predict {0}/full.deepgp {0}/arm.csv --quantiles 0.05,0.95 --out predictions.csv",
+            "try:    deepgp predict {0}/decoupled-deep.deepgp {0}/arm.csv --quantiles 0.05,0.95 --out predictions.csv",
             out.display()
         ),
     );
@@ -92,23 +102,12 @@ pub fn demo(args: DemoArgs) -> Result<Outcome> {
             summary.insert(own.name.clone(), output::score(&own.score, test.len(), &schema.targets));
         }
         let version = env!("CARGO_PKG_VERSION");
-        output::json(&json!({ "test": Value::Object(summary), "out": out.display().to_string(), "version": version }));
+        output::json(&json!({ "test": Value::Object(summary), "out": out.display().to_string(), "version": version }))?;
     }
     Ok(Outcome::Done)
 }
 
-/// A model at its start, as `deepgp fit` would set it up.
-#[allow(clippy::too_many_arguments, reason = "what a fit takes")]
-fn start(
-    schema: &Schema,
-    table: &TableRecord,
-    train: &Dataset,
-    test: &Dataset,
-    hidden_layers: usize,
-    inducing: InducingSize,
-    threads: usize,
-    out: &std::path::Path,
-) -> Result<ModelFile> {
+fn settings(hidden_layers: usize, inducing: InducingSize, threads: usize) -> FitSettings {
     let mut settings = FitSettings { validation: None, ..FitSettings::default() };
     settings.model.hidden_layers = hidden_layers;
     settings.model.inducing = Some(inducing);
@@ -116,24 +115,7 @@ fn start(
     settings.train.schedule = Schedule::Cosine { last: 0.01 };
     settings.train.seed = SEED;
     settings.train.threads = threads;
-    let regressor = Regressor::start(train, &settings)?;
-    let state = Some(regressor.begin(train, &settings)?);
-    let record = Record {
-        table: table.clone(),
-        settings,
-        test: Some(TEST),
-        steps: 0,
-        train_seconds: 0.0,
-        elbo: None,
-        stop: None,
-        written: output::now(),
-        version: env!("CARGO_PKG_VERSION").into(),
-        test_rows: test.len(),
-        scores: Vec::new(),
-        notes: Vec::new(),
-        out: out.display().to_string(),
-    };
-    Ok(ModelFile { regressor, schema: schema.clone(), record, history: History::default(), state })
+    settings
 }
 
 /// The simulated table.

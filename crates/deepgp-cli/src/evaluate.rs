@@ -7,8 +7,8 @@ use deepgp_io::table::Source;
 use serde_json::{Value, json};
 
 use crate::args::EvaluateArgs;
-use crate::fit;
 use crate::output::{self, Outcome};
+use crate::rows;
 use crate::score::{self, Scored};
 
 /// Scores a model.
@@ -17,7 +17,7 @@ pub fn evaluate(args: EvaluateArgs) -> Result<Outcome> {
     let file = ModelFile::load(&model)?;
     let mut schema = file.schema.clone();
     schema.missing = missing.unwrap_or(schema.missing);
-    let (data, notes) = fit::load(&schema, &Source::open(&table)?)?;
+    let (data, notes) = rows::load(&schema, &Source::open(&table)?)?;
     output::notes(voice, &notes);
     let scored = Scored::with(&file, None, &data, PredictSettings { samples, seed, threads })?;
     if voice.json {
@@ -25,9 +25,10 @@ pub fn evaluate(args: EvaluateArgs) -> Result<Outcome> {
         if let Value::Object(summary) = &mut summary {
             summary.extend(output::scores(&scored, &schema.targets));
         }
-        output::json(&summary);
+        output::json(&summary)?;
     } else {
-        println!("{} rows\n{}", scored.rows(), score::table(&scored, &schema.targets).trim_end());
+        let text = format!("{} rows\n{}", scored.rows(), score::table(&scored, &schema.targets));
+        output::print(text.as_bytes())?;
     }
     Ok(Outcome::Done)
 }

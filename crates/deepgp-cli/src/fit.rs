@@ -1,10 +1,12 @@
 //! `deepgp fit` and `deepgp resume`: a table in, a model file out.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
-use deepgp::{ConstantColumns, Dataset, Mat, Regressor};
-use deepgp_io::table::{Schema, Source, Targets};
+use anyhow::{Result, anyhow, bail};
+use deepgp::{ConstantColumns, Dataset, Error, FitSettings, Inducing, InducingSize, Regressor};
+use deepgp_io::atomic::{self, Lock};
+use deepgp_io::table::{Kind, Schema, Source};
 use deepgp_io::{History, ModelFile, Record, TableRecord};
 
 use crate::args::{FitArgs, ResumeArgs, Voice};
@@ -12,65 +14,93 @@ use crate::explain::in_words_of;
 use crate::output::{self, Outcome};
 use crate::run::{self, Ending, Finished, Run};
 use crate::score::{self, Scored};
+use crate::usage::Usage;
+use crate::{paths, progress, report_command, rows};
 
 /// Fits a model.
 pub fn fit(args: FitArgs) -> Result<Outcome> {
     let FitArgs { table, out, checkpoint, report, config, overwrite, options, voice } = args;
+    let checkpoint = checkpoint.unwrap_or_else(|| paths::beside(&out, "checkpoint"));
+    let named = [
+        ("the table", Some(&table)),
+        ("--config", config.as_ref()),
+        ("--out", Some(&out)),
+        ("--checkpoint", Some(&checkpoint)),
+        ("--report", report.as_ref()),
+    ];
+    paths::check_distinct(&named)?;
     let options = options.over_config(config.as_deref())?;
-    let wanted = options.wanted()?;
-    let checkpoint = checkpoint.unwrap_or_else(|| beside(&out, "checkpoint"));
-    if checkpoint.exists() && !overwrite {
-        let shown = checkpoint.display();
-        bail!(
-            "{shown} is the checkpoint of a fit that has not ended: go on with `deepgp resume {shown}`, or start over \
-             with --overwrite"
-        );
+    if options.target.is_empty() {
+        let columns = Source::open(&table)?.names().join(", ");
+        bail!(Usage(format!("name the column to predict with --target COLUMN; the columns are {columns}")));
     }
-    check_writable(&out)?;
+    options.check()?;
+    let lock = lock(&checkpoint)?;
+    if checkpoint.exists() {
+        let shown = checkpoint.display();
+        if !ModelFile::load(&checkpoint).is_ok_and(|file| file.state.is_some()) {
+            bail!("{shown} is there, and is no checkpoint: name another place with --checkpoint, or remove it");
+        }
+        if !overwrite {
+            bail!(
+                "{shown} is the checkpoint of a fit that has not ended: go on with `deepgp resume {shown}`, or start over \
+                 with --overwrite"
+            );
+        }
+    }
+    for path in [Some(&out), report.as_ref()].into_iter().flatten() {
+        paths::check_writable(path)?;
+    }
     let source = Source::open(&table)?;
-    let (schema, mut notes) = Schema::scan(&source, &wanted)?;
-    let (data, more) = load(&schema, &source)?;
-    notes.extend(more.into_iter().filter(|note| !notes.contains(note)).collect::<Vec<_>>());
+    let (schema, mut notes) = Schema::scan(&source, &options.wanted())?;
+    let (data, more) = rows::load(&schema, &source)?;
+    // Columns that are not used are those that were to be ignored.
+    let told = |note: &String| notes.contains(note) || note.contains("does not use");
+    let more: Vec<String> = more.into_iter().filter(|note| !told(note)).collect();
+    notes.extend(more);
+    if out.exists() {
+        notes.push(format!("{} is there already and will be replaced", out.display()));
+    }
     output::notes(voice, &notes);
     if options.constant != Some(ConstantColumns::Keep) {
-        check_constant(&schema, &data)?;
+        rows::check_constant(&schema, &data)?;
     }
-    let seed = options.seed.unwrap_or(0);
     let test = options.test.filter(|share| *share > 0.0);
-    let (train, held_out) = split(&data, test, seed)?;
-    let validation = options.validation.unwrap_or(0.1);
-    let settings = options.settings(((1.0 - validation) * train.len() as f64).round() as usize)?;
-    settings.train.check()?;
-    output::say(voice, &format!("{}: {} rows, {} inputs", table.display(), data.len(), schema.width()));
-    let regressor = Regressor::start(&train, &settings).map_err(|e| in_words_of(&schema, e))?;
-    output::say(voice, &describe(&regressor));
-    let record = Record {
-        table: TableRecord { path: absolute(&table), sha256: source.sha256()?, rows: data.len() },
-        settings,
-        test,
-        steps: 0,
-        train_seconds: 0.0,
-        elbo: None,
-        stop: None,
-        written: output::now(),
-        version: env!("CARGO_PKG_VERSION").into(),
-        test_rows: held_out.as_ref().map_or(0, Dataset::len),
-        scores: Vec::new(),
-        notes,
-        out: absolute(&out),
-    };
-    let state = Some(regressor.begin(&train, &record.settings)?);
-    let file = ModelFile { regressor, schema, record, history: History::default(), state };
-    let run = Run {
-        checkpoint,
-        every: options.checkpoint_every.unwrap_or_default(),
-        time_limit: options.time_limit.map(|span| span.0),
-        quiet: voice.quiet,
-    };
+    let (train, held_out) = rows::split(&data, test, options.seed.unwrap_or(0))?;
+    output::say(voice, &format!("{}: {} rows; {}", table.display(), data.len(), columns_in_words(&schema)));
+    let table = TableRecord { path: paths::absolute(&table), sha256: source.sha256()?, rows: data.len() };
+    let mut settings = options.settings(train.len());
+    let mut started = begin(&schema, &table, settings.clone(), &train);
+    // Of two sizes, the one that was not asked for gives way to what the table has.
+    if let (Err(Error::TooManyInducing { distinct, .. }), Some(InducingSize::Decoupled { mean, covariance })) =
+        (&started, settings.model.inducing)
+    {
+        settings.model.inducing = Some(InducingSize::Decoupled {
+            mean: if options.mean_inducing.is_none() { mean.min(*distinct) } else { mean },
+            covariance: if options.covariance_inducing.is_none() { covariance.min(*distinct) } else { covariance },
+        });
+        started = begin(&schema, &table, settings, &train);
+    }
+    let mut file = started.map_err(|e| in_words_of(&schema, e))?;
+    output::say(voice, &describe(&file.regressor));
+    let every = options.checkpoint_every.unwrap_or_default();
+    file.record.test = test;
+    file.record.test_rows = held_out.as_ref().map_or(0, Dataset::len);
+    file.record.notes = notes;
+    file.record.out = paths::absolute(&out);
+    file.record.checkpoint_every = every.to_string();
+    let run = Run { checkpoint, every, time_limit: options.time_limit.map(|span| span.0), quiet: voice.quiet };
     // Even before the first step there is something to go on from.
     file.save(&run.checkpoint)?;
-    let finished = run::train(file, &train, &run)?;
-    finish(finished, &train, held_out.as_ref(), &run, &out, report.as_deref(), voice)
+    let finished = run::train(file, &train, &run).inspect_err(|_| {
+        // A run that could not make a step leaves nothing worth going on from.
+        if ModelFile::load(&run.checkpoint).is_ok_and(|left| left.record.steps == 0) {
+            let _ = atomic::remove(&run.checkpoint);
+        }
+    })?;
+    let outcome = finish(finished, &train, held_out.as_ref(), &run, &out, report.as_deref(), voice);
+    drop(lock);
+    outcome
 }
 
 /// Goes on with a fit.
@@ -80,22 +110,76 @@ pub fn resume(args: ResumeArgs) -> Result<Outcome> {
     let Some(state) = &mut file.state else {
         bail!("{} is a finished model, not a checkpoint: there is nothing to go on with", checkpoint.display());
     };
+    let out = out.unwrap_or_else(|| PathBuf::from(&file.record.out));
+    let (on_table, on_report) = (table.as_ref(), report.as_ref());
+    paths::check_distinct(&[
+        ("--out", Some(&out)),
+        ("the checkpoint", Some(&checkpoint)),
+        ("--table", on_table),
+        ("--report", on_report),
+    ])?;
     let settings = &mut file.record.settings.train;
+    if let Some(steps) = steps.filter(|steps| *steps <= state.step) {
+        bail!(Usage(format!("--steps {steps}: {} steps are made already; give more, or leave it out", state.step)));
+    }
     settings.steps = steps.unwrap_or(settings.steps);
     settings.threads = threads.unwrap_or(settings.threads);
     (state.settings.steps, state.settings.threads) = (settings.steps, settings.threads);
-    let data = training_table(&file, table.as_deref())?;
-    let (train, held_out) = split(&data, file.record.test, file.record.settings.train.seed)?;
-    let out = out.unwrap_or_else(|| PathBuf::from(&file.record.out));
-    check_writable(&out)?;
+    let lock = lock(&checkpoint)?;
+    for path in [Some(&out), report.as_ref()].into_iter().flatten() {
+        paths::check_writable(path)?;
+    }
+    let data = rows::of_fit(&file, table.as_deref()).map_err(|error| match table {
+        None => error.context("name the table of the fit with --table FILE"),
+        Some(_) => error,
+    })?;
+    let (train, held_out) = rows::split(&data, file.record.test, file.record.settings.train.seed)?;
+    let every = match checkpoint_every {
+        Some(every) => every,
+        None => file.record.checkpoint_every.parse().unwrap_or_default(),
+    };
+    if let Some(table) = &table {
+        file.record.table.path = paths::absolute(table);
+    }
+    file.record.out = paths::absolute(&out);
+    file.record.checkpoint_every = every.to_string();
     output::say(voice, &format!("going on from step {} of {}", file.record.steps, file.record.settings.train.steps));
-    let every = checkpoint_every.unwrap_or_default();
     let run = Run { checkpoint, every, time_limit: time_limit.map(|span| span.0), quiet: voice.quiet };
     let finished = run::train(file, &train, &run)?;
-    finish(finished, &train, held_out.as_ref(), &run, &out, report.as_deref(), voice)
+    let outcome = finish(finished, &train, held_out.as_ref(), &run, &out, report.as_deref(), voice);
+    drop(lock);
+    outcome
 }
 
-/// Scores, saves, tells.
+/// A model at its starting point, with the state of a run that has not begun.
+pub fn begin(
+    schema: &Schema,
+    table: &TableRecord,
+    settings: FitSettings,
+    train: &Dataset,
+) -> deepgp::Result<ModelFile> {
+    let regressor = Regressor::start(train, &settings)?;
+    let state = Some(regressor.begin(train, &settings)?);
+    let record = Record {
+        table: table.clone(),
+        settings,
+        test: None,
+        steps: 0,
+        train_seconds: 0.0,
+        elbo: None,
+        stop: None,
+        written: output::now(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        test_rows: 0,
+        scores: Vec::new(),
+        notes: Vec::new(),
+        out: String::new(),
+        checkpoint_every: String::new(),
+    };
+    Ok(ModelFile { regressor, schema: schema.clone(), record, history: History::default(), state })
+}
+
+/// Saves, scores, tells.
 fn finish(
     finished: Finished,
     train: &Dataset,
@@ -107,6 +191,8 @@ fn finish(
 ) -> Result<Outcome> {
     let Finished { mut file, ending, known_notes } = finished;
     file.record.written = output::now();
+    // Before the scores, which may take a while.
+    file.save(out)?;
     let threads = file.record.settings.train.threads;
     let scored = match held_out {
         Some(test) if ending != Ending::Interrupted => Some(Scored::new(&file, Some(train), test, threads)?),
@@ -114,22 +200,22 @@ fn finish(
     };
     if let Some(scored) = &scored {
         file.record.scores = scored.records();
+        file.save(out)?;
     }
-    file.save(out)?;
     if ending == Ending::Done {
         // The model is safe; a checkpoint that cannot be removed does no harm.
-        let _ = deepgp_io::atomic::remove(&run.checkpoint);
+        let _ = atomic::remove(&run.checkpoint);
     }
     if let Some(path) = report {
-        crate::report_command::write(&file, scored.as_ref(), Some(train), path)?;
+        report_command::write(&file, scored.as_ref(), Some(train), path)?;
     }
-    let names = &file.schema.targets;
-    let Record { steps, train_seconds, stop, .. } = &file.record;
+    let Record { steps, train_seconds, stop, notes, .. } = &file.record;
     let stop = stop.as_deref().unwrap_or_default();
-    output::say(voice, &format!("{steps} steps in {}: {stop}", crate::progress::duration(*train_seconds)));
-    output::notes(voice, &file.record.notes[known_notes.min(file.record.notes.len())..]);
+    output::say(voice, &format!("{steps} steps in {}: {stop}", progress::duration(*train_seconds)));
+    output::notes(voice, &notes[known_notes.min(notes.len())..]);
     if let Some(scored) = &scored {
-        output::say(voice, &format!("\nOn {} test rows:\n{}", scored.rows(), score::table(scored, names)));
+        let table = score::table(scored, &file.schema.targets);
+        output::say(voice, &format!("\nOn {} test rows:\n{table}", scored.rows()));
     }
     output::say(voice, &format!("model: {}", out.display()));
     if let Some(path) = report {
@@ -139,84 +225,41 @@ fn finish(
         output::say(voice, &format!("to go on: deepgp resume {}", run.checkpoint.display()));
     }
     if voice.json {
-        output::json(&output::fit_summary(&file, scored.as_ref(), out, run, ending));
+        output::json(&output::fit_summary(&file, scored.as_ref(), out, run, ending))?;
     }
     Ok(if ending == Ending::Interrupted { Outcome::Interrupted } else { Outcome::Done })
 }
 
-/// Reads the table that the model was fitted to, from where it was or from `elsewhere`, and checks that it is the same.
-pub fn training_table(file: &ModelFile, elsewhere: Option<&Path>) -> Result<Dataset> {
-    let TableRecord { path, sha256, .. } = &file.record.table;
-    let path = elsewhere.unwrap_or(Path::new(path));
-    let source = Source::open(path).with_context(|| match elsewhere {
-        None => "the table of the fit is not where it was; name it with --table FILE".to_string(),
-        Some(_) => "the table of the fit".to_string(),
-    })?;
-    let found = source.sha256()?;
-    if found != *sha256 {
-        bail!(
-            "{} has changed since the fit began (SHA-256 {}… then, {}… now); name the original with --table FILE",
-            path.display(),
-            &sha256[..sha256.len().min(12)],
-            &found[..12]
-        );
-    }
-    Ok(load(&file.schema, &source)?.0)
-}
-
-/// All rows, with their targets, and what is worth knowing about them.
-pub fn load(schema: &Schema, source: &Source) -> Result<(Dataset, Vec<String>)> {
-    let (chunk, notes) = schema.encoder(source, Targets::Needed)?.read_all()?;
-    let y = chunk.y.context("the table has no targets")?;
-    Ok((Dataset::new(chunk.x, y)?, notes))
-}
-
-/// Training and test rows. The same share and seed give the same rows.
-pub fn split(data: &Dataset, test: Option<f64>, seed: u64) -> Result<(Dataset, Option<Dataset>)> {
-    Ok(match test {
-        None => (data.clone(), None),
-        Some(share) => {
-            let (train, test) = data.split(share, seed)?;
-            (train, Some(test))
+fn lock(checkpoint: &Path) -> Result<Lock> {
+    Lock::take(checkpoint).map_err(|error| match error.kind() {
+        ErrorKind::WouldBlock => {
+            anyhow!("another deepgp is working on {}: wait for it, or stop it", checkpoint.display())
         }
+        _ => anyhow!("cannot write {}: {error}", checkpoint.display()),
     })
 }
 
-/// `model.deepgp` and `checkpoint` give `model.deepgp.checkpoint`.
-pub fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_os_string();
-    name.push(".");
-    name.push(ending);
-    PathBuf::from(name)
-}
-
-fn absolute(path: &Path) -> String {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()).display().to_string()
-}
-
-/// Before the work, not after it.
-fn check_writable(out: &Path) -> Result<()> {
-    drop(deepgp_io::atomic::AtomicFile::create(out).with_context(|| format!("cannot write {}", out.display()))?);
-    Ok(())
-}
-
-fn check_constant(schema: &Schema, data: &Dataset) -> Result<()> {
-    let constant = |m: &Mat, c: usize| (1..m.nrows()).all(|i| m[(i, c)] == m[(0, c)]);
-    let names = schema.feature_names();
-    let found: Vec<&str> = (0..names.len()).filter(|&c| constant(data.x(), c)).map(|c| names[c].as_str()).collect();
-    if data.len() > 1 && !found.is_empty() {
-        let shown: Vec<String> = found.iter().take(10).map(|name| format!("`{name}`")).collect();
-        let value = data.x()[(0, names.iter().position(|name| name == found[0]).unwrap_or(0))];
-        bail!(
-            "{} of the inputs {} the same in every row ({}: {value}), so nothing can be learnt from {}: leave out with \
-             --ignore COLUMN, or keep with --constant keep",
-            found.len(),
-            if found.len() == 1 { "is" } else { "are" },
-            shown.join(", "),
-            if found.len() == 1 { "it" } else { "them" },
-        );
+/// What the columns were taken for: `9 numbers, 1 boolean, 2 categories (colour of 3, city of 12)`.
+fn columns_in_words(schema: &Schema) -> String {
+    let count = |wanted: fn(&Kind) -> bool| schema.inputs.iter().filter(|column| wanted(&column.kind)).count();
+    let levels: Vec<String> = schema
+        .inputs
+        .iter()
+        .filter_map(|column| match &column.kind {
+            Kind::Category { levels } => Some(format!("{} of {}", column.name, levels.len())),
+            _ => None,
+        })
+        .collect();
+    let plural = |n: usize, one: &str, many: &str| if n == 1 { format!("1 {one}") } else { format!("{n} {many}") };
+    let mut parts = vec![plural(count(|kind| matches!(kind, Kind::Number { .. })), "number", "numbers")];
+    let booleans = count(|kind| matches!(kind, Kind::Boolean { .. }));
+    if booleans > 0 {
+        parts.push(plural(booleans, "boolean", "booleans"));
     }
-    Ok(())
+    if !levels.is_empty() {
+        parts.push(format!("{} ({})", plural(levels.len(), "category", "categories"), levels.join(", ")));
+    }
+    format!("inputs: {}", parts.join(", "))
 }
 
 /// The model in a sentence.
@@ -224,8 +267,8 @@ pub fn describe(regressor: &Regressor) -> String {
     let layers = regressor.model.layers();
     let hidden = layers.len() - 1;
     let sizes = match &layers[0].inducing {
-        deepgp::Inducing::Tied(z) => format!("{} inducing inputs", z.nrows()),
-        deepgp::Inducing::Decoupled { mean, covariance } => {
+        Inducing::Tied(z) => format!("{} inducing inputs", z.nrows()),
+        Inducing::Decoupled { mean, covariance } => {
             format!("{} inducing inputs for the mean and {} for the covariance", mean.nrows(), covariance.nrows())
         }
     };

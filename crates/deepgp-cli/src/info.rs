@@ -21,9 +21,9 @@ const SHOWN_INPUTS: usize = 10;
 pub fn info(args: &InfoArgs) -> Result<Outcome> {
     let file = ModelFile::load(&args.model)?;
     if args.json {
-        output::json(&as_json(&file));
+        output::json(&as_json(&file))?;
     } else {
-        print!("{}", in_words(&file)?);
+        output::print(in_words(&file)?.as_bytes())?;
     }
     Ok(Outcome::Done)
 }

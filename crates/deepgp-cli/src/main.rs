@@ -13,14 +13,18 @@ mod info;
 mod interrupt;
 mod options;
 mod output;
+mod paths;
 mod picture;
 mod predict;
 mod progress;
 mod report;
 mod report_command;
+mod rows;
 mod run;
 mod score;
+mod span;
 mod text;
+mod usage;
 
 use std::process::ExitCode;
 
@@ -46,25 +50,27 @@ fn main() -> ExitCode {
         Command::Report(args) => report_command::report(args),
         Command::Benchmark(args) => benchmark::benchmark(&args),
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), "deepgp", &mut std::io::stdout());
-            Ok(Outcome::Done)
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "deepgp", &mut script);
+            output::print(&script).map(|()| Outcome::Done)
         }
     };
     match done {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Interrupted) => ExitCode::from(interrupt::EXIT_CODE),
         Err(error) => {
+            let error = usage::in_words_of_flags(error);
             eprintln!("error: {error:#}");
-            ExitCode::from(if error.is::<options::Usage>() { WRONG_USE } else { FAILED })
+            ExitCode::from(if error.is::<usage::Usage>() { WRONG_USE } else { FAILED })
         }
     }
 }
 
-/// The Parquet library panics on some damaged files, which the reader of tables turns into an error; it need not be told twice.
+/// The reader of tables turns some panics of a library on damaged files into errors; they need not be told twice.
 fn quiet_expected_panics() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        if !panic.location().is_some_and(|at| at.file().contains("parquet")) {
+        if !deepgp_io::table::panic_is_expected() {
             usual(panic);
         }
     }));

@@ -1,8 +1,6 @@
 //! Options of a fit, from the command line and from a configuration file, and what they mean to the library.
 
-use std::fmt;
 use std::path::Path;
-use std::str::FromStr;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -14,6 +12,9 @@ use deepgp::{
 use deepgp_io::table::{Missing, Wanted};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+
+use crate::span::{Every, Span};
+use crate::usage::Usage;
 
 /// Names of the ways to treat missing values.
 pub const MISSING: &[&str] = &["reject", "drop", "mean"];
@@ -30,14 +31,17 @@ const COSINE_LAST: f64 = 0.01;
 pub struct FitOptions {
     /// The column to predict; give it again for several
     #[arg(long, value_name = "COLUMN")]
+    #[serde(deserialize_with = "one_or_several")]
     pub target: Vec<String>,
     /// Leave a column out; may be given again
     #[arg(long, value_name = "COLUMN")]
+    #[serde(deserialize_with = "one_or_several")]
     pub ignore: Vec<String>,
     /// Take a column of numbers as categories; may be given again
     #[arg(long, value_name = "COLUMN")]
+    #[serde(deserialize_with = "one_or_several")]
     pub categorical: Vec<String>,
-    /// What to do with missing values [default: reject]
+    /// What to do with missing values: refuse the table, leave out their rows, or put the mean of the table's column [default: reject]
     #[arg(long, value_parser = choice::<Missing>(MISSING))]
     pub missing: Option<Missing>,
     /// What to do with input columns that have one value only [default: reject]
@@ -82,8 +86,8 @@ pub struct FitOptions {
     #[arg(long, help_heading = "Training")]
     pub learning_rate: Option<f64>,
     /// How the learning rate changes: not at all, or down along half a cosine [default: constant]
-    #[arg(long, value_parser = ["constant", "cosine"], help_heading = "Training")]
-    pub schedule: Option<String>,
+    #[arg(long, value_parser = choice::<Rate>(&["constant", "cosine"]), help_heading = "Training")]
+    pub schedule: Option<Rate>,
     /// Samples of the hidden layers for each row [default: 1]
     #[arg(long, help_heading = "Training")]
     pub samples: Option<usize>,
@@ -97,8 +101,8 @@ pub struct FitOptions {
     #[arg(long, value_parser = choice::<Precision>(&["f64", "mixed"]), help_heading = "Training")]
     pub precision: Option<Precision>,
     /// Where to compute [default: auto]
-    #[arg(long, value_parser = ["auto", "cpu", "cuda"], help_heading = "Training")]
-    pub device: Option<String>,
+    #[arg(long, value_parser = choice::<Device>(&["auto", "cpu", "cuda"]), help_heading = "Training")]
+    pub device: Option<Device>,
     /// The share of rows to keep away from training and score the model on at the end
     #[arg(long, value_name = "FRACTION", help_heading = "Training")]
     pub test: Option<f64>,
@@ -168,40 +172,70 @@ impl FitOptions {
         }
     }
 
-    /// What it wants of the table.
-    pub fn wanted(&self) -> Result<Wanted> {
+    /// Fails if the options contradict each other, or make no sense whatever the table.
+    pub fn check(&self) -> Result<()> {
+        let wrong = |text: String| Err(Usage(text).into());
         if self.target.is_empty() {
-            bail!(Usage("name the column to predict with --target COLUMN".into()));
+            return wrong("name the column to predict with --target COLUMN".into());
         }
-        Ok(Wanted {
-            targets: self.target.clone(),
-            ignore: self.ignore.clone(),
-            categorical: self.categorical.clone(),
-            missing: self.missing.unwrap_or(Missing::Reject),
-        })
-    }
-
-    /// What it asks of the library, for so many training rows.
-    pub fn settings(&self, rows: usize) -> Result<FitSettings> {
-        match self.device.as_deref() {
-            None | Some("auto" | "cpu") => {}
-            Some(other) => {
-                bail!("--device {other}: this deepgp computes on the CPU only; take --device cpu, or leave it out")
-            }
+        if self.inducing.is_some() && (self.mean_inducing.is_some() || self.covariance_inducing.is_some()) {
+            return wrong(
+                "--inducing is for mean and covariance alike: leave out --mean-inducing and --covariance-inducing"
+                    .into(),
+            );
+        }
+        if self.steps.is_some() && self.epochs.is_some() {
+            return wrong("give either --steps or --epochs".into());
         }
         for (name, fraction) in [("test", self.test), ("validation", self.validation)] {
             if let Some(fraction) = fraction
                 && !(0.0..1.0).contains(&fraction)
             {
-                bail!(Usage(format!("--{name} {fraction}: give a share of the rows, from 0 to below 1")));
+                return wrong(format!("--{name} {fraction}: give a share of the rows, from 0 to below 1"));
             }
         }
+        for (name, count) in [
+            ("inducing", self.inducing),
+            ("mean-inducing", self.mean_inducing),
+            ("covariance-inducing", self.covariance_inducing),
+            ("width", self.width),
+            ("steps", self.steps.map(|steps| steps.min(1) as usize)),
+            ("epochs", self.epochs.map(|epochs| epochs.min(1) as usize)),
+        ] {
+            if count == Some(0) {
+                return wrong(format!("--{name} 0: give at least 1"));
+            }
+        }
+        if self.device == Some(Device::Cuda) {
+            bail!("--device cuda: this deepgp computes on the CPU only; take --device cpu, or leave it out");
+        }
+        Ok(self.settings(1).train.check()?)
+    }
+
+    /// What it wants of the table.
+    pub fn wanted(&self) -> Wanted {
+        Wanted {
+            targets: self.target.clone(),
+            ignore: self.ignore.clone(),
+            categorical: self.categorical.clone(),
+            missing: self.missing.unwrap_or(Missing::Reject),
+        }
+    }
+
+    /// What it asks of the library, for so many rows, those for early stopping included.
+    pub fn settings(&self, rows: usize) -> FitSettings {
+        let validation = match self.validation {
+            None => FitSettings::default().validation,
+            Some(0.0) => None,
+            share => share,
+        };
+        let rows = FitSettings { validation, ..FitSettings::default() }.training_rows(rows);
         let model = ModelSettings::default();
         let seed = self.seed.unwrap_or(0);
         let train = TrainSettings::default();
         let batch_size = self.batch_size.unwrap_or(train.batch_size);
-        let passes = |epochs: u64| epochs * rows.div_ceil(batch_size.max(1)) as u64;
-        Ok(FitSettings {
+        let passes = |epochs: u64| epochs.saturating_mul(rows.div_ceil(batch_size.max(1)) as u64);
+        FitSettings {
             model: ModelSettings {
                 hidden_layers: self.hidden_layers.unwrap_or(model.hidden_layers),
                 width: self.width.unwrap_or(model.width),
@@ -218,23 +252,19 @@ impl FitOptions {
                 batch_size,
                 samples: self.samples.unwrap_or(train.samples),
                 learning_rate: self.learning_rate.unwrap_or(train.learning_rate),
-                schedule: match self.schedule.as_deref() {
-                    Some("cosine") => Schedule::Cosine { last: COSINE_LAST },
-                    _ => Schedule::Constant,
+                schedule: match self.schedule {
+                    Some(Rate::Cosine) => Schedule::Cosine { last: COSINE_LAST },
+                    None | Some(Rate::Constant) => Schedule::Constant,
                 },
                 patience: self.patience.unwrap_or(train.patience),
                 seed,
                 threads: self.threads.unwrap_or(train.threads),
                 ..train
             },
-            validation: match self.validation {
-                None => FitSettings::default().validation,
-                Some(0.0) => None,
-                Some(share) => Some(share),
-            },
+            validation,
             // A column that varies in the table may well not in a part of it.
             constant_columns: ConstantColumns::Keep,
-        })
+        }
     }
 
     fn inducing_size(&self, rows: usize) -> Option<InducingSize> {
@@ -249,17 +279,41 @@ impl FitOptions {
     }
 }
 
-/// Wrong use of the command line, as against a failure: it has an exit code of its own.
-#[derive(Debug)]
-pub struct Usage(pub String);
-
-impl fmt::Display for Usage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+/// In a file one column may stand without brackets.
+fn one_or_several<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "a column's name, or several in brackets")]
+    enum Names {
+        One(String),
+        Several(Vec<String>),
     }
+    Ok(match Names::deserialize(deserializer)? {
+        Names::One(name) => vec![name],
+        Names::Several(names) => names,
+    })
 }
 
-impl std::error::Error for Usage {}
+/// How the learning rate changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rate {
+    /// Not at all.
+    Constant,
+    /// Down along half a cosine.
+    Cosine,
+}
+
+/// Where to compute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Device {
+    /// Wherever it is fastest.
+    Auto,
+    /// On the processor.
+    Cpu,
+    /// On an NVIDIA GPU.
+    Cuda,
+}
 
 /// One of the library's enums by its name.
 pub fn choice<T: DeserializeOwned + Clone + Send + Sync + 'static>(
@@ -268,110 +322,14 @@ pub fn choice<T: DeserializeOwned + Clone + Send + Sync + 'static>(
     PossibleValuesParser::new(names).try_map(|name| serde_json::from_value::<T>(serde_json::Value::String(name)))
 }
 
-/// A length of time: `90`, `90s`, `1.5m`, `2h`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Span(pub f64);
-
-impl FromStr for Span {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (number, unit) = match text.strip_suffix(['s', 'm', 'h']) {
-            Some(number) if text.ends_with('m') => (number, 60.0),
-            Some(number) if text.ends_with('h') => (number, 3600.0),
-            Some(number) => (number, 1.0),
-            None => (text, 1.0),
-        };
-        match number.trim().parse::<f64>() {
-            Ok(number) if number > 0.0 && number.is_finite() => Ok(Self(number * unit)),
-            _ => Err("give a time such as 90s, 10m or 2h".into()),
-        }
-    }
-}
-
-/// How often: after so many steps, or after so much time.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Every {
-    /// Steps.
-    Steps(u64),
-    /// Seconds.
-    Seconds(f64),
-}
-
-impl Default for Every {
-    fn default() -> Self {
-        Self::Seconds(60.0)
-    }
-}
-
-impl FromStr for Every {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if let Ok(steps) = text.parse::<u64>() {
-            return if steps > 0 { Ok(Self::Steps(steps)) } else { Err("give at least 1 step".into()) };
-        }
-        let Span(seconds) = text.parse().map_err(|_| "give a number of steps, or a time such as 30s or 5m")?;
-        Ok(Self::Seconds(seconds))
-    }
-}
-
-impl fmt::Display for Span {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}s", self.0)
-    }
-}
-
-impl fmt::Display for Every {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Steps(steps) => write!(f, "{steps}"),
-            Self::Seconds(seconds) => write!(f, "{seconds}s"),
-        }
-    }
-}
-
-/// In files both are what they are on the command line, a text or a bare number.
-macro_rules! as_text {
-    ($($kind:ty),*) => {$(
-        impl Serialize for $kind {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $kind {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = match toml::Value::deserialize(deserializer)? {
-                    toml::Value::String(text) => text,
-                    other => other.to_string(),
-                };
-                text.parse().map_err(serde::de::Error::custom)
-            }
-        }
-    )*};
-}
-as_text!(Span, Every);
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn times_and_steps_are_read() {
-        assert_eq!("90".parse(), Ok(Span(90.0)));
-        assert_eq!("1.5m".parse(), Ok(Span(90.0)));
-        assert_eq!("2h".parse(), Ok(Span(7200.0)));
-        assert!("0".parse::<Span>().is_err() && "-3s".parse::<Span>().is_err() && "soon".parse::<Span>().is_err());
-        assert_eq!("200".parse(), Ok(Every::Steps(200)));
-        assert_eq!("5m".parse(), Ok(Every::Seconds(300.0)));
-        assert!("0".parse::<Every>().is_err() && "often".parse::<Every>().is_err());
-    }
-
-    #[test]
     fn the_command_line_comes_before_the_file() {
         let config: FitOptions = toml::from_str(
-            "target = ['price']\nhidden-layers = 3\ninducing = 50\nepochs = 7\nmean-form = 'dual'\ntime-limit = '2m'\n\
+            "target = 'price'\nhidden-layers = 3\ninducing = 50\nepochs = 7\nmean-form = 'dual'\ntime-limit = '2m'\n\
              checkpoint-every = 20",
         )
         .unwrap();
@@ -388,7 +346,31 @@ mod tests {
     #[test]
     fn epochs_are_passes_over_the_training_rows() {
         let options = FitOptions { epochs: Some(3), batch_size: Some(40), ..FitOptions::default() };
-        assert_eq!(options.settings(100).unwrap().train.steps, 9);
-        assert_eq!(FitOptions::default().settings(100).unwrap().train.steps, 3000);
+        let options = FitOptions { validation: Some(0.0), ..options };
+        assert_eq!(options.settings(100).train.steps, 9);
+        assert_eq!(FitOptions::default().settings(100).train.steps, 3000);
+        let endless = FitOptions { epochs: Some(u64::MAX), batch_size: Some(7), ..FitOptions::default() };
+        assert_eq!(endless.settings(100).train.steps, u64::MAX);
+    }
+
+    #[test]
+    fn what_contradicts_itself_is_wrong_use() {
+        let target = || FitOptions { target: vec!["y".into()], ..FitOptions::default() };
+        target().check().unwrap();
+        let wrong = |options: FitOptions| {
+            let error = crate::usage::in_words_of_flags(options.check().unwrap_err());
+            assert!(error.is::<Usage>(), "{error}");
+            error.to_string()
+        };
+        assert!(wrong(FitOptions::default()).contains("--target"));
+        assert!(wrong(FitOptions { inducing: Some(5), mean_inducing: Some(5), ..target() }).contains("alike"));
+        assert!(wrong(FitOptions { steps: Some(5), epochs: Some(5), ..target() }).contains("--epochs"));
+        assert!(wrong(FitOptions { test: Some(1.5), ..target() }).contains("--test 1.5"));
+        assert!(wrong(FitOptions { validation: Some(-0.1), ..target() }).contains("--validation"));
+        assert!(wrong(FitOptions { covariance_inducing: Some(0), ..target() }).contains("at least 1"));
+        assert!(wrong(FitOptions { learning_rate: Some(-1.0), ..target() }).contains("--learning-rate -1"));
+        assert!(wrong(FitOptions { batch_size: Some(0), ..target() }).contains("--batch-size 0: give at least 1"));
+        let cosin = toml::from_str::<FitOptions>("schedule = 'cosin'").unwrap_err().to_string();
+        assert!(cosin.contains("cosin") && cosin.contains("constant"), "{cosin}");
     }
 }

@@ -1,8 +1,10 @@
 //! What commands say: to people on standard error, to scripts as one JSON object on standard output.
 
+use std::io::Write;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use anyhow::{Context, Result};
 use deepgp::Score;
 use deepgp_io::ModelFile;
 use serde_json::{Map, Value, json};
@@ -35,8 +37,17 @@ pub fn notes(voice: Voice, notes: &[String]) {
 }
 
 /// Tells a script.
-pub fn json(value: &Value) {
-    println!("{value}");
+pub fn json(value: &Value) -> Result<()> {
+    print(format!("{value}\n").as_bytes())
+}
+
+/// Writes to standard output. A reader that has gone away wants no more, which is no error.
+pub fn print(bytes: &[u8]) -> Result<()> {
+    let mut out = std::io::stdout();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        done => done.context("cannot write to standard output"),
+    }
 }
 
 /// Seconds since 1970.

@@ -1,6 +1,7 @@
 //! `deepgp predict`: a table in, its predictions out, a chunk of rows at a time.
 
 use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use deepgp::{Mat, PredictSettings, UserPredictor};
@@ -10,12 +11,14 @@ use deepgp_io::table::{Chunk, Source, Targets};
 use serde_json::json;
 
 use crate::args::PredictArgs;
-use crate::interrupt;
-use crate::options::Usage;
-use crate::output::{self, Outcome};
 
-/// Rows in memory at once.
+use crate::output::{self, Outcome};
+use crate::usage::Usage;
+use crate::{interrupt, paths};
+
+/// Rows in memory at once, at most; and rows times samples, so that progress shows and an interruption is heard.
 const CHUNK: usize = 8192;
+const CHUNK_SAMPLES: usize = 200_000;
 
 /// Predicts.
 pub fn predict(args: PredictArgs) -> Result<Outcome> {
@@ -25,6 +28,17 @@ pub fn predict(args: PredictArgs) -> Result<Outcome> {
             "--json prints on standard output, where predictions would go: name a file for them with --out".into()
         ));
     }
+    paths::check_distinct(&[("the model", Some(&model)), ("the table", Some(&table)), ("--out", out.as_ref())])?;
+    let binary = |path: &PathBuf| {
+        path.extension().is_some_and(|ending| ["parquet", "npy", "npz", "gz"].iter().any(|known| ending == *known))
+    };
+    if let Some(path) = out.as_ref().filter(|path| binary(path)) {
+        bail!(Usage(format!(
+            "--out {}: predictions are written as CSV, so give the file a name that ends in .csv",
+            path.display()
+        )));
+    }
+    let rows_at_once = (CHUNK_SAMPLES / samples.saturating_add(draws).max(1)).clamp(16, CHUNK);
     let file = ModelFile::load(&model)?;
     let mut schema = file.schema.clone();
     schema.missing = missing.unwrap_or(schema.missing);
@@ -46,26 +60,34 @@ pub fn predict(args: PredictArgs) -> Result<Outcome> {
     let mut predicted = 0;
     writeln!(sink, "{}", columns.names().join(",")).with_context(writing)?;
     interrupt::listen();
-    while let Some(chunk) = encoder.next_chunk(CHUNK)? {
+    while let Some(chunk) = encoder.next_chunk(rows_at_once)? {
         if interrupt::asked() {
-            output::say(voice, "interrupted: nothing was written");
+            output::say(voice, if out.is_some() { "interrupted: nothing was written" } else { "interrupted" });
             return Ok(Outcome::Interrupted);
         }
         let answers = columns.answers(&predictor, &chunk.x)?;
-        write_rows(&mut sink, &chunk, rows, &answers).with_context(writing)?;
+        match write_rows(&mut sink, &chunk, rows, &answers) {
+            // Whoever reads has had enough.
+            Err(error) if out.is_none() && error.kind() == io::ErrorKind::BrokenPipe => return Ok(Outcome::Done),
+            written => written.with_context(writing)?,
+        }
         rows += chunk.read;
         predicted += chunk.kept.len() as u64;
         if rows > CHUNK as u64 && !voice.quiet && io::IsTerminal::is_terminal(&io::stderr()) {
             eprint!("\r{rows} rows ");
         }
     }
-    sink.finish().with_context(writing)?;
+    match sink.finish() {
+        Err(error) if out.is_none() && error.kind() == io::ErrorKind::BrokenPipe => return Ok(Outcome::Done),
+        finished => finished.with_context(writing)?,
+    }
     if rows > CHUNK as u64 && !voice.quiet && io::IsTerminal::is_terminal(&io::stderr()) {
         eprint!("\r{:30}\r", "");
     }
     output::notes(voice, &encoder.notes());
     if let Some(path) = &out {
-        output::say(voice, &format!("{predicted} of {rows} rows predicted: {}", path.display()));
+        let empty = if predicted < rows { " (the others have empty cells)" } else { "" };
+        output::say(voice, &format!("{predicted} of {rows} rows predicted{empty}: {}", path.display()));
     }
     if voice.json {
         output::json(&json!({
@@ -75,7 +97,7 @@ pub fn predict(args: PredictArgs) -> Result<Outcome> {
             "columns": columns.names(),
             "notes": encoder.notes(),
             "version": env!("CARGO_PKG_VERSION"),
-        }));
+        }))?;
     }
     Ok(Outcome::Done)
 }

@@ -46,7 +46,7 @@ impl Progress {
         let terminal = std::io::stderr().is_terminal();
         let bar = (terminal && !quiet).then(|| {
             let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::stderr_with_hz(8));
-            let style = ProgressStyle::with_template("{bar:24.cyan/dim} {pos}/{len}  {msg}  {eta} left");
+            let style = ProgressStyle::with_template("{bar:16.cyan/dim} {pos}/{len}  {eta} left  {wide_msg}");
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("━╸─"));
             bar.set_position(first);
             bar.reset_eta();
@@ -84,14 +84,17 @@ fn describe(pulse: Pulse, speed: f64) -> String {
     let Pulse { epoch, elbo, data_term, kl, noise, .. } = pulse;
     let validation = pulse.validation.map_or(String::new(), |score| format!("  validation {score:.3}"));
     format!(
-        "epoch {epoch:.0}  ELBO {elbo:.1} = {data_term:.1} - {kl:.1}  noise {}{validation}  {speed:.1} steps/s",
+        "{speed:.1} steps/s  epoch {epoch:.0}  ELBO {elbo:.1} = {data_term:.1} - {kl:.1}  noise {}{validation}",
         crate::text::number(noise)
     )
 }
 
 /// A time for people: `4 s`, `3 min 20 s`, `2 h 5 min`.
 pub fn duration(seconds: f64) -> String {
-    let whole = seconds.max(0.0).round() as u64;
+    if seconds < 9.95 {
+        return format!("{:.1} s", seconds.max(0.0));
+    }
+    let whole = seconds.round() as u64;
     match whole {
         0..60 => format!("{whole} s"),
         60..3600 => format!("{} min {} s", whole / 60, whole % 60),
@@ -105,7 +108,7 @@ mod tests {
 
     #[test]
     fn times_read_well() {
-        assert_eq!(duration(4.4), "4 s");
+        assert_eq!((duration(0.04), duration(4.44), duration(44.4)), ("0.0 s".into(), "4.4 s".into(), "44 s".into()));
         assert_eq!(duration(200.0), "3 min 20 s");
         assert_eq!(duration(7500.0), "2 h 5 min");
     }

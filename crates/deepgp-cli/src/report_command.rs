@@ -14,7 +14,7 @@ use crate::args::ReportArgs;
 use crate::output::{self, Outcome};
 use crate::report::{self, History, InducingView, LayerRelevance, Metrics, Output, Report, ScoreRow};
 use crate::score::Scored;
-use crate::{fit, info, picture};
+use crate::{fit, info, paths, picture, rows};
 
 /// Rows whose way through the layers is drawn.
 const SAMPLED_ROWS: usize = 600;
@@ -24,10 +24,11 @@ const FEW_SAMPLES: usize = 20;
 /// Writes a report, and its pictures if they are asked for.
 pub fn report(args: ReportArgs) -> Result<Outcome> {
     let ReportArgs { model, table, out, pictures, formats, missing, threads, voice } = args;
+    paths::check_distinct(&[("the model", Some(&model)), ("the table", table.as_ref()), ("--out", Some(&out))])?;
     let file = ModelFile::load(&model)?;
     // The table of the fit is needed for its test rows and for the baselines; without it the report is shorter.
-    let training = fit::training_table(&file, None)
-        .and_then(|data| fit::split(&data, file.record.test, file.record.settings.train.seed));
+    let training = rows::of_fit(&file, None)
+        .and_then(|data| rows::split(&data, file.record.test, file.record.settings.train.seed));
     if let Err(reason) = &training {
         output::say(voice, &format!("note: there are no baselines in the report: {reason:#}"));
     }
@@ -37,7 +38,7 @@ pub fn report(args: ReportArgs) -> Result<Outcome> {
         Some(path) => {
             let mut schema = file.schema.clone();
             schema.missing = missing.unwrap_or(schema.missing);
-            let (data, notes) = fit::load(&schema, &Source::open(path)?)?;
+            let (data, notes) = rows::load(&schema, &Source::open(path)?)?;
             output::notes(voice, &notes);
             Some(data)
         }
@@ -55,7 +56,9 @@ pub fn report(args: ReportArgs) -> Result<Outcome> {
         output::say(voice, &format!("{count} pictures: {}", folder.display()));
     }
     if voice.json {
-        output::json(&serde_json::json!({ "report": out.display().to_string(), "version": env!("CARGO_PKG_VERSION") }));
+        output::json(
+            &serde_json::json!({ "report": out.display().to_string(), "version": env!("CARGO_PKG_VERSION") }),
+        )?;
     }
     Ok(Outcome::Done)
 }
@@ -90,8 +93,9 @@ fn write_pictures(content: &Report, folder: &Path, formats: &[String]) -> Result
 /// Everything that the page tells. `on` says which rows were scored, if they are not the fit's own test rows.
 fn gather(file: &ModelFile, scored: Option<&Scored>, train: Option<&Dataset>, on: Option<String>) -> Result<Report> {
     let (schema, record) = (&file.schema, &file.record);
-    let scored_on = scored
-        .map(|scored| on.unwrap_or_else(|| format!("{} rows of the table that training never saw", scored.rows())));
+    let joint = if schema.targets.len() > 1 { "; log likelihoods are of all targets together" } else { "" };
+    let own = |scored: &Scored| format!("{} rows of the table that training never saw", scored.rows());
+    let scored_on = scored.map(|scored| on.unwrap_or_else(|| own(scored)) + joint);
     Ok(Report {
         title: format!("{} from {}", schema.targets.join(", "), file_name(Path::new(&record.table.path))),
         summary: sentence(file),
@@ -111,7 +115,7 @@ fn gather(file: &ModelFile, scored: Option<&Scored>, train: Option<&Dataset>, on
 fn sentence(file: &ModelFile) -> String {
     let record = &file.record;
     let held_out = record.test_rows;
-    let rows = record.table.rows - held_out.min(record.table.rows);
+    let rows = record.settings.training_rows(record.table.rows.saturating_sub(held_out));
     let described = fit::describe(&file.regressor);
     let mut first = described.chars();
     let described = first.next().map_or(String::new(), |c| c.to_uppercase().collect::<String>() + first.as_str());
@@ -126,7 +130,7 @@ fn score_rows(file: &ModelFile, scored: &Scored) -> Vec<ScoreRow> {
         let standardised = score.standardised(units);
         for (p, target) in targets.iter().enumerate() {
             let metrics = |score: &deepgp::Score| Metrics {
-                log_likelihood: if targets.len() == 1 { score.log_likelihood } else { f64::NAN },
+                log_likelihood: score.log_likelihood,
                 rmse: score.rmse[p],
                 mae: score.mae[p],
                 crps: score.crps[p],
@@ -213,19 +217,15 @@ fn inducing(file: &ModelFile, train: Option<&Dataset>) -> Result<Vec<InducingVie
             Inducing::Tied(z) => (points(z, 1.0), Vec::new()),
             Inducing::Decoupled { mean, covariance } => (points(mean, 1.0), points(covariance, 2.0)),
         };
-        let axis = |i: usize| order.get(i).map_or(String::new(), |&d| format!("{} (standardised)", names[d]));
+        let unit = if l == 0 { " (standardised)" } else { "" };
+        let axis = |i: usize| order.get(i).map_or(String::new(), |&d| format!("{}{unit}", names[d]));
         let data = sample.as_ref().map_or(Ok(Vec::new()), |x| entering(file, l, x).map(|x| points(&x, 0.0)))?;
         views.push(InducingView {
             layer: layer_name(file, l),
-            axes: if l == 0 {
-                (axis(0), axis(1))
-            } else {
-                (axis(0).replace(" (standardised)", ""), axis(1).replace(" (standardised)", ""))
-            },
+            axes: (axis(0), axis(1)),
             data,
             mean_inducing: mean,
             covariance_inducing: covariance,
-            start: Vec::new(),
         });
     }
     Ok(views)
@@ -280,11 +280,7 @@ fn settings(file: &ModelFile) -> Vec<(String, String)> {
     let mut flatten = |prefix: &str, value: &Value| {
         if let Value::Object(fields) = value {
             for (name, value) in fields {
-                let shown = match value {
-                    Value::String(text) => text.clone(),
-                    Value::Null => "default".into(),
-                    other => other.to_string(),
-                };
+                let shown = in_words(value);
                 all.push((format!("{prefix}{}", name.replace('_', " ")), shown));
             }
         }
@@ -296,6 +292,22 @@ fn settings(file: &ModelFile) -> Vec<(String, String)> {
     all.push(("test share".into(), record.test.map_or("none".into(), |v| v.to_string())));
     all.push(("model written by".into(), format!("deepgp {}", record.version)));
     all
+}
+
+/// A value of a setting without the marks of JSON: `{"decoupled":{"mean":5}}` is `decoupled: mean 5`.
+fn in_words(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => "default".into(),
+        Value::Object(fields) => {
+            let each = fields.iter().map(|(name, value)| match value {
+                Value::Object(_) => format!("{name}: {}", in_words(value)),
+                _ => format!("{name} {}", in_words(value)),
+            });
+            each.collect::<Vec<_>>().join(", ")
+        }
+        other => other.to_string(),
+    }
 }
 
 fn file_name(path: &Path) -> String {

@@ -10,8 +10,8 @@ use deepgp::{Dataset, Elbo, Fit, Regressor, StepOutcome, StepReport, Stop, Train
 use deepgp_io::{HistoryPoint, ModelError, ModelFile};
 
 use crate::interrupt;
-use crate::options::Every;
 use crate::progress::{Progress, Pulse};
+use crate::span::Every;
 
 /// Kinds of note that are told once each, not at every step.
 const MOST_NOTES: usize = 20;

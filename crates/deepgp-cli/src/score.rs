@@ -42,7 +42,7 @@ impl Scored {
         }
         if let Some(train) = train {
             let name = format!("{NEIGHBOURS} nearest neighbours");
-            scores.push(record(&name, &baseline::nearest_neighbours(train, test, NEIGHBOURS)?));
+            scores.push(record(&name, &baseline::nearest_neighbours(train, test, NEIGHBOURS, settings.threads)?));
             scores.push(record("linear regression", &baseline::linear(train, test)?));
             scores.push(record("the mean", &baseline::mean(train, test)?));
         }

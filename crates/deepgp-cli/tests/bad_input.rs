@@ -11,9 +11,18 @@ const SMALL: &str = "--hidden-layers 0 --inducing 10 --steps 20 --threads 1";
 
 /// Fails with code 1, says all of `parts`, and leaves no file but those that were there.
 fn refused(place: &Place, arguments: &str, parts: &[&str]) {
+    refused_with(1, place, arguments, parts);
+}
+
+/// The same with code 2: it is the command line that is wrong.
+fn wrong_use(place: &Place, arguments: &str, parts: &[&str]) {
+    refused_with(2, place, arguments, parts);
+}
+
+fn refused_with(code: i32, place: &Place, arguments: &str, parts: &[&str]) {
     let before = place.files();
     let ended = place.run(arguments);
-    assert_eq!(ended.code, Some(1), "deepgp {arguments}: {}", ended.stderr);
+    assert_eq!(ended.code, Some(code), "deepgp {arguments}: {}", ended.stderr);
     assert_eq!(ended.stdout, "", "deepgp {arguments}");
     for part in parts {
         assert!(ended.stderr.contains(part), "deepgp {arguments} should say `{part}`: {}", ended.stderr);
@@ -34,7 +43,8 @@ fn bad_tables() {
     refused(&place, &format!("fit good.csv --target Y {SMALL}"), &["`Y`", "`y`"]);
     refused(&place, &format!("fit good.csv --target y --ignore z {SMALL}"), &["`z`"]);
     refused(&place, "fit missing.csv --target y", &["missing.csv"]);
-    refused(&place, "fit . --target y", &["."]);
+    refused(&place, "fit . --target y", &["directory"]);
+    refused(&place, "fit /dev/zero --target y", &["/dev/zero", "save the table to a file"]);
     place.write("text.csv", format!("x,y\n{good}seven,1\n"));
     refused(&place, &fit("text.csv"), &["text.csv", "line 52", "`x`", "seven", "number"]);
     place.write("target.csv", format!("x,y\n{good}7,high\n"));
@@ -50,7 +60,7 @@ fn bad_tables() {
     place.write("flat.csv", "x,y\n1,5\n2,5\n3,5\n4,5\n5,5\n6,5\n7,5\n8,5\n");
     refused(&place, &fit("flat.csv"), &["`y`", "every row"]);
     place.write("one.csv", "x,y\n1,2\n");
-    refused(&place, &fit("one.csv"), &["rows"]);
+    refused(&place, &fit("one.csv"), &["at least", "rows, but there are 1"]);
     place.write("ragged.csv", format!("x,y\n{good}1,2,3\n"));
     refused(&place, &fit("ragged.csv"), &["line 52", "3", "2"]);
     place.write("twice.csv", "x,x,y\n1,2,3\n4,5,6\n");
@@ -66,8 +76,100 @@ fn bad_tables() {
         &["60", "--inducing"],
     );
     refused(&place, &format!("{} --device cuda", fit("good.csv")), &["cuda", "--device cpu"]);
-    place.write("bad.toml", "hidden-layer = 2\n");
-    refused(&place, &format!("{} --config bad.toml", fit("good.csv")), &["bad.toml", "hidden-layer"]);
+    for (text, wanted) in [
+        ("hidden-layer = 2\n", "hidden-layer"),
+        ("hidden-layers = 'two'\n", "hidden-layers"),
+        ("schedule = 'cosin'\n", "cosin"),
+        ("steps = \n", "line 1"),
+    ] {
+        place.write("bad.toml", text);
+        refused(&place, &format!("{} --config bad.toml", fit("good.csv")), &["bad.toml", wanted]);
+    }
+}
+
+#[test]
+fn wrong_values_are_wrong_use_and_named_by_their_flag() {
+    let place = Place::new();
+    place.write("arm.csv", arm(80, 1));
+    let fit = "fit arm.csv --target distance";
+    wrong_use(&place, "fit arm.csv", &["--target", "a1, a2", "distance"]);
+    for wrong in [
+        "--test 1.5",
+        "--validation -1",
+        "--steps 0",
+        "--epochs 0",
+        "--inducing 0",
+        "--mean-inducing 0",
+        "--width 0",
+        "--learning-rate 0",
+        "--learning-rate -1",
+        "--batch-size 0",
+        "--samples 0",
+        "--patience 0",
+        "--kernel cubic",
+        "--time-limit soon",
+        "--checkpoint-every 0",
+        "--precision f16",
+        "--seed -1",
+    ] {
+        let flag = wrong.split(' ').next().unwrap();
+        wrong_use(&place, &format!("{fit} {wrong}"), &[flag]);
+    }
+    place.write("two.toml", "steps = 5\nepochs = 5\n");
+    wrong_use(&place, &format!("{fit} --config two.toml"), &["--steps or --epochs"]);
+    place.done(&format!("{fit} {SMALL}"));
+    wrong_use(&place, "predict model.deepgp arm.csv --quantiles 0.5,1.5 --out p.csv", &["--quantiles 1.5"]);
+    wrong_use(&place, "predict model.deepgp arm.csv --samples 0 --out p.csv", &["--samples 0"]);
+    wrong_use(&place, "predict model.deepgp arm.csv --out p.parquet", &["CSV"]);
+    wrong_use(&place, "predict model.deepgp arm.csv --json", &["--out"]);
+}
+
+#[test]
+fn no_file_is_put_in_the_place_of_another() {
+    let place = Place::new();
+    place.write("arm.csv", arm(80, 1));
+    let fit = format!("fit arm.csv --target distance {SMALL}");
+    place.done(&fit);
+    let (table, model) = (place.read("arm.csv"), std::fs::read(place.path("model.deepgp")).unwrap());
+    for arguments in [
+        format!("{fit} --out arm.csv"),
+        format!("{fit} --out ./arm.csv"),
+        format!("{fit} --checkpoint arm.csv --overwrite"),
+        format!("{fit} --out m.deepgp --checkpoint m.deepgp"),
+        format!("{fit} --report arm.csv"),
+        format!("{fit} --out m.deepgp --report m.deepgp"),
+        "predict model.deepgp arm.csv --out arm.csv".into(),
+        "predict model.deepgp arm.csv --out model.deepgp".into(),
+        "report model.deepgp arm.csv --out arm.csv".into(),
+        "report model.deepgp --out model.deepgp".into(),
+    ] {
+        wrong_use(&place, &arguments, &["the same file"]);
+    }
+    refused(&place, &format!("{fit} --checkpoint model.deepgp --out m.deepgp --overwrite"), &["is no checkpoint"]);
+    assert_eq!(place.read("arm.csv"), table);
+    assert!(std::fs::read(place.path("model.deepgp")).unwrap() == model);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let place = Place::new();
+    place.write("arm.csv", arm(3000, 1));
+    place.done(&format!("fit arm.csv --target distance {SMALL}"));
+    for arguments in [
+        "info model.deepgp",
+        "evaluate model.deepgp arm.csv --samples 2",
+        "predict model.deepgp arm.csv --samples 2",
+        "completions bash",
+    ] {
+        let script = format!("set -o pipefail; \"$0\" {arguments} | true");
+        let output = Command::new("bash")
+            .args(["-c", &script, env!("CARGO_BIN_EXE_deepgp")])
+            .current_dir(place.path(""))
+            .output()
+            .unwrap();
+        let ended = Ended::from(output);
+        assert_eq!((ended.code, ended.stderr.contains("error")), (Some(0), false), "{arguments}: {}", ended.stderr);
+    }
 }
 
 #[test]
@@ -114,8 +216,8 @@ fn bad_places_to_write() {
     place.done(&format!("{fit} --out model.deepgp"));
     refused(&place, "predict model.deepgp arm.csv --out nowhere/p.csv", &["nowhere/p.csv"]);
     refused(&place, "report model.deepgp --out nowhere/r.html", &["nowhere/r.html"]);
-    refused(&place, "predict model.deepgp arm.csv --quantiles 0.5,1.5 --out p.csv", &["1.5"]);
-    assert_eq!(place.run("predict model.deepgp arm.csv --json").code, Some(2));
+    refused(&place, &format!("{fit} --report nowhere/r.html --out other.deepgp"), &["nowhere/r.html"]);
+    refused(&place, "predict model.deepgp arm.csv --out /dev/null", &["/dev/null"]);
 
     // A disk that is full after a few blocks, as a limit on the size of files.
     let before = place.files();

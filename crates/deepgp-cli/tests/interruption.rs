@@ -63,35 +63,37 @@ fn ctrl_c_finishes_the_step_saves_and_says_how_to_go_on() {
 }
 
 #[test]
-fn killed_fifty_times_it_still_ends_with_the_same_bits() {
+fn stopped_fifty_times_it_still_ends_with_the_same_bits() {
     let place = Place::new();
     let whole = uninterrupted(&place);
+    let checkpoint = place.path("cut.deepgp.checkpoint");
     let mut child = place.command(&format!("{FIT} --out cut.deepgp")).stderr(Stdio::null()).spawn().unwrap();
-    let (mut kills, mut furthest, mut chance) = (0, 0, 12345u64);
-    while kills < 50 {
+    let (mut furthest, mut chance) = (0, 12345u64);
+    for stop in 0..50 {
         chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         sleep(Duration::from_millis(5 + (chance >> 33) % 60));
-        child.kill().unwrap();
+        // Two kills, then an interruption.
+        if stop % 3 == 2 {
+            signal(&child, "INT");
+        } else {
+            child.kill().unwrap();
+        }
         child.wait().unwrap();
-        assert!(!place.path("cut.deepgp").exists(), "the fit was over after {kills} kills: make it longer");
-        kills += 1;
-        let again = if place.path("cut.deepgp.checkpoint").exists() {
+        let again = if checkpoint.exists() {
             // Never half a checkpoint, and never an older one than before.
             let steps = steps_in(&place, "cut.deepgp.checkpoint");
             assert!(steps >= furthest, "from step {furthest} back to {steps}");
             furthest = steps;
             "resume cut.deepgp.checkpoint --checkpoint-every 10".to_string()
         } else {
+            assert!(!place.path("cut.deepgp").exists(), "the fit was over after {stop} stops: make it longer");
             assert_eq!(furthest, 0, "the checkpoint is gone");
             format!("{FIT} --out cut.deepgp")
         };
         child = place.command(&again).stderr(Stdio::null()).spawn().unwrap();
     }
-    assert!(furthest > 0, "no run ever came to a checkpoint: make the kills rarer");
-    child.wait().unwrap();
-    if place.path("cut.deepgp.checkpoint").exists() {
-        place.done("resume cut.deepgp.checkpoint --quiet");
-    }
+    assert!(furthest > 0, "no run ever came to a checkpoint: make the stops rarer");
+    assert!(child.wait().unwrap().success());
     assert_same(&whole, &place.model("cut.deepgp"));
     assert_eq!(place.files(), ["arm.csv", "cut.deepgp", "whole.deepgp"]);
 }
@@ -135,7 +137,18 @@ fn a_checkpoint_is_not_overwritten_and_belongs_to_its_table() {
     place.write("arm.csv", arm(200, 2));
     let refused = place.run("resume cut.deepgp.checkpoint");
     assert!(refused.code == Some(1) && refused.stderr.contains("has changed"), "{}", refused.stderr);
-    place.done("resume cut.deepgp.checkpoint --table moved.csv --quiet");
+    let refused = place.run("resume cut.deepgp.checkpoint --table moved.csv --steps 1");
+    assert!(refused.code == Some(2) && refused.stderr.contains("steps are made already"), "{}", refused.stderr);
+    // Only one at a time.
+    let child = place.start("resume cut.deepgp.checkpoint --table moved.csv --steps 100000000");
+    sleep(Duration::from_millis(500));
+    let refused = place.run("resume cut.deepgp.checkpoint --table moved.csv");
+    assert!(refused.code == Some(1) && refused.stderr.contains("another deepgp"), "{}", refused.stderr);
+    signal(&child, "INT");
+    assert_eq!(Ended::from(child.wait_with_output().unwrap()).code, Some(130));
+    let steps = steps_in(&place, "cut.deepgp.checkpoint") + 10;
+    place.done(&format!("resume cut.deepgp.checkpoint --quiet --steps {steps}"));
+    assert_eq!(place.model("cut.deepgp").record.steps, steps, "it remembers where the table went");
     let refused = place.run("resume cut.deepgp");
     assert!(refused.code == Some(1) && refused.stderr.contains("finished model"), "{}", refused.stderr);
 }

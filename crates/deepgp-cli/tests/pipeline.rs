@@ -125,6 +125,36 @@ fn several_targets_a_configuration_and_other_formats() {
 }
 
 #[test]
+fn predictions_keep_their_places_over_many_chunks_and_left_out_rows() {
+    let place = Place::new();
+    place.write("arm.csv", arm(200, 1));
+    place.done("fit arm.csv --target distance --hidden-layers 0 --inducing 10 --steps 30 --missing drop --threads 1");
+    // 200 different rows over and over, with a gap here and there; more than two chunks.
+    let table = arm(200, 1);
+    let lines: Vec<&str> = table.lines().collect();
+    let mut text = format!("{}\n", lines[0]);
+    for i in 0..20_000 {
+        let line = lines[1 + i % 200];
+        if i % 777 == 5 {
+            text += &format!(",{}\n", line.split_once(',').unwrap().1);
+        } else {
+            text += &format!("{line}\n");
+        }
+    }
+    place.write("long.csv", text);
+    let few = place.done("predict model.deepgp arm.csv").stdout;
+    let many = place.done("predict model.deepgp long.csv").stdout;
+    let few: Vec<&str> = few.lines().collect();
+    let mut count = 0;
+    for (i, line) in many.lines().skip(1).enumerate() {
+        let expected = if i % 777 == 5 { ",," } else { few[1 + i % 200] };
+        assert_eq!(line, expected, "row {i}");
+        count += 1;
+    }
+    assert_eq!(count, 20_000);
+}
+
+#[test]
 fn a_model_file_gives_the_same_bits_as_the_model_in_memory_and_on_any_number_of_threads() {
     let place = Place::new();
     place.write("arm.csv", arm(300, 1));
@@ -149,9 +179,8 @@ fn the_report_opens_without_a_console_error_in_light_and_dark() {
     place.done(&format!("fit arm.csv --target distance --test 0.3 {SMALL}"));
     place.done("report model.deepgp --out report.html --pictures pictures");
     let page = place.read("report.html");
-    for part in ["<svg", "linear regression", "calibration", "angle", "prefers-color-scheme"] {
-        let found = page.contains(part) || part == "angle" && page.contains("a1");
-        assert!(found, "{part}");
+    for part in ["<svg", "linear regression", "Calibration", "Which inputs matter", "a8", "prefers-color-scheme"] {
+        assert!(page.contains(part), "{part}");
     }
     let outside = page.replace("http://www.w3.org/2000/svg", "");
     assert!(!outside.contains("http://") && !outside.contains("https://"), "the page must need no network");

@@ -17,19 +17,18 @@ pub struct AtomicFile {
 }
 
 impl AtomicFile {
-    /// Begins to write what is to become `path`.
+    /// Begins to write what is to become `path`. A link is followed; what is neither there nor a file is refused.
     pub fn create(path: &Path) -> io::Result<Self> {
+        let path = if path.exists() { path.canonicalize()? } else { path.to_path_buf() };
         if path.is_dir() {
             return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
         }
-        let name =
-            path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it has no file name"))?;
-        let mut hidden = std::ffi::OsString::from(".");
-        hidden.push(name);
-        hidden.push(".tmp");
-        let temporary = path.with_file_name(hidden);
+        if path.exists() && !path.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file that could be replaced"));
+        }
+        let temporary = beside(&path, "tmp")?;
         let writer = Some(BufWriter::new(File::create(&temporary)?));
-        Ok(Self { writer, temporary, path: path.to_path_buf() })
+        Ok(Self { writer, temporary, path })
     }
 
     /// Makes it last, and gives it its name.
@@ -85,19 +84,47 @@ impl Drop for AtomicFile {
     }
 }
 
-/// Where a file is written before it has its name: always the same place, so that what a process that was killed left there is
-/// overwritten by the next.
-fn temporary(path: &Path) -> io::Result<PathBuf> {
+/// `.name.tmp` beside `name`: always the same place, so that what a process that was killed left there is overwritten by the next.
+fn beside(path: &Path, ending: &str) -> io::Result<PathBuf> {
     let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it has no file name"))?;
     let mut hidden = std::ffi::OsString::from(".");
     hidden.push(name);
-    hidden.push(".tmp");
+    hidden.push(".");
+    hidden.push(ending);
     Ok(path.with_file_name(hidden))
+}
+
+/// The right to write a file, which one process has at a time. It ends with the value, or with the process.
+#[derive(Debug)]
+pub struct Lock {
+    /// Locked until it is closed.
+    _file: File,
+    path: PathBuf,
+}
+
+impl Lock {
+    /// Takes the right to write `path`, or fails with [`io::ErrorKind::WouldBlock`] if another process has it.
+    pub fn take(path: &Path) -> io::Result<Self> {
+        let path = beside(path, "lock")?;
+        let file = File::create(&path)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self { _file: file, path }),
+            Err(std::fs::TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
+            Err(std::fs::TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // A file that stays does no harm: it is the lock on it that counts.
+        let _ = std::fs::remove_file(&self.path);
+    }
 }
 
 /// Removes a file, and what a process that was killed while it wrote it may have left. It is no error if there is none.
 pub fn remove(path: &Path) -> io::Result<()> {
-    for own in [path.to_path_buf(), temporary(path)?] {
+    for own in [path.to_path_buf(), beside(path, "tmp")?] {
         match std::fs::remove_file(&own) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
@@ -169,6 +196,30 @@ mod tests {
         remove(&path).unwrap();
         remove(&path).unwrap();
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn only_one_has_the_right_to_write() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.txt");
+        let first = Lock::take(&path).unwrap();
+        assert_eq!(Lock::take(&path).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        drop(first);
+        drop(Lock::take(&path).unwrap());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_link_is_followed_and_a_device_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, link) = (folder.path().join("a.txt"), folder.path().join("link"));
+        write(&path, b"old").unwrap();
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        write(&link, b"new").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
+        assert!(link.is_symlink());
+        assert!(write(Path::new("/dev/null"), b"x").is_err());
     }
 
     #[test]

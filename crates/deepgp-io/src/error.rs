@@ -82,6 +82,21 @@ pub enum Error {
         line: u64,
     },
 
+    /// Numbers with points and numbers with commas.
+    #[error(
+        "{}: numbers have both points and commas ({point}, {comma}), so one of them separates thousands: write numbers with \
+         one decimal mark and nothing else",
+        path.display()
+    )]
+    DecimalMarks {
+        /// The file.
+        path: PathBuf,
+        /// The first number with a point, and its place.
+        point: String,
+        /// The first number with a comma, and its place.
+        comma: String,
+    },
+
     /// A record that cannot be one.
     #[error(
         "{}, line {line}: the record is longer than {limit} bytes; look for a quote that never closes, or whether this \
@@ -241,7 +256,7 @@ pub enum Error {
     },
 
     /// A text column that tells rows apart and says nothing else.
-    #[error("{}: column `{column}` has {levels} different texts in {rows} rows: leave it out with --ignore {column}",
+    #[error("{}: column `{column}` has {levels} different texts in {rows} rows{example}: leave it out with --ignore {column}",
         path.display())]
     Levels {
         /// The file.
@@ -252,6 +267,8 @@ pub enum Error {
         levels: String,
         /// Rows in which it is not missing.
         rows: u64,
+        /// The first of them, and what to do if it is meant to be a number.
+        example: String,
     },
 
     /// A column with nothing in it.

@@ -204,19 +204,23 @@ fn texts_that_only_tell_rows_apart() {
         let rows: String = (0..rows).map(|i| format!("n{},{i}\n", i % different)).collect();
         format!("id,y\n{rows}")
     };
-    let said = |levels: &str, rows: usize| {
-        format!(": column `id` has {levels} different texts in {rows} rows: leave it out with --ignore id")
+    let said = |levels: &str, rows: usize, example: &str| {
+        format!(": column `id` has {levels} different texts in {rows} rows{example}: leave it out with --ignore id")
     };
-    assert_fit_says(table(1000, 950), &target("y"), &said("950", 1000));
-    assert_fit_says(table(1000, 101), &target("y"), &said("101", 1000));
-    assert_fit_says(table(21, 11), &target("y"), &said("11", 21));
-    assert_fit_says(table(30_000, 30_000), &target("y"), &said("at least 10001", 30_000));
+    let first = " (\"n0\" in line 2)";
+    assert_fit_says(table(1000, 950), &target("y"), &said("950", 1000, first));
+    assert_fit_says(table(1000, 101), &target("y"), &said("101", 1000, first));
+    assert_fit_says(table(21, 11), &target("y"), &said("11", 21, first));
+    assert_fit_says(table(30_000, 30_000), &target("y"), &said("at least 10001", 30_000, first));
+    let dollars: String = (0..500).map(|i| format!("${}50,1\n", i + 10)).collect();
+    let meant = " (\"$1050\" in line 2; if they are numbers, write them without units and separators)";
+    assert_fit_says(format!("id,y\n{dollars}"), &target("y"), &said("500", 500, meant));
     for (rows, different) in [(1000, 100), (22, 11), (20, 20)] {
         assert!(fit(table(rows, different), &target("y")).is_ok());
     }
     let numbers: String = (0..500).map(|i| format!("{i},1\n")).collect();
     let wanted = Wanted { categorical: names(&["id"]), ..target("y") };
-    assert_fit_says(format!("id,y\n{numbers}"), &wanted, &said("500", 500));
+    assert_fit_says(format!("id,y\n{numbers}"), &wanted, &said("500", 500, ""));
 }
 
 #[test]
@@ -259,4 +263,17 @@ fn files_that_change_between_passes() {
     assert!(said.starts_with(": the file changed while it was read (it had 1 columns and now has 2)"), "{said}");
     let said = changed(npz(&[("a.npy", narrow())]), npz(&[("b.npy", narrow())]));
     assert!(said.starts_with(": the file changed while it was read (its columns"), "{said}");
+}
+
+#[test]
+fn points_and_commas_cannot_both_be_decimal_marks() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("both.csv");
+    std::fs::write(&path, "x;y\n1,5;2\n4.311;3\n").unwrap();
+    let source = deepgp_io::table::Source::open(&path).unwrap();
+    let wanted = deepgp_io::table::Wanted { targets: vec!["y".into()], ..Default::default() };
+    let message = deepgp_io::table::Schema::scan(&source, &wanted).unwrap_err().to_string();
+    for part in ["both.csv", "\"4.311\" in line 3", "\"1,5\" in line 2", "one decimal mark"] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
 }

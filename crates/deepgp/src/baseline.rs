@@ -14,6 +14,7 @@ use crate::metrics::Assessment;
 use crate::mixture::Mixture;
 use crate::noise::{Key, Purpose};
 use crate::scratch::Scratch;
+use crate::threads::Threads;
 
 /// The ridge of linear regression, in units of the number of rows: only so that columns may depend on each other.
 const RIDGE: f64 = 1e-8;
@@ -58,8 +59,12 @@ pub fn linear(train: &Dataset, test: &Dataset) -> Result<Assessment> {
 }
 
 /// The average over the `k` nearest training rows: `N D` flops a row. The spread is what the same rule leaves on training rows,
-/// each without itself.
-pub fn nearest_neighbours(train: &Dataset, test: &Dataset, k: usize) -> Result<Assessment> {
+/// each without itself. Works with so many threads, 0 for all.
+pub fn nearest_neighbours(train: &Dataset, test: &Dataset, k: usize, threads: usize) -> Result<Assessment> {
+    Threads::new(threads)?.run(|| neighbours(train, test, k))
+}
+
+fn neighbours(train: &Dataset, test: &Dataset, k: usize) -> Result<Assessment> {
     let units = Standardiser::fit(train, ConstantColumns::Keep)?;
     let mut train = units.apply(train)?;
     if train.len() > NEIGHBOUR_ROWS {
@@ -67,10 +72,10 @@ pub fn nearest_neighbours(train: &Dataset, test: &Dataset, k: usize) -> Result<A
         train = train.gather(&order[..NEIGHBOUR_ROWS])?;
     }
     let k = k.clamp(1, train.len() - 1);
-    let some = Key::new(0, Purpose::Split).permutation(train.len(), 2);
-    let some = train.gather(&some[..train.len().min(SPREAD_ROWS)])?;
-    // A row is its own nearest neighbour: one more, and the first is left out.
-    let without_itself = averages(&train, some.x().view(), 1, k);
+    let order = Key::new(0, Purpose::Split).permutation(train.len(), 2);
+    let chosen = &order[..train.len().min(SPREAD_ROWS)];
+    let some = train.gather(chosen)?;
+    let without_itself = averages(&train, some.x().view(), Some(chosen), k);
     let spread: Vec<f64> = (0..some.y().ncols())
         .map(|p| {
             let squares = (0..some.len()).map(|i| (some.y()[(i, p)] - without_itself[(i, p)]).powi(2));
@@ -78,11 +83,12 @@ pub fn nearest_neighbours(train: &Dataset, test: &Dataset, k: usize) -> Result<A
         })
         .collect();
     let inputs = units.x.apply("x", test.x().view())?;
-    assess(&units, test, averages(&train, inputs.view(), 0, k), &spread)
+    assess(&units, test, averages(&train, inputs.view(), None, k), &spread)
 }
 
-/// The mean target of the neighbours `skip..skip + k` of each row.
-fn averages(train: &Dataset, x: View<'_>, skip: usize, k: usize) -> Mat {
+/// The mean target of the `k` nearest neighbours of each row; `own` are the rows' numbers, if they are among the neighbours and shall not
+/// vote for themselves.
+fn averages(train: &Dataset, x: View<'_>, own: Option<&[u32]>, k: usize) -> Mat {
     let (z, y) = (train.x().view(), train.y());
     let norms: Vec<f64> = (0..z.nrows()).map(|j| z.row(j).iter().map(|v| v * v).sum()).collect();
     let mut out = Mat::zeros(x.nrows(), y.ncols());
@@ -94,14 +100,16 @@ fn averages(train: &Dataset, x: View<'_>, skip: usize, k: usize) -> Mat {
         product(distances.view_mut().faer(), Into::Replace, -2.0, rows.faer(), z.faer().transpose());
         for (i, out) in out.chunks_exact_mut(width).enumerate() {
             let distance = |j: u32| distances[(i, j as usize)] + norms[j as usize];
-            let mut order: Vec<u32> = (0..z.nrows() as u32).collect();
+            let itself = own.map(|own| own[block * ROWS_AT_ONCE + i]);
+            let mut order: Vec<u32> = (0..z.nrows() as u32).filter(|&j| Some(j) != itself).collect();
             let by_distance = |a: &u32, b: &u32| distance(*a).total_cmp(&distance(*b)).then(a.cmp(b));
-            let count = (skip + k).min(order.len());
+            let count = k.min(order.len());
             order.select_nth_unstable_by(count - 1, by_distance);
-            order[..count].sort_unstable_by(by_distance);
+            // In order of rows, so that sums do not depend on how the selection went.
+            order[..count].sort_unstable();
             for (p, to) in out.iter_mut().enumerate() {
-                let near = order[skip..count].iter().map(|&j| y[(j as usize, p)]);
-                *to = near.sum::<f64>() / (count - skip) as f64;
+                let near = order[..count].iter().map(|&j| y[(j as usize, p)]);
+                *to = near.sum::<f64>() / count as f64;
             }
         }
     });
@@ -164,15 +172,20 @@ mod tests {
         let x = Mat::column(vec![0.0, 1.0, 3.0, 7.0]);
         let y = Mat::column(vec![10.0, 20.0, 30.0, 50.0]);
         let train = Dataset::new(x.clone(), y).unwrap();
-        let answer = nearest_neighbours(&train, &train, 1).unwrap();
+        let answer = nearest_neighbours(&train, &train, 1, 1).unwrap();
         // At a training row the nearest one is the row itself ...
         assert!((0..4).all(|i| (answer.mean[(i, 0)] - train.y()[(i, 0)]).abs() < 1e-12));
         // ... but the spread comes from the others: each takes the value of the row beside it.
         let squares = (100.0 + 100.0 + 100.0 + 400.0) / 4.0f64;
         assert!((answer.deviation[(0, 0)] - squares.sqrt()).abs() < 1e-9, "{}", answer.deviation[(0, 0)]);
         let two = Dataset::new(Mat::column(vec![0.4, 2.2]), Mat::column(vec![0.0, 0.0])).unwrap();
-        let answer = nearest_neighbours(&train, &two, 2).unwrap();
+        let answer = nearest_neighbours(&train, &two, 2, 1).unwrap();
         assert!((answer.mean[(0, 0)] - 15.0).abs() < 1e-12 && (answer.mean[(1, 0)] - 25.0).abs() < 1e-12);
+        // Every row twice, with another target: each takes its twin's value, and never its own.
+        let x = Mat::column(vec![0.0, 0.0, 5.0, 5.0]);
+        let twins = Dataset::new(x, Mat::column(vec![1.0, 3.0, 1.0, 3.0])).unwrap();
+        let answer = nearest_neighbours(&twins, &twins, 1, 1).unwrap();
+        assert!((answer.deviation[(0, 0)] - 2.0).abs() < 1e-9, "{}", answer.deviation[(0, 0)]);
     }
 
     #[test]

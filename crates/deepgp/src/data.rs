@@ -138,12 +138,17 @@ impl Dataset {
             return Err(Error::TooFewRows { what: "a split", needed: 2, rows: self.len(), advice });
         }
         let order = Key::new(seed, Purpose::Split).permutation(self.len(), 0);
-        let held = ((self.len() as f64 * fraction).round() as usize).clamp(1, self.len() - 1);
+        let held = held_out(self.len(), fraction);
         let (mut out, mut rest) = (order[..held].to_vec(), order[held..].to_vec());
         out.sort_unstable();
         rest.sort_unstable();
         Ok((self.gather_checked(&rest), self.gather_checked(&out)))
     }
+}
+
+/// How many of at least two rows a `fraction` is: some, and not all.
+pub(crate) fn held_out(rows: usize, fraction: f64) -> usize {
+    ((rows as f64 * fraction).round() as usize).clamp(1, rows - 1)
 }
 
 /// Fails at the first NaN or infinity.

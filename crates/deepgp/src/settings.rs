@@ -1,6 +1,6 @@
 //! Every setting and its default, in one place.
 
-use crate::data::ConstantColumns;
+use crate::data::{ConstantColumns, held_out};
 use crate::error::{Error, Result};
 use crate::inducing::InducingStart;
 use crate::kernel::{Kernel, Matern12, Matern32, Matern52, RationalQuadratic, SquaredExponential};
@@ -249,6 +249,16 @@ impl Default for FitSettings {
     }
 }
 
+impl FitSettings {
+    /// How many of `rows` are left to train on when those for early stopping are held out.
+    pub fn training_rows(&self, rows: usize) -> usize {
+        match self.validation {
+            Some(fraction) if rows >= 2 => rows - held_out(rows, fraction),
+            _ => rows,
+        }
+    }
+}
+
 /// How to predict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PredictSettings {
@@ -277,6 +287,17 @@ mod tests {
         assert_eq!((model.mean_form, model.covariance_form), (MeanForm::Whitened, CovarianceForm::Whitened));
         assert_eq!((train.steps, train.batch_size, train.samples, train.learning_rate), (3000, 10_000, 1, 0.01));
         assert_eq!(PredictSettings::default().samples, 100);
+    }
+
+    #[test]
+    fn training_rows_are_those_that_a_split_leaves() {
+        let settings = FitSettings::default();
+        for rows in [3, 15, 25, 100] {
+            let data = crate::simulate::step_curve(rows, 1);
+            let (train, _) = data.split(settings.validation.unwrap(), 0).unwrap();
+            assert_eq!(settings.training_rows(rows), train.len(), "{rows}");
+        }
+        assert_eq!(FitSettings { validation: None, ..settings }.training_rows(15), 15);
     }
 
     #[test]

@@ -93,7 +93,7 @@ fn relevance(draws: &mut Draws) -> Vec<LayerRelevance> {
 }
 
 fn inducing(draws: &mut Draws) -> Vec<InducingView> {
-    let mut view = |layer: &str, bend: f64, started: bool| {
+    let mut view = |layer: &str, bend: f64| {
         let mut cloud = |count: usize, wide: f64| -> Vec<(f64, f64)> {
             let mut point = || {
                 let t = 1.4 * draws.normal();
@@ -102,17 +102,15 @@ fn inducing(draws: &mut Draws) -> Vec<InducingView> {
             (0..count).map(|_| point()).collect()
         };
         let (data, mean_inducing, covariance_inducing) = (cloud(900, 1.0), cloud(90, 1.15), cloud(40, 1.05));
-        let shifted = mean_inducing.iter().enumerate().map(|(i, (x, y))| (x * 0.85, y * 0.8 + 0.1 * (i % 5) as f64));
         InducingView {
             layer: layer.to_owned(),
             axes: ("first principal direction".to_owned(), "second principal direction".to_owned()),
-            start: if started { shifted.collect() } else { Vec::new() },
             data,
             mean_inducing,
             covariance_inducing,
         }
     };
-    vec![view("layer 1 (input)", 0.1, true), view("layer 2", 0.35, false), view("layer 3 (output)", -0.5, false)]
+    vec![view("layer 1 (input)", 0.1), view("layer 2", 0.35), view("layer 3 (output)", -0.5)]
 }
 
 fn row(name: &str, rmse: f64, log_likelihood: f64, coverage: f64, seconds: f64, of_model: bool) -> ScoreRow {

@@ -10,22 +10,16 @@ pub(super) fn inducing(views: &[InducingView], index: usize) -> Option<Figure> {
     if view.mean_inducing.is_empty() && view.covariance_inducing.is_empty() {
         return None;
     }
-    let mut panel = Panel::new(Axis::new(&view.axes.0), Axis::new(&view.axes.1))
-        .with(Mark::dots(view.data.iter().copied(), Colour::Muted).opacity(0.25).labelled("data"));
-    if view.start.len() == view.mean_inducing.len() {
-        let paths = view.start.iter().zip(&view.mean_inducing).map(|(&from, &to)| [from, to]);
-        panel = panel.with(Mark::segments(paths, Colour::Model).stroke(1.0).opacity(0.4));
-    }
-    let moved = if view.start.is_empty() { "" } else { " Lines lead from where the circles began." };
-    let panel = panel
+    let panel = Panel::new(Axis::new(&view.axes.0), Axis::new(&view.axes.1))
+        .with(Mark::dots(view.data.iter().copied(), Colour::Muted).opacity(0.25).labelled("data"))
         .with(Mark::crosses(view.covariance_inducing.iter().copied(), Colour::Other).labelled("covariance inducing"))
         .with(Mark::circles(view.mean_inducing.iter().copied(), Colour::Model).labelled("mean inducing"));
     Some(Figure {
         stem: stem("inducing", index, views.len()),
         picture: Chart::new(&view.layer).with(panel, 1.0).draw(),
-        caption: format!(
+        caption:
             "Good: both kinds cover the data, denser where the function bends. Many far outside, or heaped on one \
-             spot, are wasted.{moved}"
-        ),
+                  spot, are wasted."
+                .into(),
     })
 }

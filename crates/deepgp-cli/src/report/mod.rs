@@ -156,6 +156,4 @@ pub struct InducingView {
     pub mean_inducing: Vec<(f64, f64)>,
     /// `Z_b`, of the covariance.
     pub covariance_inducing: Vec<(f64, f64)>,
-    /// Where `Z_a` began; may be empty.
-    pub start: Vec<(f64, f64)>,
 }

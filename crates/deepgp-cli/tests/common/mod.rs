@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
 use deepgp::simulate;
@@ -131,8 +131,4 @@ pub fn assert_same(one: &ModelFile, other: &ModelFile) {
     assert!(course(one) == course(other), "the histories differ");
     assert_eq!(one.history.validation(), other.history.validation());
     assert_eq!(one.record.scores, other.record.scores);
-}
-
-pub fn exists(path: &Path) -> bool {
-    path.exists()
 }

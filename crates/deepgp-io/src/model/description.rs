@@ -119,6 +119,10 @@ impl ModelDescription {
         let layers =
             self.layers.iter().enumerate().map(|(i, layer)| layer.build(i, arrays)).collect::<Result<_, _>>()?;
         let LikelihoodDescription::Gaussian { outputs } = self.likelihood;
+        let noise = find(arrays, "likelihood.noise")?.values.len();
+        if outputs != noise {
+            return Err(format!("its likelihood has {outputs} outputs, but noise for {noise}"));
+        }
         let mut model = DeepGp::new(layers, Box::new(Gaussian::new(1.0, outputs))).map_err(|e| e.to_string())?;
         for parameter in model.parameters() {
             let array = find(arrays, &parameter.name)?;
@@ -144,6 +148,9 @@ impl LayerDescription {
                 Inducing::Decoupled { mean: named("mean_inducing")?, covariance: named("covariance_inducing")? }
             }
         };
+        if [inducing.mean(), inducing.covariance()].iter().any(|z| z.nrows() == 0 || z.ncols() == 0) {
+            return Err(format!("layer {i} has no inducing inputs"));
+        }
         let mean_function = match self.mean_function {
             MeanFunctionKind::Zero => MeanFunction::Zero,
             MeanFunctionKind::Identity => MeanFunction::Identity,

@@ -6,14 +6,14 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
     /// The operating system refused.
-    #[error("cannot {action} {}: {source}{}", path.display(), advice(source))]
+    #[error("cannot {action} {}: {cause}{}", path.display(), advice(cause))]
     Io {
         /// `read` or `write`.
         action: &'static str,
         /// The file.
         path: PathBuf,
         /// Its reason.
-        source: std::io::Error,
+        cause: std::io::Error,
     },
 
     /// It is some other kind of file.
@@ -57,9 +57,9 @@ pub enum ModelError {
     },
 }
 
-fn advice(source: &std::io::Error) -> &'static str {
+fn advice(cause: &std::io::Error) -> &'static str {
     use std::io::ErrorKind::{FileTooLarge, NotFound, PermissionDenied, StorageFull};
-    match source.kind() {
+    match cause.kind() {
         NotFound => "; check the path",
         PermissionDenied => "; choose another place, or change its permissions",
         StorageFull | FileTooLarge => "; make room, or choose another place",

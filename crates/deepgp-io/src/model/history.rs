@@ -52,11 +52,6 @@ impl History {
         }
     }
 
-    /// Whether step `step` would be kept.
-    pub fn keeps(&self, step: u64) -> bool {
-        step.is_multiple_of(self.every)
-    }
-
     /// Takes note of a look at the validation rows.
     pub fn push_validation(&mut self, step: u64, score: f64) {
         self.validation.push((step, score));

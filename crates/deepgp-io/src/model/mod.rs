@@ -14,9 +14,10 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 
-use deepgp::{Regressor, Scaling, Standardiser, TrainState};
+use deepgp::{Regressor, Scaling, Score, Standardiser, TrainState};
 use safetensors::{Dtype, SafeTensors, View};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 pub use error::ModelError;
@@ -54,7 +55,14 @@ struct Header {
     format_version: u64,
     /// SHA-256 of the description and all arrays.
     checksum: String,
-    description: serde_json::Value,
+    /// Kept as the text that it is: written anew, it could differ.
+    description: Box<RawValue>,
+}
+
+/// What every version of the header says.
+#[derive(Debug, Deserialize)]
+struct Version {
+    format_version: u64,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -69,13 +77,12 @@ impl ModelFile {
     /// Writes it to `path`, whole or not at all.
     pub fn save(&self, path: &Path) -> Result<(), ModelError> {
         let bytes = self.to_bytes()?;
-        atomic::write(path, &bytes).map_err(|source| ModelError::Io { action: "write", path: path.into(), source })
+        atomic::write(path, &bytes).map_err(|cause| ModelError::Io { action: "write", path: path.into(), cause })
     }
 
     /// Reads it from `path`.
     pub fn load(path: &Path) -> Result<Self, ModelError> {
-        let bytes =
-            std::fs::read(path).map_err(|source| ModelError::Io { action: "read", path: path.into(), source })?;
+        let bytes = std::fs::read(path).map_err(|cause| ModelError::Io { action: "read", path: path.into(), cause })?;
         Self::from_bytes(&bytes, path)
     }
 
@@ -92,7 +99,7 @@ impl ModelFile {
         let state = self.state.as_ref().map(|state| StateDescription::of(state, &mut arrays));
         let description = Description { model, schema: self.schema.clone(), record: self.record.clone(), state };
         let unknown = |what: String| ModelError::Unknown { what };
-        let description = serde_json::to_value(description).map_err(|e| unknown(e.to_string()))?;
+        let description = serde_json::value::to_raw_value(&description).map_err(|e| unknown(e.to_string()))?;
         let checksum = checksum(&description, &arrays);
         let header = Header { format_version: FORMAT_VERSION, checksum, description };
         let header = serde_json::to_string(&header).map_err(|e| unknown(e.to_string()))?;
@@ -116,27 +123,23 @@ impl ModelFile {
         let Some(header) = metadata.metadata().as_ref().and_then(|all| all.get(KEY)) else {
             return Err(foreign(format!("its header has no `{KEY}`")));
         };
-        let header: serde_json::Value =
-            serde_json::from_str(header).map_err(|e| damaged(format!("its header: {e}")))?;
+        let words = |e: serde_json::Error| damaged(format!("its header: {e}"));
         // First, because all else may be different in a later version.
-        let version = header.get("format_version").and_then(serde_json::Value::as_u64);
-        match version {
-            Some(found) if found > FORMAT_VERSION => {
-                return Err(ModelError::Newer { path: path.into(), found, known: FORMAT_VERSION });
-            }
-            Some(1..) => {}
-            _ => return Err(damaged("its header has no format version".into())),
+        let Version { format_version: found } = serde_json::from_str(header).map_err(words)?;
+        if found > FORMAT_VERSION {
+            return Err(ModelError::Newer { path: path.into(), found, known: FORMAT_VERSION });
         }
-        let header: Header = serde_json::from_value(header).map_err(|e| damaged(format!("its header: {e}")))?;
+        let header: Header = serde_json::from_str(header).map_err(words)?;
         let arrays = read_arrays(&tensors).map_err(damaged)?;
         if checksum(&header.description, &arrays) != header.checksum {
             return Err(damaged("its contents do not match its checksum".into()));
         }
-        Self::assemble(header.description, &arrays).map_err(damaged)
+        Self::assemble(&header.description, &arrays).map_err(damaged)
     }
 
-    fn assemble(description: serde_json::Value, arrays: &Arrays) -> Result<Self, String> {
-        let description: Description = serde_json::from_value(description).map_err(|e| format!("its header: {e}"))?;
+    fn assemble(description: &RawValue, arrays: &Arrays) -> Result<Self, String> {
+        let description: Description =
+            serde_json::from_str(description.get()).map_err(|e| format!("its header: {e}"))?;
         let model = description.model.build(arrays)?;
         let scaling = |name: &str, width: usize| {
             let part = |part: &str| vector(arrays, &format!("standardiser.{name}.{part}"));
@@ -153,6 +156,12 @@ impl ModelFile {
         let (width, targets) = (description.schema.width(), description.schema.targets.len());
         if (width, targets) != (inputs, outputs) {
             return Err(format!("its columns make {width} inputs and {targets} targets, not {inputs} and {outputs}"));
+        }
+        for ScoreRecord { score, .. } in &description.record.scores {
+            let Score { rmse, mae, crps, coverage_50, coverage_90, coverage_95, .. } = score;
+            if [rmse, mae, crps, coverage_50, coverage_90, coverage_95].iter().any(|all| all.len() != targets) {
+                return Err(format!("its scores are not for {targets} targets"));
+            }
         }
         let standardiser = Standardiser { x: scaling("x", inputs)?, y: scaling("y", outputs)? };
         Ok(Self {
@@ -197,9 +206,9 @@ fn read_arrays(tensors: &SafeTensors<'_>) -> Result<Arrays, String> {
 }
 
 /// Over the description and every array with its name and shape, in the order of names.
-fn checksum(description: &serde_json::Value, arrays: &Arrays) -> String {
+fn checksum(description: &RawValue, arrays: &Arrays) -> String {
     let mut hash = Sha256::new();
-    hash.update(description.to_string());
+    hash.update(description.get());
     for (name, array) in arrays {
         hash.update(format!("\n{name} {:?}\n", array.shape));
         for value in &array.values {

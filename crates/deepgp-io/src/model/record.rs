@@ -44,12 +44,14 @@ pub struct Record {
     pub written: u64,
     /// Which deepgp wrote it.
     pub version: String,
-    /// Test rows, and scores on them: the model's first.
+    /// Test rows.
     pub test_rows: usize,
-    /// See [`ScoreRecord`].
+    /// Scores on them, the model's and the baselines', those that are numbers.
     pub scores: Vec<ScoreRecord>,
     /// What is worth telling: more jitter than asked for, steps rolled back, rows dropped.
     pub notes: Vec<String>,
-    /// Where the model goes when it is done; in a checkpoint.
+    /// Where the model goes when it is done.
     pub out: String,
+    /// How often the state is saved, as on the command line.
+    pub checkpoint_every: String,
 }

@@ -53,7 +53,7 @@ impl Cell {
     }
 
     /// The cell as a category's level. A number is written in its shortest form, so that `01`, `1` and `1.0` are one
-    /// level, and the same one in every format.
+    /// level. (Text in a binary format is text, though it may look like a number.)
     pub(super) fn label(&self) -> Option<Cow<'_, str>> {
         match self {
             Self::Missing => None,

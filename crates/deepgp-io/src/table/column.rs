@@ -98,7 +98,16 @@ impl Seen {
             _ => {
                 let levels = self.levels();
                 if levels.len() > MOST_LEVELS || (2 * levels.len() as u64 > cells && cells > FEW_ROWS) {
-                    return Err(Error::Levels { path, column, levels: self.count(levels.len()), rows: cells });
+                    let example = self.odd.as_ref().map_or(String::new(), |(place, value)| {
+                        let digits = value.chars().filter(char::is_ascii_digit).count();
+                        let advice = if 2 * digits > value.chars().count() {
+                            "; if they are numbers, write them without units and separators"
+                        } else {
+                            ""
+                        };
+                        format!(" (\"{value}\" in {place}{advice})")
+                    });
+                    return Err(Error::Levels { path, column, levels: self.count(levels.len()), rows: cells, example });
                 }
                 Ok(Kind::Category { levels: levels.into_iter().collect() })
             }

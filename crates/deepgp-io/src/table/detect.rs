@@ -29,6 +29,12 @@ const FOREIGN: [(&[u8], &str); 5] = [
 pub(super) fn format(path: &Path) -> Result<Format> {
     let mut begin = Vec::new();
     let file = File::open(path).map_err(|cause| Error::from_io(path, cause))?;
+    let kind = file.metadata().map_err(|cause| Error::from_io(path, cause))?.file_type();
+    if !kind.is_file() && !kind.is_dir() {
+        // It is read more than once.
+        let (what, advice) = ("it is a pipe or a device".to_string(), "save the table to a file first".to_string());
+        return Err(Error::Unsupported { path: path.into(), what, advice });
+    }
     file.take(16).read_to_end(&mut begin).map_err(|cause| Error::from_io(path, cause))?;
     if let Some((_, name)) = FOREIGN.iter().find(|(magic, _)| begin.starts_with(magic)) {
         let what = format!("the format, {name}, is not read");

@@ -178,7 +178,11 @@ fn has_header(records: &[Vec<String>], delimiter: char) -> bool {
 fn name(mut names: Vec<String>, notes: &mut Vec<Note>) -> Vec<String> {
     for (column, name) in names.iter_mut().enumerate().filter(|(_, name)| name.is_empty()) {
         *name = format!("c{}", column + 1);
-        notes.push(format!("column {} has no name, so it is called `{name}`", column + 1));
+        let mut note = format!("column {} has no name, so it is called `{name}`", column + 1);
+        if column == 0 {
+            note += &format!("; if it only numbers the rows, leave it out with --ignore {name}");
+        }
+        notes.push(note);
     }
     names
 }
@@ -227,7 +231,10 @@ mod tests {
         let (_, _, names, notes) = dialect(",a\n0,1\n").unwrap();
         assert_eq!(
             (names, notes),
-            (vec!["c1".into(), "a".into()], vec!["column 1 has no name, so it is called `c1`".into()])
+            (
+                vec!["c1".into(), "a".into()],
+                vec!["column 1 has no name, so it is called `c1`; if it only numbers the rows, leave it out with --ignore c1".into()]
+            )
         );
         let (_, _, names, notes) = dialect("1,2\n").unwrap();
         assert_eq!(names, ["c1", "c2"]);

@@ -44,6 +44,8 @@ struct Input {
     code: Code,
     /// Missing cells that the mean was put in place of.
     filled: u64,
+    /// Missing cells of a category.
+    absent: u64,
     /// Cells whose level is not known, and the first of them.
     unseen: u64,
     example: Option<(Place, String)>,
@@ -83,7 +85,7 @@ impl Encoder {
                 },
             };
             let at = find(&column.name, "an input of the model")?;
-            inputs.push(Input { at, name: column.name.clone(), code, filled: 0, unseen: 0, example: None });
+            inputs.push(Input { at, name: column.name.clone(), code, filled: 0, absent: 0, unseen: 0, example: None });
         }
         let read_targets = match targets {
             Targets::Unneeded => None,
@@ -156,6 +158,10 @@ impl Encoder {
         if filled > 0 {
             notes.push(format!("{filled} missing cells were filled in with the column's mean at fitting"));
         }
+        let absent: u64 = self.inputs.iter().map(|input| input.absent).sum();
+        if absent > 0 {
+            notes.push(format!("{absent} missing cells in columns of text count as none of the known values"));
+        }
         for input in &self.inputs {
             if let Some((place, value)) = &input.example {
                 notes.push(format!(
@@ -218,6 +224,7 @@ impl Input {
             (Code::Category { levels, width }, cell) => {
                 let begin = x.len();
                 x.resize(begin + width, 0.0);
+                self.absent += u64::from(*cell == Cell::Missing);
                 if let Some(label) = cell.label() {
                     match levels.get(&*label) {
                         Some(level) => x[begin + level] = 1.0,

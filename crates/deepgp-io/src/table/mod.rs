@@ -33,6 +33,7 @@ mod text;
 
 pub use cell::{Cell, MISSING_MARKERS};
 pub use encode::{Chunk, Encoder};
+pub use parquet::panic_is_expected;
 pub use schema::{InputColumn, Kind, Missing, Schema, Targets, Wanted};
 pub use source::Source;
 

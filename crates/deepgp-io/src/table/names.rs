@@ -23,8 +23,10 @@ pub(super) fn list<'a>(names: impl ExactSizeIterator<Item = &'a String>) -> Stri
 /// What a message says when `name` is none of `names`: the likely one, if there is one, and all of them.
 fn known(name: &str, names: &[String]) -> String {
     let listed = format!("the columns are {}", list(names.iter()));
+    let unnamed = names == by_position(names.len());
     match nearest(name, names) {
         Some(likely) => format!("did you mean `{likely}`? {listed}"),
+        None if unnamed => format!("{listed}, by position, because no header was found"),
         None => listed,
     }
 }
@@ -59,7 +61,7 @@ pub(super) fn by_position(columns: usize) -> Vec<String> {
 /// The name that differs in case only, or else the one with the fewest letters to change, if those are few.
 fn nearest<'a>(name: &str, names: &'a [String]) -> Option<&'a String> {
     names.iter().find(|other| other.to_lowercase() == name.to_lowercase()).or_else(|| {
-        let allowed = (name.chars().count() / 3).max(1);
+        let allowed = name.chars().count() / 3;
         let near = names.iter().map(|other| (edits(name, other), other)).filter(|(edits, _)| *edits <= allowed);
         near.min_by_key(|(edits, _)| *edits).map(|(_, other)| other)
     })

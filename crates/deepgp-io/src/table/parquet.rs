@@ -35,8 +35,19 @@ fn fault(path: &Path, fault: ParquetError) -> Error {
 /// Runs `read`, and makes an error of a panic: the Parquet library panics over some damaged files, where a count or an
 /// offset is negative, say. Nothing that `read` was changing may be used after that.
 fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(read))
-        .unwrap_or_else(|_| Err(Error::damaged(path, "its parts contradict each other")))
+    EXPECTED.set(true);
+    let done = catch_unwind(AssertUnwindSafe(read));
+    EXPECTED.set(false);
+    done.unwrap_or_else(|_| Err(Error::damaged(path, "its parts contradict each other")))
+}
+
+thread_local! {
+    static EXPECTED: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+/// Whether a panic on this thread would become an [`Error`]: a program that prints panics need not print this one.
+pub fn panic_is_expected() -> bool {
+    EXPECTED.get()
 }
 
 fn open(path: &Path) -> Result<SerializedFileReader<File>> {

@@ -6,6 +6,8 @@ use parquet::schema::types::ColumnDescriptor;
 use super::Cell;
 use super::half::half_to_f64;
 
+const SECONDS_A_DAY: f64 = 86_400.0;
+
 /// What a column's values are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Meaning {
@@ -17,6 +19,8 @@ pub(super) enum Meaning {
     Decimal(i32),
     /// Integers to be divided by this, to be seconds.
     Time(f64),
+    /// Days, to be seconds, so that dates and timestamps mean the same.
+    Date,
     /// Two bytes each.
     Half,
 }
@@ -33,6 +37,7 @@ impl Meaning {
         };
         match column.logical_type_ref() {
             Some(LogicalType::Decimal(decimal)) => return Self::Decimal(decimal.scale),
+            Some(LogicalType::Date) => return Self::Date,
             Some(LogicalType::Time(time)) => return unit(&time.unit),
             Some(LogicalType::Timestamp(timestamp)) => return unit(&timestamp.unit),
             Some(LogicalType::Integer(integer)) if !integer.is_signed => return Self::Unsigned,
@@ -40,6 +45,7 @@ impl Meaning {
             _ => {}
         }
         match column.converted_type() {
+            ConvertedType::DATE => Self::Date,
             ConvertedType::DECIMAL => Self::Decimal(column.type_scale()),
             ConvertedType::TIME_MILLIS | ConvertedType::TIMESTAMP_MILLIS => Self::Time(1e3),
             ConvertedType::TIME_MICROS | ConvertedType::TIMESTAMP_MICROS => Self::Time(1e6),
@@ -56,6 +62,7 @@ impl Meaning {
             Self::Unsigned => Cell::Number(unsigned as f64),
             Self::Decimal(scale) => decimal(signed.into(), scale),
             Self::Time(units) => Cell::Number(signed as f64 / units),
+            Self::Date => Cell::Number(signed as f64 * SECONDS_A_DAY),
             Self::Plain | Self::Half => Cell::Number(signed as f64),
         }
     }
@@ -100,6 +107,7 @@ mod tests {
     #[test]
     fn times_are_seconds_and_unsigned_integers_have_no_sign() {
         assert_eq!(Meaning::Time(1e3).integer(1500, 0), Cell::Number(1.5));
+        assert_eq!(Meaning::Date.integer(-2, 0), Meaning::Time(1.0).integer(-172_800, 0), "a date is its midnight");
         assert_eq!(Meaning::Unsigned.integer(-1, u64::from(u32::MAX)), Cell::Number(4294967295.0));
         assert_eq!(Meaning::Plain.integer(-1, 1), Cell::Number(-1.0));
     }

@@ -28,8 +28,15 @@ pub(super) fn scan(source: &Source, wanted: &Wanted) -> Result<(Schema, Vec<Note
     }
     tally.check_missing(source, wanted.missing)?;
     let positions = source.is_unnamed().then_some(source.names().len());
+    let mut notes = source.notes().to_vec();
+    for column in inputs.iter().filter(|column| column.name.starts_with("__index_level_")) {
+        let name = &column.name;
+        notes.push(format!(
+            "`{name}` is the index of a data frame; if it only numbers the rows, leave it out with --ignore {name}"
+        ));
+    }
     let schema = Schema { inputs, targets: wanted.targets.clone(), missing: wanted.missing, positions };
-    Ok((schema, source.notes().to_vec()))
+    Ok((schema, notes))
 }
 
 /// What is wanted of each column. Fails if a name is unknown or asked for twice, or nothing is left.

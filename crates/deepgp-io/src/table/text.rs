@@ -8,7 +8,7 @@ use flate2::bufread::MultiGzDecoder;
 
 use super::csv::Records;
 use super::dialect::Dialect;
-use super::{Cell, Rows};
+use super::{Cell, Rows, names};
 use crate::error::{Error, Result};
 
 /// The text of a file, unpacked if it is compressed.
@@ -25,6 +25,9 @@ pub(super) struct TextRows {
     path: PathBuf,
     columns: usize,
     decimal_comma: bool,
+    /// Where a number with a point, and one with a comma, was first seen: they cannot both be decimal marks.
+    point: Option<(u64, String)>,
+    comma: Option<(u64, String)>,
 }
 
 impl TextRows {
@@ -34,7 +37,8 @@ impl TextRows {
         if dialect.header {
             records.next()?;
         }
-        Ok(Self { records, path: path.into(), columns, decimal_comma: dialect.decimal_comma() })
+        let (decimal_comma, path) = (dialect.decimal_comma(), path.into());
+        Ok(Self { records, path, columns, decimal_comma, point: None, comma: None })
     }
 }
 
@@ -46,7 +50,23 @@ impl Rows for TextRows {
             let (expected, found) = (self.columns, self.records.len());
             return Err(Error::Fields { path: self.path.clone(), line, expected, found });
         }
-        cells.extend(self.records.fields().map(|field| Cell::parse(field, self.decimal_comma)));
-        Ok(Some(line))
+        for field in self.records.fields() {
+            let cell = Cell::parse(field, self.decimal_comma);
+            if self.decimal_comma && matches!(cell, Cell::Number(_)) {
+                let seen = [('.', &mut self.point), (',', &mut self.comma)];
+                for (_, first) in seen.into_iter().filter(|(mark, _)| field.contains(*mark)) {
+                    first.get_or_insert_with(|| (line, names::shorten(field.trim())));
+                }
+            }
+            cells.push(cell);
+        }
+        match (&self.point, &self.comma) {
+            (Some((line, point)), Some((other, comma))) => Err(Error::DecimalMarks {
+                path: self.path.clone(),
+                point: format!("\"{point}\" in line {line}"),
+                comma: format!("\"{comma}\" in line {other}"),
+            }),
+            _ => Ok(Some(line)),
+        }
     }
 }

@@ -1,0 +1,71 @@
+//! Rows of a table as a dataset: loaded, checked, split.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use deepgp::Dataset;
+use deepgp_io::table::{Schema, Source, Targets};
+use deepgp_io::{ModelFile, TableRecord};
+
+/// Constant columns that are named.
+const SHOWN: usize = 10;
+
+/// All rows, with their targets, and what is worth knowing about them.
+pub fn load(schema: &Schema, source: &Source) -> Result<(Dataset, Vec<String>)> {
+    let (chunk, notes) = schema.encoder(source, Targets::Needed)?.read_all()?;
+    let y = chunk.y.context("the table has no targets")?;
+    Ok((Dataset::new(chunk.x, y)?, notes))
+}
+
+/// The rows that a model was fitted to, from where its table was or from `elsewhere`, if that is the same table.
+pub fn of_fit(file: &ModelFile, elsewhere: Option<&Path>) -> Result<Dataset> {
+    let TableRecord { path, sha256, .. } = &file.record.table;
+    let path = elsewhere.unwrap_or(Path::new(path));
+    let source = Source::open(path).context("the table of the fit")?;
+    let found = source.sha256()?;
+    if found != *sha256 {
+        let short = |hash: &str| hash.chars().take(12).collect::<String>();
+        bail!(
+            "{} is not the table of the fit, or has changed since (SHA-256 {}… then, {}… now)",
+            path.display(),
+            short(sha256),
+            short(&found)
+        );
+    }
+    Ok(load(&file.schema, &source)?.0)
+}
+
+/// Training and test rows. The same share and seed give the same rows.
+pub fn split(data: &Dataset, test: Option<f64>, seed: u64) -> Result<(Dataset, Option<Dataset>)> {
+    Ok(match test {
+        None => (data.clone(), None),
+        Some(share) => {
+            let (train, test) = data.split(share, seed)?;
+            (train, Some(test))
+        }
+    })
+}
+
+/// Fails if a column is the same in every row, naming the columns of the table that are.
+pub fn check_constant(schema: &Schema, data: &Dataset) -> Result<()> {
+    let constant = |c: usize| (1..data.len()).all(|i| data.x()[(i, c)] == data.x()[(0, c)]);
+    let (mut first, mut found) = (0, Vec::new());
+    for column in &schema.inputs {
+        let own = first..first + column.kind.width();
+        first = own.end;
+        if own.clone().all(constant) {
+            found.push((&column.name, data.x()[(0, own.start)]));
+        }
+    }
+    if data.len() < 2 || found.is_empty() {
+        return Ok(());
+    }
+    let shown: Vec<String> = found.iter().take(SHOWN).map(|(name, value)| format!("`{name}` = {value}")).collect();
+    let more = if found.len() > SHOWN { format!(" and {} more", found.len() - SHOWN) } else { String::new() };
+    let (noun, them) = if found.len() == 1 { ("an input column is", "it") } else { ("input columns are", "them") };
+    bail!(
+        "{noun} the same in every row ({}{more}), so nothing can be learnt from {them}: leave {them} out with --ignore \
+         COLUMN, or keep {them} with --constant keep",
+        shown.join(", ")
+    )
+}

@@ -1,0 +1,29 @@
+//! Wrong use, as against failure: it has an exit code of its own.
+
+use std::fmt;
+
+/// Wrong use of the command line, as against a failure: it has an exit code of its own.
+#[derive(Debug)]
+pub struct Usage(pub String);
+
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
+/// A setting that the library refuses is wrong use of a flag, whose name it is given by.
+pub fn in_words_of_flags(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref() {
+        Some(deepgp::Error::Setting { name, value, requirement }) => {
+            let flag = match *name {
+                "quantile level" => "quantiles".into(),
+                other => other.replace(['_', ' '], "-"),
+            };
+            Usage(format!("--{flag} {value}: give {requirement}")).into()
+        }
+        _ => error,
+    }
+}
