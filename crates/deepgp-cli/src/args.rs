@@ -3,8 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use deepgp::PredictSettings;
+use deepgp_io::ModelFile;
+use deepgp_io::table::{Missing, Schema};
 
-use crate::options::FitOptions;
+use crate::options::{FitOptions, MISSING, choice};
 use crate::span::{Every, Span};
 
 /// Deep Gaussian processes: from a table to a calibrated model, predictions with honest uncertainty, and a report.
@@ -74,6 +77,35 @@ pub struct Voice {
     /// Say nothing but errors
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+/// How to predict the rows of a table.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct Sampling {
+    /// Samples of the hidden layers behind each prediction
+    #[arg(long, default_value_t = PredictSettings::default().samples)]
+    pub samples: usize,
+    /// Seeds the samples
+    #[arg(long, default_value_t = PredictSettings::default().seed)]
+    pub seed: u64,
+    /// Threads to work with; 0 for all
+    #[arg(long, default_value_t = 0)]
+    pub threads: usize,
+    /// What to do with missing values [default: as in the fit]
+    #[arg(long, value_parser = choice::<Missing>(MISSING))]
+    pub missing: Option<Missing>,
+}
+
+impl Sampling {
+    /// What it asks of the library.
+    pub fn settings(self) -> PredictSettings {
+        PredictSettings { samples: self.samples, seed: self.seed, threads: self.threads }
+    }
+
+    /// The columns that a model reads, with missing values treated as was asked for here.
+    pub fn schema(self, file: &ModelFile) -> Schema {
+        Schema { missing: self.missing.unwrap_or(file.schema.missing), ..file.schema.clone() }
+    }
 }
 
 /// `deepgp demo`.
@@ -162,21 +194,12 @@ pub struct PredictArgs {
     /// Quantiles to add, between 0 and 1
     #[arg(long, value_delimiter = ',', value_name = "LEVELS")]
     pub quantiles: Vec<f64>,
-    /// Samples of the hidden layers behind each prediction
-    #[arg(long, default_value_t = 100)]
-    pub samples: usize,
     /// Draws of the target to add, as columns
     #[arg(long, default_value_t = 0)]
     pub draws: usize,
-    /// What to do with missing values [default: as in the fit]
-    #[arg(long, value_parser = crate::options::choice::<deepgp_io::table::Missing>(crate::options::MISSING))]
-    pub missing: Option<deepgp_io::table::Missing>,
-    /// Seeds the samples
-    #[arg(long, default_value_t = 0)]
-    pub seed: u64,
-    /// Threads to work with; 0 for all
-    #[arg(long, default_value_t = 0)]
-    pub threads: usize,
+    /// How to predict.
+    #[command(flatten)]
+    pub sampling: Sampling,
     /// How to talk.
     #[command(flatten)]
     pub voice: Voice,
@@ -189,18 +212,9 @@ pub struct EvaluateArgs {
     pub model: PathBuf,
     /// Rows with known targets
     pub table: PathBuf,
-    /// Samples of the hidden layers behind each prediction
-    #[arg(long, default_value_t = 100)]
-    pub samples: usize,
-    /// What to do with missing values [default: as in the fit]
-    #[arg(long, value_parser = crate::options::choice::<deepgp_io::table::Missing>(crate::options::MISSING))]
-    pub missing: Option<deepgp_io::table::Missing>,
-    /// Seeds the samples
-    #[arg(long, default_value_t = 0)]
-    pub seed: u64,
-    /// Threads to work with; 0 for all
-    #[arg(long, default_value_t = 0)]
-    pub threads: usize,
+    /// How to predict.
+    #[command(flatten)]
+    pub sampling: Sampling,
     /// How to talk.
     #[command(flatten)]
     pub voice: Voice,
@@ -232,12 +246,9 @@ pub struct ReportArgs {
     /// As what
     #[arg(long, value_delimiter = ',', default_value = "svg,png", value_parser = ["svg", "png"])]
     pub formats: Vec<String>,
-    /// What to do with missing values [default: as in the fit]
-    #[arg(long, value_parser = crate::options::choice::<deepgp_io::table::Missing>(crate::options::MISSING))]
-    pub missing: Option<deepgp_io::table::Missing>,
-    /// Threads to work with; 0 for all
-    #[arg(long, default_value_t = 0)]
-    pub threads: usize,
+    /// How to predict.
+    #[command(flatten)]
+    pub sampling: Sampling,
     /// How to talk.
     #[command(flatten)]
     pub voice: Voice,
@@ -271,7 +282,7 @@ pub struct BenchmarkArgs {
     #[arg(long, value_name = "M", default_value_t = deepgp::COVARIANCE_INDUCING)]
     pub covariance_inducing: usize,
     /// Numbers of the work on rows
-    #[arg(long, default_value = "f64", value_parser = crate::options::choice::<deepgp::Precision>(&["f64", "mixed"]))]
+    #[arg(long, default_value = "f64", value_parser = choice::<deepgp::Precision>(&["f64", "mixed"]))]
     pub precision: deepgp::Precision,
     /// Threads to work with; 0 for all
     #[arg(long, default_value_t = 0)]

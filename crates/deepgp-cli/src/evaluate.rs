@@ -1,7 +1,6 @@
 //! `deepgp evaluate`: how good a model is on rows with known targets.
 
 use anyhow::Result;
-use deepgp::PredictSettings;
 use deepgp_io::ModelFile;
 use deepgp_io::table::Source;
 use serde_json::{Value, json};
@@ -13,13 +12,12 @@ use crate::score::{self, Scored};
 
 /// Scores a model.
 pub fn evaluate(args: EvaluateArgs) -> Result<Outcome> {
-    let EvaluateArgs { model, table, samples, missing, seed, threads, voice } = args;
+    let EvaluateArgs { model, table, sampling, voice } = args;
     let file = ModelFile::load(&model)?;
-    let mut schema = file.schema.clone();
-    schema.missing = missing.unwrap_or(schema.missing);
+    let schema = sampling.schema(&file);
     let (data, notes) = rows::load(&schema, &Source::open(&table)?)?;
     output::notes(voice, &notes);
-    let scored = Scored::with(&file, None, &data, PredictSettings { samples, seed, threads })?;
+    let scored = Scored::with(&file, None, &data, sampling.settings())?;
     if voice.json {
         let mut summary = json!({ "version": env!("CARGO_PKG_VERSION"), "model": model.display().to_string() });
         if let Value::Object(summary) = &mut summary {

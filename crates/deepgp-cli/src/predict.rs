@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use deepgp::{Mat, PredictSettings, UserPredictor};
+use deepgp::{Mat, UserPredictor};
 use deepgp_io::ModelFile;
 use deepgp_io::atomic::AtomicFile;
 use deepgp_io::table::{Chunk, Source, Targets};
@@ -22,7 +22,7 @@ const CHUNK_SAMPLES: usize = 200_000;
 
 /// Predicts.
 pub fn predict(args: PredictArgs) -> Result<Outcome> {
-    let PredictArgs { model, table, out, quantiles, samples, draws, missing, seed, threads, voice } = args;
+    let PredictArgs { model, table, out, quantiles, draws, sampling, voice } = args;
     if out.is_none() && voice.json {
         bail!(Usage(
             "--json prints on standard output, where predictions would go: name a file for them with --out".into()
@@ -38,13 +38,12 @@ pub fn predict(args: PredictArgs) -> Result<Outcome> {
             path.display()
         )));
     }
-    let rows_at_once = (CHUNK_SAMPLES / samples.saturating_add(draws).max(1)).clamp(16, CHUNK);
+    let rows_at_once = (CHUNK_SAMPLES / sampling.samples.saturating_add(draws).max(1)).clamp(16, CHUNK);
     let file = ModelFile::load(&model)?;
-    let mut schema = file.schema.clone();
-    schema.missing = missing.unwrap_or(schema.missing);
+    let schema = sampling.schema(&file);
     let source = Source::open(&table)?;
     let mut encoder = schema.encoder(&source, Targets::Unneeded)?;
-    let predictor = file.regressor.predictor(PredictSettings { samples, seed, threads })?;
+    let predictor = file.regressor.predictor(sampling.settings())?;
     let columns = Columns { targets: &schema.targets, quantiles: &quantiles, draws };
     // The levels are checked before anything is written.
     predictor.quantiles(Mat::zeros(0, schema.width()).view(), &quantiles)?;

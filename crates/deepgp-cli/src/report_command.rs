@@ -23,7 +23,7 @@ const FEW_SAMPLES: usize = 20;
 
 /// Writes a report, and its pictures if they are asked for.
 pub fn report(args: ReportArgs) -> Result<Outcome> {
-    let ReportArgs { model, table, out, pictures, formats, missing, threads, voice } = args;
+    let ReportArgs { model, table, out, pictures, formats, sampling, voice } = args;
     paths::check_distinct(&[("the model", Some(&model)), ("the table", table.as_ref()), ("--out", Some(&out))])?;
     let file = ModelFile::load(&model)?;
     // The table of the fit is needed for its test rows and for the baselines; without it the report is shorter.
@@ -36,14 +36,12 @@ pub fn report(args: ReportArgs) -> Result<Outcome> {
     let test = match &table {
         None => own_test,
         Some(path) => {
-            let mut schema = file.schema.clone();
-            schema.missing = missing.unwrap_or(schema.missing);
-            let (data, notes) = rows::load(&schema, &Source::open(path)?)?;
+            let (data, notes) = rows::load(&sampling.schema(&file), &Source::open(path)?)?;
             output::notes(voice, &notes);
             Some(data)
         }
     };
-    let scored = test.map(|test| Scored::new(&file, train.as_ref(), &test, threads)).transpose()?;
+    let scored = test.map(|test| Scored::with(&file, train.as_ref(), &test, sampling.settings())).transpose()?;
     let on = match (&table, &scored) {
         (Some(path), Some(scored)) => Some(format!("{} rows of {}", scored.rows(), file_name(path))),
         _ => None,

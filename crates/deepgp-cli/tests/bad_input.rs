@@ -19,6 +19,13 @@ fn wrong_use(place: &Place, arguments: &str, parts: &[&str]) {
     refused_with(2, place, arguments, parts);
 }
 
+/// Runs `deepgp` from a shell, as `script` has it; `"$0"` is the binary.
+fn from_shell(place: &Place, script: &str) -> Ended {
+    let mut shell = Command::new("bash");
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_deepgp")]).current_dir(place.path(""));
+    Ended::from(shell.output().unwrap())
+}
+
 fn refused_with(code: i32, place: &Place, arguments: &str, parts: &[&str]) {
     let before = place.files();
     let ended = place.run(arguments);
@@ -161,13 +168,7 @@ fn a_reader_that_goes_away_is_no_error() {
         "predict model.deepgp arm.csv --samples 2",
         "completions bash",
     ] {
-        let script = format!("set -o pipefail; \"$0\" {arguments} | true");
-        let output = Command::new("bash")
-            .args(["-c", &script, env!("CARGO_BIN_EXE_deepgp")])
-            .current_dir(place.path(""))
-            .output()
-            .unwrap();
-        let ended = Ended::from(output);
+        let ended = from_shell(&place, &format!("set -o pipefail; \"$0\" {arguments} | true"));
         assert_eq!((ended.code, ended.stderr.contains("error")), (Some(0), false), "{arguments}: {}", ended.stderr);
     }
 }
@@ -226,13 +227,7 @@ fn bad_places_to_write() {
         ("report model.deepgp --out large.html", "large.html"),
         ("predict model.deepgp arm.csv --draws 50 --out large.csv", "large.csv"),
     ] {
-        let script = format!("trap '' XFSZ; ulimit -f 16; exec \"$0\" {arguments}");
-        let output = Command::new("bash")
-            .args(["-c", &script, env!("CARGO_BIN_EXE_deepgp")])
-            .current_dir(place.path(""))
-            .output()
-            .unwrap();
-        let ended = Ended::from(output);
+        let ended = from_shell(&place, &format!("trap '' XFSZ; ulimit -f 16; exec \"$0\" {arguments}"));
         assert_eq!(ended.code, Some(1), "{arguments}: {}", ended.stderr);
         assert!(ended.stderr.contains(wanted), "{arguments}: {}", ended.stderr);
         assert_eq!(place.files(), before, "{arguments}");

@@ -22,7 +22,7 @@ const MESSY: &str = "\u{feff}weight;\"colour\" ; sold ;price;id\r\n\
     \r\n\
     NA;\"light; \"\"blue\"\"\";false;20,5;a2\r\n\
     \"2,5\";red;;30;a3\r\n\
-    3.5;;True;?;a4\r\n\
+    3,5;;True;?;a4\r\n\
     +4e0;green;FALSE;-50;a5\r\n";
 
 #[test]
@@ -214,7 +214,7 @@ fn parquet_columns_of_every_kind_are_read() {
             Cell::Boolean(i % 2 == 0),
             Cell::Number(format!("-{}.{:02}", (i * 10 + 1) / 100, (i * 10 + 1) % 100).parse().unwrap()),
             Cell::Number(value + 0.5),
-            Cell::Number(value),
+            Cell::Number(86_400.0 * value),
         ];
         assert_eq!((*number, &cells[..]), (i as u64 + 1, &expected[..]));
     }
@@ -284,7 +284,7 @@ proptest! {
             let cells: Vec<String> = row.iter().map(|value| {
                 bits = bits.rotate_left(7).wrapping_mul(6364136223846793005).wrapping_add(1);
                 let written = if bits & 2 == 0 { format!("{value:?}") } else { format!("{value:e}") };
-                let written = if delimiter == ';' && bits & 4 == 0 { written.replace('.', ",") } else { written };
+                let written = if delimiter == ';' && style & 4 == 0 { written.replace('.', ",") } else { written };
                 let written = if bits & 8 == 0 { format!("\"{written}\"") } else { written };
                 if bits & 16 == 0 { format!(" {written} ") } else { written }
             }).collect();
