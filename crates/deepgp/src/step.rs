@@ -130,13 +130,6 @@ impl<T: Real> Sums<T> {
         }
     }
 
-    /// Makes ready for the first block of a step.
-    fn begin(&mut self) {
-        self.layers.iter_mut().for_each(LayerSums::begin);
-        self.likelihood.fill(0.0);
-        (self.data_term, self.clamped) = (0.0, 0);
-    }
-
     fn clear(&mut self) {
         for layer in &mut self.layers {
             let (matrices, theta) = layer.parts_mut();
@@ -289,7 +282,7 @@ impl DeepGp {
         let sums = &mut sums[..used];
         sums.par_iter_mut().enumerate().with_max_len(1).for_each(|(i, sum)| {
             let mut rows = workspaces.take();
-            sum.begin();
+            sum.clear();
             for block in (i..blocks).step_by(used) {
                 let first = block * block_rows;
                 let ids = &batch.rows[first..batch.rows.len().min(first + block_rows)];

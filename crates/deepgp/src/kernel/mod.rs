@@ -17,7 +17,7 @@ pub use combination::Combination;
 pub use form::KernelForm;
 pub use matern::{Matern12, Matern32, Matern52};
 pub use rational_quadratic::RationalQuadratic;
-pub use sparse::{EvaluateSparse, SparseSums};
+pub use sparse::EvaluateSparse;
 pub use squared_exponential::SquaredExponential;
 pub use stationary::{Profile, Stationary};
 

@@ -25,15 +25,6 @@ use crate::real::Real;
 use crate::simd::vectorised;
 use crate::sparse::SparseRows;
 
-/// What a kernel sums over sparse rows, block after block.
-#[derive(Debug)]
-pub struct SparseSums<'a, T> {
-    /// As many numbers as [`EvaluateSparse::sums_len`] says.
-    pub values: &'a mut [T],
-    /// Whether they are left from before, to be replaced and not added to.
-    pub stale: bool,
-}
-
 /// A kernel's numbers for sparse rows, in one precision. What it needs of `z` is made once for all rows, and what it sums over
 /// rows is turned into gradients once, at the end.
 pub trait EvaluateSparse<T: Real> {
@@ -52,7 +43,7 @@ pub trait EvaluateSparse<T: Real> {
         plan: &[T],
         k: View<'_, T>,
         k_bar: ViewMut<'_, T>,
-        sums: SparseSums<'_, T>,
+        sums: &mut [T],
         theta: &mut [f64],
         scratch: &mut Scratch<T>,
     );
@@ -134,17 +125,13 @@ pub(super) fn pullback<T: Real>(
     x: &SparseRows<T>,
     w: View<'_, T>,
     (row_sums, column_sums): (&[T], &[T]),
-    sums: SparseSums<'_, T>,
+    sums: &mut [T],
     scratch: &mut Scratch<T>,
 ) {
     let (m, d) = (w.ncols(), x.ncols());
-    let (products, rest) = sums.values.split_at_mut(d * m);
-    if sums.stale {
-        rest.fill(T::ZERO);
-    }
+    let (products, rest) = sums.split_at_mut(d * m);
     let (columns, squares) = rest.split_at_mut(m);
-    let into = if sums.stale { Into::Replace } else { Into::Add };
-    x.deltas_transposed().times(into, w, ViewMut::new(products, d, m), scratch);
+    x.deltas_transposed().times(Into::Add, w, ViewMut::new(products, d, m), scratch);
     for (to, &from) in columns.iter_mut().zip(column_sums) {
         *to += from;
     }

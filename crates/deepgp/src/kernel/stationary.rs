@@ -6,9 +6,7 @@ use super::distance::{
     Weights, by_differences, by_differences_pullback, by_products, by_products_pullback, lower_by_differences,
     lower_by_products, symmetric_pullback,
 };
-use super::{
-    CrossBars, Evaluate, EvaluateSparse, Kernel, KernelForm, Scratch, SparseRows, SparseSums, both_sides, sparse,
-};
+use super::{CrossBars, Evaluate, EvaluateSparse, Kernel, KernelForm, Scratch, SparseRows, both_sides, sparse};
 use crate::linalg::{mirror_lower, sum_lanes};
 use crate::mat::{View, ViewMut};
 use crate::params::{Constraint, Leaf, Parameters};
@@ -287,7 +285,7 @@ impl<T: Real, P: Profile> EvaluateSparse<T> for Stationary<P> {
         plan: &[T],
         k: View<'_, T>,
         mut k_bar: ViewMut<'_, T>,
-        sums: SparseSums<'_, T>,
+        sums: &mut [T],
         theta: &mut [f64],
         scratch: &mut Scratch<T>,
     ) {

@@ -84,14 +84,14 @@ pub fn each<T: Real>(shape: Shape, mut visit: impl FnMut(Piece, &mut dyn FnMut()
     let mut diagonal_bar = vec![T::ZERO; b];
     piece("quadratic forms pullback", b * m_b * m_b * p, &mut || {
         chain.through_variance(rows, &mut diagonal_bar);
-        chain.symmetric_sums().sum(Into::Add, &rows.a, &rows.variance_bar, &mut rows.scaled, &mut sums.explained);
+        chain.symmetric_sums().add(&rows.a, &rows.variance_bar, &mut rows.scaled, &mut sums.explained);
     });
     piece("product", 2 * b * m_b * m_b * p, &mut || {
         let (a, g) = (rows.a.view().faer(), chain.arrays.explained.view().faer());
         product(rows.q.view_mut().faer(), Into::Replace, T::ONE, a, g);
     });
     piece("symmetric product", b * m_b * m_b * p, &mut || {
-        chain.symmetric_sums().sum(Into::Add, &rows.a, &rows.variance_bar, &mut rows.scaled, &mut sums.explained);
+        chain.symmetric_sums().add(&rows.a, &rows.variance_bar, &mut rows.scaled, &mut sums.explained);
     });
     // As many bits as the molecules of the paper have, and as few of them set.
     let bits = Mat::from_fn(b, 512, |i, j| f64::from(u8::from(key.uniform([i as u32, j as u32, 10, 0]) < 0.09)));

@@ -14,7 +14,7 @@
 use super::quadratic_forms::QuadraticForms;
 use super::symmetric_sums::SymmetricSums;
 use super::{Layer, MeanFunction, Prepared};
-use crate::kernel::{CrossBars, EvaluateSparse, Kernel, Scratch, SparseRows, SparseSums};
+use crate::kernel::{CrossBars, EvaluateSparse, Kernel, Scratch, SparseRows};
 use crate::linalg::{Into, dot, lower_product, mirror_lower, product, times, times_lower, times_lower_transposed};
 use crate::mat::Mat;
 use crate::params;
@@ -63,7 +63,7 @@ pub(crate) struct RowLayer<'a, T> {
     floor: Floor,
 }
 
-/// Sums over rows of what [`RowLayer::backward`] finds. The two largest need not be cleared before the first block: it replaces them.
+/// Sums over rows of what [`RowLayer::backward`] finds.
 #[derive(Clone, Debug)]
 pub(crate) struct LayerSums<T> {
     pub weights: Mat<T>,
@@ -76,8 +76,6 @@ pub(crate) struct LayerSums<T> {
     /// What the kernel sums over sparse rows, where the layer's input is sparse.
     pub sparse: Vec<T>,
     pub theta: Vec<f64>,
-    /// Whether `explained` and `sparse` are what an earlier step left.
-    pub stale: bool,
 }
 
 /// One block's numbers in one layer; memory that is used again and again.
@@ -132,17 +130,7 @@ impl<T: Real> LayerSums<T> {
                 _ => Vec::new(),
             },
             theta: vec![0.0; layer.kernel_parameters()],
-            stale: false,
         }
-    }
-
-    /// Makes ready for the first block of a step.
-    pub fn begin(&mut self) {
-        for part in [&mut self.weights, &mut self.projection, &mut self.inducing] {
-            part.fill(T::ZERO);
-        }
-        self.theta.fill(0.0);
-        self.stale = true;
     }
 
     /// Every array in turn, those of the block's precision and the one that is always `f64`.
@@ -343,10 +331,8 @@ impl<'a, T: Real> RowLayer<'a, T> {
         let mut diagonal_bar = rows.scratch.take(b);
         self.through_variance(rows, &mut diagonal_bar);
         let LayerRows { x, sparse, mean_bar, variance_bar, x_bar, k, a, k_bar, a_bar, scaled, scratch, .. } = rows;
-        let stale = sums.as_mut().is_some_and(|sums| std::mem::take(&mut sums.stale));
-        let into = if stale { Into::Replace } else { Into::Add };
         if let Some(sums) = &mut sums {
-            self.symmetric_sums().sum(into, a, variance_bar, scaled, &mut sums.explained);
+            self.symmetric_sums().add(a, variance_bar, scaled, &mut sums.explained);
             let (k_a, k_b) = (k.view().faer().subcols(0, m_a), k.view().faer().subcols(start, m_b));
             product(sums.weights.view_mut().faer(), Into::Add, T::ONE, k_a.transpose(), mean_bar.view().faer());
             if self.arrays.projection.is_some() {
@@ -388,8 +374,7 @@ impl<'a, T: Real> RowLayer<'a, T> {
             kernel.diagonal_pullback(x, &diagonal_bar, &mut sums.theta);
             scratch.give(diagonal_bar);
             let (k_bar, plan) = (k_bar.view_mut(), &self.arrays.plan);
-            let own = SparseSums { values: &mut sums.sparse, stale };
-            kernel.cross_pullback(x, plan, k.view(), k_bar, own, &mut sums.theta, scratch);
+            kernel.cross_pullback(x, plan, k.view(), k_bar, &mut sums.sparse, &mut sums.theta, scratch);
             return;
         }
         let mut unused = Unused::default();

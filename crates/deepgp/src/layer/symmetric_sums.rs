@@ -61,8 +61,8 @@ impl SymmetricSums {
         self.groups().map(Group::len).sum()
     }
 
-    /// Adds `Σ_n weights_np a_n a_nᵀ` to `sums`, or replaces them, for `a` `[N, M]` and `weights` `[N, P]`; `scaled` is working memory.
-    pub fn sum<T: Real>(self, into: Into, a: &Mat<T>, weights: &Mat<T>, scaled: &mut Mat<T>, mut sums: &mut [T]) {
+    /// Adds `Σ_n weights_np a_n a_nᵀ` to `sums`, for `a` `[N, M]` and `weights` `[N, P]`; `scaled` is working memory.
+    pub fn add<T: Real>(self, a: &Mat<T>, weights: &Mat<T>, scaled: &mut Mat<T>, mut sums: &mut [T]) {
         for group in self.groups() {
             group.scale(a, weights, scaled);
             for strip in group.strips() {
@@ -71,7 +71,7 @@ impl SymmetricSums {
                 let own = ViewMut::new(own, strip.width, suffix.len()).faer();
                 let scaled = scaled.view().faer().subcols(suffix.start, suffix.len());
                 let a = a.view().faer().subcols(strip.start, strip.width);
-                product(own, into, T::ONE, a.transpose(), scaled);
+                product(own, Into::Add, T::ONE, a.transpose(), scaled);
                 sums = after;
             }
         }
@@ -167,9 +167,9 @@ mod tests {
         for (order, outputs) in [(1, 1), (7, 80), (32, 2), (33, 17), (70, 9), (101, 6), (600, 2)] {
             let (a, weights) = (uniform(5, order, 1), uniform(5, outputs, 2));
             let all = SymmetricSums { order, outputs };
-            let mut sums = vec![f64::NAN; all.len()];
-            for into in [Into::Replace, Into::Add] {
-                all.sum(into, &a, &weights, &mut Mat::default(), &mut sums);
+            let mut sums = vec![0.0; all.len()];
+            for _ in 0..2 {
+                all.add(&a, &weights, &mut Mat::default(), &mut sums);
             }
             for p in 0..outputs {
                 let mut found = Mat::default();
