@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::io::Write;
 use std::process::Command;
 
 use common::{Place, arm, column};
@@ -194,7 +195,8 @@ fn the_report_opens_without_a_console_error_in_light_and_dark() {
     assert!(place.read("second.html").contains("100 rows of new.csv"));
 
     let Some(chromium) = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(|name| works(name)) else {
-        eprintln!("SKIPPED: the page was not opened, there is no Chromium");
+        // Not `eprintln!`, which is hidden where a test passes.
+        writeln!(std::io::stderr(), "SKIPPED: the report was not opened, there is no Chromium").unwrap();
         return;
     };
     for (scheme, width) in [("0", "400"), ("1", "1400")] {
