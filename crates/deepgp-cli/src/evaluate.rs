@@ -2,7 +2,6 @@
 
 use anyhow::Result;
 use deepgp_io::ModelFile;
-use deepgp_io::table::Source;
 use serde_json::{Value, json};
 
 use crate::args::EvaluateArgs;
@@ -15,7 +14,7 @@ pub fn evaluate(args: EvaluateArgs) -> Result<Outcome> {
     let EvaluateArgs { model, table, sampling, voice } = args;
     let file = ModelFile::load(&model)?;
     let schema = sampling.schema(&file);
-    let (data, notes) = rows::load(&schema, &Source::open(&table)?)?;
+    let (data, notes) = rows::to_score(&file, &schema, &table)?;
     output::notes(voice, &notes);
     let scored = Scored::with(&file, None, &data, sampling.settings())?;
     if voice.json {

@@ -6,7 +6,6 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow};
 use deepgp::likelihood::Gaussian;
 use deepgp::{Dataset, DeepGp, Inducing, Mat, PredictSettings};
-use deepgp_io::table::Source;
 use deepgp_io::{ModelFile, ScoreRecord, atomic};
 use serde_json::Value;
 
@@ -36,7 +35,7 @@ pub fn report(args: ReportArgs) -> Result<Outcome> {
     let test = match &table {
         None => own_test,
         Some(path) => {
-            let (data, notes) = rows::load(&sampling.schema(&file), &Source::open(path)?)?;
+            let (data, notes) = rows::to_score(&file, &sampling.schema(&file), path)?;
             output::notes(voice, &notes);
             Some(data)
         }

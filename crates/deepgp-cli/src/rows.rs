@@ -35,6 +35,19 @@ pub fn of_fit(file: &ModelFile, elsewhere: Option<&Path>) -> Result<Dataset> {
     Ok(load(&file.schema, &source)?.0)
 }
 
+/// Rows to score a model on, with a note if training has seen them.
+pub fn to_score(file: &ModelFile, schema: &Schema, path: &Path) -> Result<(Dataset, Vec<String>)> {
+    let source = Source::open(path)?;
+    let (data, mut notes) = load(schema, &source)?;
+    if source.sha256()? == file.record.table.sha256 {
+        notes.push(format!(
+            "{} is the table of the fit: the model has seen its rows, so the scores flatter it",
+            path.display()
+        ));
+    }
+    Ok((data, notes))
+}
+
 /// Training and test rows. The same share and seed give the same rows.
 pub fn split(data: &Dataset, test: Option<f64>, seed: u64) -> Result<(Dataset, Option<Dataset>)> {
     Ok(match test {

@@ -43,6 +43,8 @@ fn a_table_becomes_a_model_that_predicts_and_is_scored_as_it_said() {
     let rmse = (mean.iter().zip(&truth).map(|(m, y)| (m - y).powi(2)).sum::<f64>() / 200.0).sqrt();
     let evaluated = place.json("evaluate arm.deepgp new.csv");
     assert!((evaluated["test"]["rmse"].as_f64().unwrap() - rmse).abs() < 1e-12);
+    let seen = place.done("evaluate arm.deepgp arm.csv");
+    assert!(seen.stderr.contains("the scores flatter it"), "{}", seen.stderr);
     let inside = (0..200).filter(|&i| (low[i]..=high[i]).contains(&truth[i])).count() as f64 / 200.0;
     assert_eq!(evaluated["test"]["coverage_90"].as_f64().unwrap(), inside);
 
