@@ -52,7 +52,7 @@ fn main() -> ExitCode {
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "deepgp", &mut script);
-            output::print(&script).map(|()| Outcome::Done)
+            output::print(&script).map(|_| Outcome::Done)
         }
     };
     match done {

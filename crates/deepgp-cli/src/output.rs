@@ -37,16 +37,26 @@ pub fn notes(voice: Voice, notes: &[String]) {
 }
 
 /// Tells a script.
-pub fn json(value: &Value) -> Result<()> {
+pub fn json(value: &Value) -> Result<Reader> {
     print(format!("{value}\n").as_bytes())
 }
 
-/// Writes to standard output. A reader that has gone away wants no more, which is no error.
-pub fn print(bytes: &[u8]) -> Result<()> {
+/// Who reads standard output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader {
+    /// Somebody.
+    There,
+    /// Nobody any more, which is no error: they have had enough.
+    Gone,
+}
+
+/// Writes to standard output.
+pub fn print(bytes: &[u8]) -> Result<Reader> {
     let mut out = std::io::stdout();
     match out.write_all(bytes).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        done => done.context("cannot write to standard output"),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(Reader::Gone),
+        Err(error) => Err(error).context("cannot write to standard output"),
+        Ok(()) => Ok(Reader::There),
     }
 }
 

@@ -1,7 +1,7 @@
 //! `deepgp predict`: a table in, its predictions out, a chunk of rows at a time.
 
-use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use deepgp::{Mat, UserPredictor};
@@ -11,76 +11,49 @@ use deepgp_io::table::{Chunk, Source, Targets};
 use serde_json::json;
 
 use crate::args::PredictArgs;
-
-use crate::output::{self, Outcome};
+use crate::output::{self, Outcome, Reader};
 use crate::usage::Usage;
 use crate::{interrupt, paths};
 
 /// Rows in memory at once, at most; and rows times samples, so that progress shows and an interruption is heard.
 const CHUNK: usize = 8192;
 const CHUNK_SAMPLES: usize = 200_000;
+/// Endings that promise what is not written.
+const OTHER_FORMATS: [&str; 4] = ["parquet", "npy", "npz", "gz"];
 
 /// Predicts.
 pub fn predict(args: PredictArgs) -> Result<Outcome> {
+    check(&args)?;
     let PredictArgs { model, table, out, quantiles, draws, sampling, voice } = args;
-    if out.is_none() && voice.json {
-        bail!(Usage(
-            "--json prints on standard output, where predictions would go: name a file for them with --out".into()
-        ));
-    }
-    paths::check_distinct(&[("the model", Some(&model)), ("the table", Some(&table)), ("--out", out.as_ref())])?;
-    let binary = |path: &PathBuf| {
-        path.extension().is_some_and(|ending| ["parquet", "npy", "npz", "gz"].iter().any(|known| ending == *known))
-    };
-    if let Some(path) = out.as_ref().filter(|path| binary(path)) {
-        bail!(Usage(format!(
-            "--out {}: predictions are written as CSV, so give the file a name that ends in .csv",
-            path.display()
-        )));
-    }
-    let rows_at_once = (CHUNK_SAMPLES / sampling.samples.saturating_add(draws).max(1)).clamp(16, CHUNK);
     let file = ModelFile::load(&model)?;
     let schema = sampling.schema(&file);
-    let source = Source::open(&table)?;
-    let mut encoder = schema.encoder(&source, Targets::Unneeded)?;
+    let mut encoder = schema.encoder(&Source::open(&table)?, Targets::Unneeded)?;
     let predictor = file.regressor.predictor(sampling.settings())?;
     let columns = Columns { targets: &schema.targets, quantiles: &quantiles, draws };
     // The levels are checked before anything is written.
     predictor.quantiles(Mat::zeros(0, schema.width()).view(), &quantiles)?;
-    let mut sink = match &out {
-        Some(path) => Sink::File(AtomicFile::create(path).with_context(|| format!("cannot write {}", path.display()))?),
-        None => Sink::Standard(BufWriter::new(io::stdout())),
-    };
-    let writing = || match &out {
-        Some(path) => format!("cannot write {}", path.display()),
-        None => "cannot write to standard output".into(),
-    };
-    let mut rows = 0;
-    let mut predicted = 0;
-    writeln!(sink, "{}", columns.names().join(",")).with_context(writing)?;
+    let rows_at_once = (CHUNK_SAMPLES / sampling.samples.saturating_add(draws).max(1)).clamp(16, CHUNK);
+    let live = !voice.quiet && io::stderr().is_terminal();
+    let mut sink = Sink::open(out.as_deref())?;
+    let (mut rows, mut predicted) = (0, 0);
     interrupt::listen();
+    sink.write(&format!("{}\n", columns.names().join(",")))?;
     while let Some(chunk) = encoder.next_chunk(rows_at_once)? {
         if interrupt::asked() {
             output::say(voice, if out.is_some() { "interrupted: nothing was written" } else { "interrupted" });
             return Ok(Outcome::Interrupted);
         }
-        let answers = columns.answers(&predictor, &chunk.x)?;
-        match write_rows(&mut sink, &chunk, rows, &answers) {
-            // Whoever reads has had enough.
-            Err(error) if out.is_none() && error.kind() == io::ErrorKind::BrokenPipe => return Ok(Outcome::Done),
-            written => written.with_context(writing)?,
+        if sink.write(&lines(&chunk, rows, &columns.answers(&predictor, &chunk.x)?))? == Reader::Gone {
+            return Ok(Outcome::Done);
         }
         rows += chunk.read;
         predicted += chunk.kept.len() as u64;
-        if rows > CHUNK as u64 && !voice.quiet && io::IsTerminal::is_terminal(&io::stderr()) {
+        if live && rows > CHUNK as u64 {
             eprint!("\r{rows} rows ");
         }
     }
-    match sink.finish() {
-        Err(error) if out.is_none() && error.kind() == io::ErrorKind::BrokenPipe => return Ok(Outcome::Done),
-        finished => finished.with_context(writing)?,
-    }
-    if rows > CHUNK as u64 && !voice.quiet && io::IsTerminal::is_terminal(&io::stderr()) {
+    sink.finish()?;
+    if live && rows > CHUNK as u64 {
         eprint!("\r{:30}\r", "");
     }
     output::notes(voice, &encoder.notes());
@@ -99,6 +72,24 @@ pub fn predict(args: PredictArgs) -> Result<Outcome> {
         }))?;
     }
     Ok(Outcome::Done)
+}
+
+/// Fails if the arguments cannot be meant.
+fn check(args: &PredictArgs) -> Result<()> {
+    let PredictArgs { model, table, out, voice, .. } = args;
+    if out.is_none() && voice.json {
+        bail!(Usage(
+            "--json prints on standard output, where predictions would go: name a file for them with --out".into()
+        ));
+    }
+    let other = |path: &&PathBuf| OTHER_FORMATS.iter().any(|known| path.extension().is_some_and(|own| own == *known));
+    if let Some(path) = out.as_ref().filter(other) {
+        let path = path.display();
+        bail!(Usage(format!(
+            "--out {path}: predictions are written as CSV, so give the file a name that ends in .csv"
+        )));
+    }
+    paths::check_distinct(&[("the model", Some(model)), ("the table", Some(table)), ("--out", out.as_ref())])
 }
 
 /// What is asked of each row.
@@ -152,18 +143,20 @@ impl Columns<'_> {
 }
 
 /// A line for each record that was read; those that could not be used have empty cells.
-fn write_rows(sink: &mut Sink, chunk: &Chunk, first: u64, answers: &Mat) -> io::Result<()> {
+fn lines(chunk: &Chunk, first: u64, answers: &Mat) -> String {
     let mut kept = chunk.kept.iter().enumerate().peekable();
+    let mut text = String::new();
     for row in first..first + chunk.read {
         match kept.next_if(|(_, at)| **at == row) {
             Some((i, _)) => {
                 let cells: Vec<String> = answers.row(i).iter().map(|v| v.to_string()).collect();
-                writeln!(sink, "{}", cells.join(","))?;
+                text += &cells.join(",");
             }
-            None => writeln!(sink, "{}", ",".repeat(answers.ncols().saturating_sub(1)))?,
+            None => text += &",".repeat(answers.ncols().saturating_sub(1)),
         }
+        text.push('\n');
     }
-    Ok(())
+    text
 }
 
 /// A name as a CSV cell.
@@ -171,32 +164,37 @@ fn quoted(name: &str) -> String {
     if name.contains([',', '"', '\n', '\r']) { format!("\"{}\"", name.replace('"', "\"\"")) } else { name.into() }
 }
 
+/// Where predictions go: to a file, which appears when all is done, or to standard output.
 enum Sink {
-    File(AtomicFile),
-    Standard(BufWriter<io::Stdout>),
+    File(AtomicFile, PathBuf),
+    Standard,
 }
 
 impl Sink {
-    fn finish(self) -> io::Result<()> {
-        match self {
-            Self::File(file) => file.commit(),
-            Self::Standard(mut out) => out.flush(),
-        }
-    }
-}
-
-impl Write for Sink {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::File(file) => file.write(bytes),
-            Self::Standard(out) => out.write(bytes),
-        }
+    fn open(path: Option<&Path>) -> Result<Self> {
+        Ok(match path {
+            None => Self::Standard,
+            Some(path) => {
+                let file = AtomicFile::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+                Self::File(file, path.into())
+            }
+        })
     }
 
-    fn flush(&mut self) -> io::Result<()> {
+    fn write(&mut self, text: &str) -> Result<Reader> {
         match self {
-            Self::File(file) => file.flush(),
-            Self::Standard(out) => out.flush(),
+            Self::File(file, path) => {
+                file.write_all(text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
+                Ok(Reader::There)
+            }
+            Self::Standard => output::print(text.as_bytes()),
+        }
+    }
+
+    fn finish(self) -> Result<()> {
+        match self {
+            Self::File(file, path) => file.commit().with_context(|| format!("cannot write {}", path.display())),
+            Self::Standard => Ok(()),
         }
     }
 }
