@@ -1,4 +1,4 @@
-//! Files: tables in, model files in and out. The only crate of deepgp that opens a file.
+//! Files: tables in, model files in and out. Whatever deepgp reads as data or writes to last goes through here.
 
 pub mod atomic;
 pub mod error;

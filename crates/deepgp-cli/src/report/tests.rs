@@ -178,18 +178,3 @@ fn pictures_of_hostile_data_become_pixels() {
         }
     }
 }
-
-/// Writes the pages, and the pictures of the first, to the folder that `DEEPGP_REPORT_FOLDER` names.
-#[test]
-#[ignore = "for looking at"]
-fn write_examples() -> Result<(), Box<dyn std::error::Error>> {
-    let folder = std::path::PathBuf::from(std::env::var("DEEPGP_REPORT_FOLDER")?);
-    for (kind, report) in reports() {
-        std::fs::write(folder.join(kind.replace(' ', "-") + ".html"), page(&report))?;
-    }
-    for (stem, svg) in pictures(&report()) {
-        std::fs::write(folder.join(format!("{stem}.png")), png(&svg)?)?;
-        std::fs::write(folder.join(format!("{stem}.svg")), svg)?;
-    }
-    Ok(())
-}
