@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use deepgp::PredictSettings;
+use deepgp::{CovarianceForm, PredictSettings};
 use deepgp_io::ModelFile;
 use deepgp_io::table::{Missing, Schema};
 
-use crate::options::{FitOptions, MISSING, choice};
+use crate::device::{DEVICES, Device};
+use crate::options::{COVARIANCE_FORMS, FitOptions, MISSING, choice};
 use crate::span::{Every, Span};
 
 /// Deep Gaussian processes: from a table to a calibrated model, predictions with honest uncertainty, and a report.
@@ -91,6 +92,9 @@ pub struct Sampling {
     /// Threads to work with; 0 for all
     #[arg(long, default_value_t = 0)]
     pub threads: usize,
+    /// Where to compute
+    #[arg(long, default_value = "auto", value_parser = choice::<Device>(DEVICES))]
+    pub device: Device,
     /// What to do with missing values [default: as in the fit]
     #[arg(long, value_parser = choice::<Missing>(MISSING))]
     pub missing: Option<Missing>,
@@ -173,6 +177,9 @@ pub struct ResumeArgs {
     /// Threads to work with; 0 for all
     #[arg(long)]
     pub threads: Option<usize>,
+    /// Where to compute
+    #[arg(long, default_value = "auto", value_parser = choice::<Device>(DEVICES))]
+    pub device: Device,
     /// Also write a report as a web page
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
@@ -281,12 +288,21 @@ pub struct BenchmarkArgs {
     /// Inducing inputs of each layer's covariance
     #[arg(long, value_name = "M", default_value_t = deepgp::COVARIANCE_INDUCING)]
     pub covariance_inducing: usize,
+    /// Variables of the covariance
+    #[arg(long, default_value = "whitened", value_parser = choice::<CovarianceForm>(COVARIANCE_FORMS))]
+    pub covariance_form: CovarianceForm,
     /// Numbers of the work on rows
     #[arg(long, default_value = "f64", value_parser = choice::<deepgp::Precision>(&["f64", "mixed"]))]
     pub precision: deepgp::Precision,
     /// Threads to work with; 0 for all
     #[arg(long, default_value_t = 0)]
     pub threads: usize,
+    /// Where to compute
+    #[arg(long, default_value = "cpu", value_parser = choice::<Device>(DEVICES))]
+    pub device: Device,
+    /// Models to train side by side, each from a thread of its own
+    #[arg(long, default_value_t = 1)]
+    pub replicas: usize,
     /// Steps to time
     #[arg(long, default_value_t = 20)]
     pub steps: usize,

@@ -3,6 +3,7 @@
 //! Compare two programs alternately in one sitting: on a shared machine only ratios mean anything.
 
 use std::collections::HashMap;
+use std::sync::Barrier;
 use std::time::Instant;
 
 use anyhow::Result;
@@ -14,7 +15,7 @@ use deepgp::{
 };
 use serde_json::json;
 
-use crate::args::BenchmarkArgs as Plan;
+use crate::args::{BenchmarkArgs as Plan, Voice};
 use crate::output::{self, Outcome};
 use crate::text::{number, percent};
 
@@ -27,16 +28,21 @@ pub fn benchmark(plan: &Plan) -> Result<Outcome> {
         width: plan.width,
         inducing: Some(inducing(plan)),
         inducing_start: InducingStart::RandomRows,
+        covariance_form: plan.covariance_form,
         precision: plan.precision,
         ..ModelSettings::default()
     };
-    let model = DeepGp::for_regression(data.x().view(), 1, &settings)?;
+    let accelerator = plan.device.open(Voice { json: plan.json, quiet: false })?;
+    let model = DeepGp::for_regression(data.x().view(), 1, &settings)?.computed_on(accelerator.clone());
     let settings = TrainSettings {
         steps: u64::MAX,
         batch_size: plan.batch_size,
         threads: plan.threads,
         ..TrainSettings::default()
     };
+    if plan.replicas > 1 {
+        return side_by_side(plan, &model, &data, settings);
+    }
     let mut trainer = Trainer::new(model, &data, None, settings)?;
     for _ in 0..3 {
         trainer.step()?;
@@ -50,6 +56,9 @@ pub fn benchmark(plan: &Plan) -> Result<Outcome> {
     let threads = if plan.threads == 0 { std::thread::available_parallelism()?.get() } else { plan.threads };
     let memory = peak_memory_mib();
     let predict = (plan.predict > 0).then(|| time_prediction(&trainer.finish(), plan.predict, plan)).transpose()?;
+    if let Some(accelerator) = accelerator {
+        return on_accelerator(plan, &accelerator.name(), &seconds, predict);
+    }
     let (work, peak) = (work(plan), peak_gflops(threads, plan.precision));
     let flops = work.products + work.sparse + work.symmetric + work.factors;
     let rate = flops / median / 1e9;
@@ -86,6 +95,64 @@ pub fn benchmark(plan: &Plan) -> Result<Outcome> {
         if let Some(predict) = predict {
             text += &format!("predict   {} ms for {} rows\n", number(1e3 * predict), plan.predict);
         }
+        output::print(text.as_bytes())?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// What there is to say of a machine whose rates are not known.
+fn on_accelerator(plan: &Plan, device: &str, seconds: &[f64], predict: Option<f64>) -> Result<Outcome> {
+    let (median, best) = (seconds[seconds.len() / 2], seconds[0]);
+    if plan.json {
+        output::json(&json!({
+            "device": device, "seconds_per_step": median, "seconds_min": best, "predict_seconds": predict,
+        }))?;
+    } else {
+        let (median, best, steps) = (number(1e3 * median), number(1e3 * best), seconds.len());
+        let mut text = format!("device    {device}\na step    {median} ms (median of {steps}; at best {best})\n");
+        if let Some(predict) = predict {
+            text += &format!("predict   {} ms for {} rows\n", number(1e3 * predict), plan.predict);
+        }
+        output::print(text.as_bytes())?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// Steps a second of several models together, each trained from a thread of its own, and of one alone.
+fn side_by_side(plan: &Plan, model: &DeepGp, data: &Dataset, settings: TrainSettings) -> Result<Outcome> {
+    let rate = |replicas: usize| -> Result<f64> {
+        // All are ready before the clock starts.
+        let ready = Barrier::new(replicas);
+        let seconds = std::thread::scope(|scope| {
+            let one = |seed: usize| {
+                let ready = &ready;
+                scope.spawn(move || -> Result<f64> {
+                    let settings = TrainSettings { seed: seed as u64, ..settings };
+                    let trainer = Trainer::new(model.clone(), data, None, settings);
+                    ready.wait();
+                    let (mut trainer, started) = (trainer?, Instant::now());
+                    for _ in 0..plan.steps.max(1) {
+                        trainer.step()?;
+                    }
+                    Ok(started.elapsed().as_secs_f64())
+                })
+            };
+            let all: Vec<_> = (0..replicas).map(one).collect();
+            let joined = all.into_iter().map(|thread| thread.join().expect("no step panics"));
+            joined.collect::<Result<Vec<f64>>>()
+        })?;
+        let longest = seconds.into_iter().fold(0.0, f64::max);
+        Ok((replicas * plan.steps.max(1)) as f64 / longest)
+    };
+    let (alone, together) = (rate(1)?, rate(plan.replicas)?);
+    if plan.json {
+        output::json(&json!({
+            "replicas": plan.replicas, "steps_per_second_alone": alone, "steps_per_second_together": together,
+        }))?;
+    } else {
+        let (replicas, ratio) = (plan.replicas, number(together / alone));
+        let (alone, together) = (number(alone), number(together));
+        let text = format!("{alone} steps a second alone, {together} for {replicas} models together: {ratio} times\n");
         output::print(text.as_bytes())?;
     }
     Ok(Outcome::Done)

@@ -12,10 +12,11 @@ use crate::score::{self, Scored};
 /// Scores a model.
 pub fn evaluate(args: EvaluateArgs) -> Result<Outcome> {
     let EvaluateArgs { model, table, sampling, voice } = args;
-    let file = ModelFile::load(&model)?;
+    let mut file = ModelFile::load(&model)?;
     let schema = sampling.schema(&file);
     let (data, notes) = rows::to_score(&file, &schema, &table)?;
     output::notes(voice, &notes);
+    sampling.device.place(&mut file.regressor, voice)?;
     let scored = Scored::with(&file, None, &data, sampling.settings())?;
     if voice.json {
         let mut summary = json!({ "version": env!("CARGO_PKG_VERSION"), "model": model.display().to_string() });

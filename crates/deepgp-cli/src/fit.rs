@@ -83,6 +83,7 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
     }
     let mut file = started.map_err(|e| in_words_of(&schema, e))?;
     output::say(voice, &describe(&file.regressor));
+    options.device.unwrap_or_default().place(&mut file.regressor, voice)?;
     let every = options.checkpoint_every.unwrap_or_default();
     file.record.test = test;
     file.record.test_rows = held_out.as_ref().map_or(0, Dataset::len);
@@ -105,7 +106,8 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
 
 /// Goes on with a fit.
 pub fn resume(args: ResumeArgs) -> Result<Outcome> {
-    let ResumeArgs { checkpoint, table, out, steps, time_limit, checkpoint_every, threads, report, voice } = args;
+    let ResumeArgs { checkpoint, table, out, steps, time_limit, checkpoint_every, threads, device, report, voice } =
+        args;
     let mut file = ModelFile::load(&checkpoint)?;
     let Some(state) = &mut file.state else {
         bail!("{} is a finished model, not a checkpoint: there is nothing to go on with", checkpoint.display());
@@ -144,6 +146,7 @@ pub fn resume(args: ResumeArgs) -> Result<Outcome> {
     file.record.out = paths::absolute(&out);
     file.record.checkpoint_every = every.to_string();
     output::say(voice, &format!("going on from step {} of {}", file.record.steps, file.record.settings.train.steps));
+    device.place(&mut file.regressor, voice)?;
     let run = Run { checkpoint, every, time_limit: time_limit.map(|span| span.0), quiet: voice.quiet };
     let finished = run::train(file, &train, &run)?;
     let outcome = finish(finished, &train, held_out.as_ref(), &run, &out, report.as_deref(), voice);

@@ -6,6 +6,7 @@
 mod args;
 mod benchmark;
 mod demo;
+mod device;
 mod evaluate;
 mod explain;
 mod fit;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use deepgp::{
@@ -13,13 +13,15 @@ use deepgp_io::table::{Missing, Wanted};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::device::{DEVICES, Device};
 use crate::span::{Every, Span};
 use crate::usage::Usage;
 
 /// Names of the ways to treat missing values.
 pub const MISSING: &[&str] = &["reject", "drop", "mean"];
 const MEAN_FORMS: &[&str] = &["whitened", "standard", "dual", "scaled-dual"];
-const COVARIANCE_FORMS: &[&str] = &["whitened", "standard", "dual"];
+/// Names of the forms of the covariance.
+pub const COVARIANCE_FORMS: &[&str] = &["whitened", "standard", "dual"];
 const KERNELS: &[&str] = &["squared-exponential", "matern12", "matern32", "matern52", "rational-quadratic"];
 
 /// The final factor of the cosine schedule.
@@ -101,7 +103,7 @@ pub struct FitOptions {
     #[arg(long, value_parser = choice::<Precision>(&["f64", "mixed"]), help_heading = "Training")]
     pub precision: Option<Precision>,
     /// Where to compute [default: auto]
-    #[arg(long, value_parser = choice::<Device>(&["auto", "cpu", "cuda"]), help_heading = "Training")]
+    #[arg(long, value_parser = choice::<Device>(DEVICES), help_heading = "Training")]
     pub device: Option<Device>,
     /// The share of rows to keep away from training and score the model on at the end
     #[arg(long, value_name = "FRACTION", help_heading = "Training")]
@@ -206,9 +208,6 @@ impl FitOptions {
                 return wrong(format!("--{name} 0: give at least 1"));
             }
         }
-        if self.device == Some(Device::Cuda) {
-            bail!("--device cuda: this deepgp computes on the CPU only; take --device cpu, or leave it out");
-        }
         Ok(self.settings(1).train.check()?)
     }
 
@@ -301,18 +300,6 @@ pub enum Rate {
     Constant,
     /// Down along half a cosine.
     Cosine,
-}
-
-/// Where to compute.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Device {
-    /// Wherever it is fastest.
-    Auto,
-    /// On the processor.
-    Cpu,
-    /// On an NVIDIA GPU.
-    Cuda,
 }
 
 /// One of the library's enums by its name.

@@ -25,9 +25,10 @@ const OTHER_FORMATS: [&str; 4] = ["parquet", "npy", "npz", "gz"];
 pub fn predict(args: PredictArgs) -> Result<Outcome> {
     check(&args)?;
     let PredictArgs { model, table, out, quantiles, draws, sampling, voice } = args;
-    let file = ModelFile::load(&model)?;
+    let mut file = ModelFile::load(&model)?;
     let schema = sampling.schema(&file);
     let mut encoder = schema.encoder(&Source::open(&table)?, Targets::Unneeded)?;
+    sampling.device.place(&mut file.regressor, voice)?;
     let predictor = file.regressor.predictor(sampling.settings())?;
     let columns = Columns { targets: &schema.targets, quantiles: &quantiles, draws };
     // The levels are checked before anything is written.

@@ -63,7 +63,7 @@ pub fn train(mut file: ModelFile, data: &Dataset, run: &Run) -> Result<Finished>
     let mut progress = Progress::new(settings.train.steps, state.step, run.quiet);
     let started = Instant::now();
     let mut saved = Instant::now();
-    let (mut time_up, mut failed) = (false, None);
+    let (mut time_up, mut failed, mut due) = (false, None, false);
     let mut last_look = file.history.validation().last().map(|(_, score)| *score);
 
     let callback = |report: &StepReport, state: &TrainState| {
@@ -89,13 +89,14 @@ pub fn train(mut file: ModelFile, data: &Dataset, run: &Run) -> Result<Finished>
                 note(&mut file.record.notes, format!("a step was rolled back: {reason}"))
             }
         }
-        let due = match run.every {
+        due |= match run.every {
             Every::Steps(steps) => report.step.is_multiple_of(steps),
             Every::Seconds(seconds) => saved.elapsed().as_secs_f64() >= seconds,
         };
         time_up = run.time_limit.is_some_and(|limit| seconds >= limit);
-        if due && report.step < settings.train.steps {
-            saved = Instant::now();
+        // An accelerator's state is not fetched at every step.
+        if due && report.step < settings.train.steps && state.step == report.step {
+            (saved, due) = (Instant::now(), false);
             if let Err(error) = save_checkpoint(&file, &start, state, &run.checkpoint) {
                 failed = Some(error);
                 return ControlFlow::Break(());
@@ -127,6 +128,7 @@ pub fn train(mut file: ModelFile, data: &Dataset, run: &Run) -> Result<Finished>
     if let Stop::Stuck(reason) = &stop {
         note(&mut file.record.notes, format!("training could not go on; the model is the last good one: {reason}"));
     }
+    file.record.steps = state.step;
     file.regressor = regressor;
     Ok(Finished { file, ending, known_notes })
 }

@@ -195,6 +195,15 @@ pub enum Error {
         reason: Box<Error>,
     },
 
+    /// An accelerator cannot do what was asked, or failed.
+    #[error("{device}: {what}")]
+    Device {
+        /// Which one.
+        device: String,
+        /// What happened, and what to do.
+        what: String,
+    },
+
     /// A saved state does not belong to this model, data or settings.
     #[error("this training state does not fit: {what} is {found} here but {expected} in the state")]
     ForeignState {

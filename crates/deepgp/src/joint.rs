@@ -128,7 +128,7 @@ impl Predictor<'_> {
         mut then: impl FnMut(usize, Conditional) -> Result<()>,
     ) -> Result<()> {
         let (layers, floor) = (self.model.layers(), self.model.precision().floor());
-        let chain = Chain::<f64>::new(layers, &self.prepared, floor, 1, Want::Gradients);
+        let chain = Chain::<f64>::new(layers, self.prepared()?, floor, 1, Want::Gradients);
         let conditional = |l: usize, x: Mat| {
             let mut rows = LayerRows::default();
             rows.x = x;

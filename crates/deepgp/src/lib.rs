@@ -67,6 +67,7 @@
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
+pub mod accelerator;
 mod adam;
 pub mod baseline;
 mod batch;
@@ -111,7 +112,7 @@ pub use joint::{JOINT_ROWS, JointDraws, JointMoments};
 #[doc(hidden)]
 pub use layer::pieces;
 pub use layer::{
-    CovarianceForm, Inducing, Jitter, JitterEvent, Layer, LayerCovariance, LayerMean, MeanForm, MeanFunction,
+    CovarianceForm, Floor, Inducing, Jitter, JitterEvent, Layer, LayerCovariance, LayerMean, MeanForm, MeanFunction,
 };
 pub use mat::{Mat, View, ViewMut};
 pub use metrics::{Assessment, Score};

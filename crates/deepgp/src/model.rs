@@ -5,7 +5,9 @@
 //! ```
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
+use crate::accelerator::Accelerator;
 use crate::error::{Error, Result};
 use crate::layer::{Floor, Jitter, Layer};
 use crate::likelihood::Likelihood;
@@ -33,7 +35,8 @@ impl Precision {
         }
     }
 
-    pub(crate) fn floor(self) -> Floor {
+    /// What variances are raised to: `1e-10`, in `mixed` `1e-7` of the kernel's variance.
+    pub fn floor(self) -> Floor {
         match self {
             Self::F64 => Floor { absolute: 1e-10, relative: 0.0 },
             Self::Mixed => Floor { absolute: 0.0, relative: 1e-7 },
@@ -49,6 +52,7 @@ pub struct DeepGp {
     frozen: BTreeSet<String>,
     precision: Precision,
     jitter: Jitter,
+    pub(crate) accelerator: Option<Arc<dyn Accelerator>>,
 }
 
 impl DeepGp {
@@ -70,8 +74,8 @@ impl DeepGp {
             }
         }
         let precision = Precision::default();
-        let mut model =
-            Self { layers, likelihood, frozen: BTreeSet::new(), precision, jitter: precision.default_jitter() };
+        let jitter = precision.default_jitter();
+        let mut model = Self { layers, likelihood, frozen: BTreeSet::new(), precision, jitter, accelerator: None };
         model.check_values()?;
         Ok(model)
     }

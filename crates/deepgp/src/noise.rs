@@ -45,6 +45,11 @@ impl Key {
         Self([z as u32, (z >> 32) as u32])
     }
 
+    /// The key itself, for a generator elsewhere.
+    pub fn words(self) -> [u32; 2] {
+        self.0
+    }
+
     /// 128 random bits: ten rounds of Philox.
     pub fn bits(self, counter: [u32; 4]) -> [u32; 4] {
         self.wide_bits(counter.map(u64::from)).map(|word| word as u32)

@@ -6,8 +6,11 @@
 //! neither on the other rows nor on how rows are cut into chunks. Everything is in the model's units here; `Regressor`
 //! speaks the user's.
 
+use std::sync::OnceLock;
+
 use rayon::prelude::*;
 
+use crate::accelerator::Mixtures;
 use crate::chain::{Block, Chain, ChainRows, Workspaces};
 use crate::data::check_finite;
 use crate::error::{Error, Result};
@@ -70,16 +73,24 @@ pub struct InputGradient {
 #[derive(Debug)]
 pub struct Predictor<'a> {
     pub(crate) model: &'a DeepGp,
-    pub(crate) prepared: Vec<Prepared>,
+    /// Made at once on the CPU; where an accelerator answers, only if something asks that the CPU must answer.
+    prepared: OnceLock<Vec<Prepared>>,
     pub(crate) settings: PredictSettings,
     pub(crate) threads: Threads,
-    engine: Engine<'a>,
+    source: Source<'a>,
 }
 
 #[derive(Debug)]
 enum Engine<'a> {
     F64(Chain<'a, f64>, Workspaces<f64>),
     Mixed(Chain<'a, f32>, Workspaces<f32>),
+}
+
+/// Who computes the mixtures.
+#[derive(Debug)]
+enum Source<'a> {
+    Cpu(Engine<'a>),
+    Accelerator(Box<dyn Mixtures>),
 }
 
 impl<'a> Engine<'a> {
@@ -99,9 +110,13 @@ impl DeepGp {
             return Err(Error::Setting { name: "samples", value: "0".into(), requirement: "at least 1" });
         }
         let threads = Threads::new(settings.threads)?;
+        if let Some(accelerator) = self.accelerator() {
+            let source = Source::Accelerator(accelerator.mixtures(self, settings)?);
+            return Ok(Predictor { model: self, prepared: OnceLock::new(), settings, threads, source });
+        }
         let prepared = threads.run(|| self.prepare())?;
-        let engine = Engine::new(self, &prepared, settings.samples, Want::Moments);
-        Ok(Predictor { model: self, prepared, settings, threads, engine })
+        let source = Source::Cpu(Engine::new(self, &prepared, settings.samples, Want::Moments));
+        Ok(Predictor { model: self, prepared: prepared.into(), settings, threads, source })
     }
 
     /// Moments of the last layer for each row and sample of the hidden layers, in `f64`: row `n · samples + s` of the
@@ -135,6 +150,17 @@ fn check_inputs(model: &DeepGp, x: View<'_>) -> Result<()> {
 }
 
 impl Predictor<'_> {
+    /// What the CPU needs that does not depend on rows.
+    pub(crate) fn prepared(&self) -> Result<&[Prepared]> {
+        match self.prepared.get() {
+            Some(made) => Ok(made),
+            None => {
+                let made = self.threads.run(|| self.model.prepare())?;
+                Ok(self.prepared.get_or_init(|| made))
+            }
+        }
+    }
+
     /// Mean and variance of `f` and `y` at each row.
     pub fn moments(&self, x: View<'_>) -> Result<Prediction> {
         let (p, o) = (self.model.latent_width(), self.model.likelihood().observed_width());
@@ -235,7 +261,7 @@ impl Predictor<'_> {
         check_inputs(self.model, x)?;
         let width = 2 * self.model.latent_width() * x.ncols();
         let mut all = Mat::zeros(x.nrows(), width);
-        match &Engine::new(self.model, &self.prepared, self.settings.samples, Want::Gradients) {
+        match &Engine::new(self.model, self.prepared()?, self.settings.samples, Want::Gradients) {
             Engine::F64(chain, workspaces) => self.fill_gradients(chain, workspaces, x, &mut all),
             Engine::Mixed(chain, workspaces) => self.fill_gradients(chain, workspaces, x, &mut all),
         }
@@ -291,11 +317,39 @@ impl Predictor<'_> {
     ) -> Result<Mat> {
         check_inputs(self.model, x)?;
         let mut out = Mat::zeros(x.nrows(), width);
-        match &self.engine {
-            Engine::F64(chain, workspaces) => self.fill_rows(chain, workspaces, x, &mut out, reduce),
-            Engine::Mixed(chain, workspaces) => self.fill_rows(chain, workspaces, x, &mut out, reduce),
+        match &self.source {
+            Source::Cpu(Engine::F64(chain, workspaces)) => self.fill_rows(chain, workspaces, x, &mut out, reduce),
+            Source::Cpu(Engine::Mixed(chain, workspaces)) => self.fill_rows(chain, workspaces, x, &mut out, reduce),
+            Source::Accelerator(mixtures) => self.fetch_rows(&**mixtures, x, &mut out, reduce)?,
         }
         Ok(out)
+    }
+
+    /// [`Predictor::fill_rows`] with moments from an accelerator.
+    fn fetch_rows(
+        &self,
+        mixtures: &dyn Mixtures,
+        x: View<'_>,
+        out: &mut Mat,
+        reduce: impl Fn(usize, Mixture<'_>, &mut [f64]) + Sync,
+    ) -> Result<()> {
+        let (at_once, p, width) = (mixtures.rows_at_once(), self.model.latent_width(), out.ncols());
+        let s = if self.model.layers().len() == 1 { 1 } else { self.settings.samples };
+        if width == 0 {
+            return Ok(());
+        }
+        for (chunk, out) in out.as_mut_slice().chunks_mut(at_once * width).enumerate() {
+            let first = chunk * at_once;
+            let rows = x.rows(first..x.nrows().min(first + at_once)).to_mat().map(|v| v.clamp(-FAR, FAR));
+            let Moments { mean, variance } = mixtures.moments(rows.view())?;
+            let reduce_row = |(i, out): (usize, &mut [f64])| {
+                let own = i * s * p..(i + 1) * s * p;
+                let (mean, variance) = (&mean.as_slice()[own.clone()], &variance.as_slice()[own]);
+                reduce(first + i, Mixture { mean, variance, width: p }, out);
+            };
+            self.threads.run(|| out.par_chunks_mut(width).enumerate().for_each(reduce_row));
+        }
+        Ok(())
     }
 
     fn fill_rows<T: Real>(

@@ -185,6 +185,10 @@ impl DeepGp {
     /// The ELBO of a batch.
     pub fn elbo(&self, batch: Batch<'_>, noise: Noise<'_>) -> Result<Elbo> {
         self.check_data(batch.data)?;
+        if let Some(accelerator) = self.accelerator() {
+            self.check_batch(batch, &noise)?;
+            return Ok(accelerator.evaluate(self, batch, noise, false)?.0);
+        }
         self.evaluate(batch, noise, &mut StepMemory::new(self, batch.data), false)
     }
 
@@ -192,6 +196,10 @@ impl DeepGp {
     /// [`DeepGp::parameters`].
     pub fn elbo_gradient(&self, batch: Batch<'_>, noise: Noise<'_>) -> Result<(Elbo, Vec<f64>)> {
         self.check_data(batch.data)?;
+        if let Some(accelerator) = self.accelerator() {
+            self.check_batch(batch, &noise)?;
+            return accelerator.evaluate(self, batch, noise, true);
+        }
         let mut memory = StepMemory::new(self, batch.data);
         let elbo = self.evaluate(batch, noise, &mut memory, true)?;
         Ok((elbo, memory.gradient))

@@ -4,10 +4,15 @@
 //! minibatches are functions of the counters, so a run that is saved, loaded and continued makes the same steps to the
 //! last bit. A step whose ELBO or gradient cannot be computed is rolled back: parameters and moments return to what they
 //! were before the last update, and the learning rate halves; it grows back by 1 % with each good step.
+//!
+//! On an accelerator steps are made in *bursts* of up to [`BURST`], without a word in between. Where bursts begin depends on the
+//! number of the step alone, so it does not change a bit either.
 
-use std::ops::ControlFlow;
-use std::time::Instant;
+use std::collections::VecDeque;
+use std::ops::{ControlFlow, Range};
+use std::time::{Duration, Instant};
 
+use crate::accelerator::{Run, StepPlan};
 use crate::adam::Adam;
 use crate::batch::Batch;
 use crate::data::Dataset;
@@ -21,6 +26,10 @@ use crate::threads::Threads;
 
 /// How many steps in a row may be rolled back before training gives up.
 const MAX_FAILURES: u32 = 20;
+/// Steps that an accelerator makes at once, at most: a multiple of it always ends a burst.
+const BURST: u64 = 10;
+/// How often the state is fetched from an accelerator for the callback to see.
+const FETCH_EVERY: Duration = Duration::from_secs(1);
 
 /// Parameters and optimiser at some moment.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,6 +131,39 @@ pub enum Stop {
     Stuck(Error),
 }
 
+/// A step to make, and where it was planned.
+#[derive(Debug)]
+struct Planned {
+    before: Counters,
+    /// Its rows, in the trainer's order.
+    rows: Range<usize>,
+    learning_rate: f64,
+    kl_weight: f64,
+    /// Passes over the data after it.
+    epoch: f64,
+}
+
+/// What moves on from step to step if all goes well.
+#[derive(Clone, Copy, Debug)]
+struct Counters {
+    step: u64,
+    epoch: u64,
+    batches_used: u64,
+    rate_factor: f64,
+}
+
+impl Counters {
+    fn of(state: &TrainState) -> Self {
+        let &TrainState { step, epoch, batches_used, rate_factor, .. } = state;
+        Self { step, epoch, batches_used, rate_factor }
+    }
+
+    fn restore(self, state: &mut TrainState) {
+        let Self { step, epoch, batches_used, rate_factor } = self;
+        (state.step, state.epoch, state.batches_used, state.rate_factor) = (step, epoch, batches_used, rate_factor);
+    }
+}
+
 /// A model being trained.
 #[derive(Debug)]
 pub struct Trainer<'a> {
@@ -130,10 +172,24 @@ pub struct Trainer<'a> {
     validation: Option<&'a Dataset>,
     state: TrainState,
     parameters: Vec<Parameter>,
-    memory: StepMemory,
+    engine: Engine,
     threads: Threads,
     order: Vec<u32>,
     order_of: Option<u64>,
+    /// Reports of steps that were made but not yet handed out.
+    reports: VecDeque<StepReport>,
+}
+
+/// Who computes the steps.
+#[derive(Debug)]
+enum Engine {
+    Cpu(StepMemory),
+    Accelerator {
+        run: Box<dyn Run>,
+        /// The whole state when it was last fetched. In the trainer's own, parameters and optimiser are out of date.
+        fetched: Box<TrainState>,
+        fetched_at: Instant,
+    },
 }
 
 impl<'a> Trainer<'a> {
@@ -197,20 +253,31 @@ impl<'a> Trainer<'a> {
         }
         state.settings = kept;
         model.set_raw(&state.now.raw);
-        let memory = StepMemory::new(&model, data);
+        let engine = match model.accelerator() {
+            None => Engine::Cpu(StepMemory::new(&model, data)),
+            Some(accelerator) => {
+                let mut run = accelerator.train(&model, data, &settings)?;
+                run.load(&model, &state)?;
+                Engine::Accelerator { run, fetched: Box::new(state.clone()), fetched_at: Instant::now() }
+            }
+        };
         let threads = Threads::new(settings.threads)?;
-        let (order, order_of) = (Vec::new(), None);
-        Ok(Self { model, data, validation, state, parameters, memory, threads, order, order_of })
+        let (order, order_of, reports) = (Vec::new(), None, VecDeque::new());
+        Ok(Self { model, data, validation, state, parameters, engine, threads, order, order_of, reports })
     }
 
-    /// The model at the current parameters.
+    /// The model at the parameters of [`Trainer::state`].
     pub fn model(&self) -> &DeepGp {
         &self.model
     }
 
-    /// What to save in order to go on later.
+    /// What to save in order to go on later. On an accelerator this is the state when it was last fetched, which happens once a
+    /// second and when a run ends.
     pub fn state(&self) -> &TrainState {
-        &self.state
+        match &self.engine {
+            Engine::Cpu(_) => &self.state,
+            Engine::Accelerator { fetched, .. } => fetched,
+        }
     }
 
     /// The settings of the run.
@@ -219,71 +286,167 @@ impl<'a> Trainer<'a> {
     }
 
     /// Steps until the budget is spent, patience runs out, or the callback breaks. Can be called again to go on.
+    ///
+    /// The callback sees every step. On an accelerator it sees them burst by burst, beside a state that may be a second old; if it
+    /// breaks, the run ends with the burst.
     pub fn run(&mut self, mut callback: impl FnMut(&StepReport, &TrainState) -> ControlFlow<()>) -> Result<Stop> {
-        loop {
-            if self.out_of_patience() {
-                return Ok(Stop::Patience);
-            }
-            if self.state.step >= self.state.settings.steps {
-                return Ok(Stop::Steps);
+        let stop = loop {
+            if self.reports.is_empty() {
+                if self.out_of_patience() {
+                    break Stop::Patience;
+                }
+                if self.state.step >= self.state.settings.steps {
+                    break Stop::Steps;
+                }
             }
             let report = match self.step() {
                 Ok(report) => report,
-                Err(Error::Stuck { reason, .. }) => return Ok(Stop::Stuck(*reason)),
+                Err(Error::Stuck { reason, .. }) => break Stop::Stuck(*reason),
                 Err(other) => return Err(other),
             };
-            if callback(&report, &self.state).is_break() {
-                return Ok(Stop::Callback);
+            self.fetch(FETCH_EVERY)?;
+            if callback(&report, self.state()).is_break() {
+                break Stop::Callback;
             }
-        }
+        };
+        self.reports.clear();
+        self.fetch(Duration::ZERO)?;
+        Ok(stop)
     }
 
     fn out_of_patience(&self) -> bool {
         self.validation.is_some() && self.state.looks_since_best >= self.state.settings.patience
     }
 
-    /// One step of the optimiser.
+    /// Brings the state here from an accelerator, if what is here is older than `age`.
+    fn fetch(&mut self, age: Duration) -> Result<()> {
+        if let Engine::Accelerator { run, fetched, fetched_at } = &mut self.engine
+            && fetched_at.elapsed() >= age
+            && fetched.step != self.state.step
+        {
+            run.store(&mut self.state)?;
+            **fetched = self.state.clone();
+            self.model.set_raw(&self.state.now.raw);
+            *fetched_at = Instant::now();
+        }
+        Ok(())
+    }
+
+    /// One step of the optimiser: makes it, or hands out the report of one that was made in the last burst.
     pub fn step(&mut self) -> Result<StepReport> {
+        if let Some(report) = self.reports.pop_front() {
+            return Ok(report);
+        }
+        let mut plans = vec![self.plan()];
+        while matches!(self.engine, Engine::Accelerator { .. }) && !self.burst_ends() {
+            plans.push(self.plan());
+        }
         let started = Instant::now();
-        let (from, to) = self.next_rows();
+        let outcomes = self.compute(&plans)?;
+        let seconds = started.elapsed().as_secs_f64() / outcomes.len() as f64;
+        let made = outcomes.len();
+        // What was planned beyond a step that failed is planned anew.
+        self.unplan(&plans[made..]);
+        for (plan, outcome) in plans.into_iter().zip(outcomes) {
+            let Planned { before, epoch, learning_rate, kl_weight, .. } = plan;
+            let outcome = match outcome {
+                Ok(elbo) => {
+                    self.state.failures = 0;
+                    StepOutcome::Taken(elbo)
+                }
+                Err(reason) => {
+                    self.state.rate_factor = before.rate_factor;
+                    self.roll_back(reason.clone())?;
+                    StepOutcome::RolledBack(reason)
+                }
+            };
+            let (step, validation) = (before.step + 1, None);
+            self.reports.push_back(StepReport { step, epoch, outcome, learning_rate, kl_weight, validation, seconds });
+        }
+        let validation = self.validate()?;
+        if let Some(last) = self.reports.back_mut() {
+            last.validation = validation;
+        }
+        Ok(self.reports.pop_front().expect("a step was made"))
+    }
+
+    /// Whether a burst cannot go on: there is something to look at first, or a new order of rows.
+    fn burst_ends(&self) -> bool {
+        let TrainSettings { steps, validate_every, .. } = self.state.settings;
+        let step = self.state.step;
+        let new_order = self.state.batches_used == 0 && batches(self.data, &self.state.settings) > 1;
+        let look = self.validation.is_some() && step.is_multiple_of(validate_every);
+        step.is_multiple_of(BURST) || step == steps || look || new_order
+    }
+
+    /// Plans the next step, on the assumption that it will go well: moves all counters on.
+    fn plan(&mut self) -> Planned {
         let settings = self.state.settings;
-        let learning_rate =
-            settings.learning_rate * settings.schedule.factor(self.state.step, settings.steps) * self.state.rate_factor;
+        let before = Counters::of(&self.state);
+        let (step, rate_factor) = (self.state.step, self.state.rate_factor);
+        let rows = self.next_rows();
+        let learning_rate = settings.learning_rate * settings.schedule.factor(step, settings.steps) * rate_factor;
         let kl_weight = match settings.kl_warm_up {
             0 => 1.0,
-            over => ((self.state.step + 1) as f64 / over as f64).min(1.0),
+            over => ((step + 1) as f64 / over as f64).min(1.0),
         };
-        let batch = Batch {
-            data: self.data,
-            rows: &self.order[from..to],
-            num_data: self.data.len(),
-            samples: settings.samples,
-            kl_weight,
-        };
-        let noise = Noise::Rows { key: Key::new(settings.seed, Purpose::Train), step: self.state.step as u32 };
-        let (model, memory) = (&self.model, &mut self.memory);
-        let evaluated = self.threads.run(|| model.evaluate(batch, noise, memory, true));
         self.state.step += 1;
-        let outcome = match evaluated {
-            Ok(elbo) => {
-                self.update(learning_rate);
-                StepOutcome::Taken(elbo)
-            }
-            Err(reason @ (Error::NonFinite { .. } | Error::NotPositiveDefinite { .. })) => {
-                self.roll_back(reason.clone())?;
-                StepOutcome::RolledBack(reason)
-            }
-            Err(other) => return Err(other),
-        };
-        let seconds = started.elapsed().as_secs_f64();
-        let validation = self.validate()?;
+        self.state.rate_factor = (rate_factor * 1.01).min(1.0);
         let epoch = self.state.epoch as f64 + self.state.batches_used as f64 / batches(self.data, &settings) as f64;
-        Ok(StepReport { step: self.state.step, epoch, outcome, learning_rate, kl_weight, validation, seconds })
+        Planned { before, rows, learning_rate, kl_weight, epoch }
+    }
+
+    /// Moves the counters back to where the first of these was planned.
+    fn unplan(&mut self, plans: &[Planned]) {
+        if let Some(first) = plans.first() {
+            first.before.restore(&mut self.state);
+        }
+    }
+
+    /// Makes steps up to the first that fails.
+    fn compute(&mut self, plans: &[Planned]) -> Result<Vec<Result<Elbo>>> {
+        let settings = self.state.settings;
+        if let Engine::Accelerator { run, .. } = &mut self.engine {
+            let plan = |p: &Planned| StepPlan {
+                step: p.before.step,
+                rows: &self.order[p.rows.clone()],
+                learning_rate: p.learning_rate,
+                kl_weight: p.kl_weight,
+            };
+            let plans: Vec<StepPlan<'_>> = plans.iter().map(plan).collect();
+            let outcomes = run.steps(&plans)?;
+            if outcomes.iter().any(Result::is_ok) {
+                // There is something to return to; what it is, the accelerator knows.
+                self.state.before.get_or_insert_with(|| self.state.now.clone());
+            }
+            return Ok(outcomes);
+        }
+        let mut outcomes = Vec::new();
+        for Planned { before, rows, learning_rate, kl_weight, .. } in plans {
+            let Engine::Cpu(memory) = &mut self.engine else { break };
+            let (num_data, samples, kl_weight) = (self.data.len(), settings.samples, *kl_weight);
+            let rows = &self.order[rows.clone()];
+            let batch = Batch { data: self.data, rows, num_data, samples, kl_weight };
+            let noise = Noise::Rows { key: Key::new(settings.seed, Purpose::Train), step: before.step as u32 };
+            let model = &self.model;
+            match self.threads.run(|| model.evaluate(batch, noise, memory, true)) {
+                Ok(elbo) => {
+                    self.update(*learning_rate);
+                    outcomes.push(Ok(elbo));
+                }
+                Err(reason @ (Error::NonFinite { .. } | Error::NotPositiveDefinite { .. })) => {
+                    outcomes.push(Err(reason));
+                    break;
+                }
+                Err(other) => return Err(other),
+            }
+        }
+        Ok(outcomes)
     }
 
     /// The next minibatch as a range of `self.order`. A pass is cut into batches whose sizes differ by one at most, so
     /// that no small rest gets a large weight.
-    fn next_rows(&mut self) -> (usize, usize) {
+    fn next_rows(&mut self) -> Range<usize> {
         let settings = self.state.settings;
         let (n, batches) = (self.data.len() as u64, batches(self.data, &settings));
         if self.order_of != Some(self.state.epoch) {
@@ -296,7 +459,7 @@ impl<'a> Trainer<'a> {
             self.order_of = Some(self.state.epoch);
         }
         let used = self.state.batches_used;
-        let range = ((used * n / batches) as usize, ((used + 1) * n / batches) as usize);
+        let range = (used * n / batches) as usize..((used + 1) * n / batches) as usize;
         self.state.batches_used += 1;
         if self.state.batches_used == batches {
             (self.state.epoch, self.state.batches_used) = (self.state.epoch + 1, 0);
@@ -310,11 +473,10 @@ impl<'a> Trainer<'a> {
         let before = state.before.get_or_insert_with(|| state.now.clone());
         let now = &mut state.now;
         std::mem::swap(now, before);
-        let (gradient, parameters) = (self.memory.gradient(), &self.parameters);
+        let Engine::Cpu(memory) = &self.engine else { return };
+        let (gradient, parameters) = (memory.gradient(), &self.parameters);
         let raw = (&before.raw[..], &mut now.raw[..]);
         self.threads.run(|| now.adam.ascend(&before.adam, raw, gradient, parameters, learning_rate));
-        state.failures = 0;
-        state.rate_factor = (state.rate_factor * 1.01).min(1.0);
         self.model.set_raw(&state.now.raw);
     }
 
@@ -325,8 +487,13 @@ impl<'a> Trainer<'a> {
         state.rate_factor *= 0.5;
         // Before the first update there is nothing to return to: the start itself is at fault.
         let Some(before) = &state.before else { return Err(reason) };
-        state.now.copy_from(before);
-        self.model.set_raw(&state.now.raw);
+        match &mut self.engine {
+            Engine::Cpu(_) => {
+                state.now.copy_from(before);
+                self.model.set_raw(&state.now.raw);
+            }
+            Engine::Accelerator { run, .. } => run.roll_back()?,
+        }
         if state.failures >= MAX_FAILURES {
             return Err(Error::Stuck { step: state.step, attempts: state.failures, reason: Box::new(reason) });
         }
@@ -340,6 +507,10 @@ impl<'a> Trainer<'a> {
             self.state.settings;
         if self.state.step != steps && !self.state.step.is_multiple_of(validate_every) {
             return Ok(None);
+        }
+        if let Engine::Accelerator { run, .. } = &mut self.engine {
+            run.raw(&mut self.state.now.raw)?;
+            self.model.set_raw(&self.state.now.raw);
         }
         let settings = PredictSettings { samples, seed, threads };
         let densities = self
@@ -365,6 +536,8 @@ impl<'a> Trainer<'a> {
     /// The trained model: the best one by the validation rows if there are any, else the last one. If the last update led
     /// to parameters that cannot be evaluated, the ones before it are taken.
     pub fn finish(mut self) -> DeepGp {
+        // An accelerator that no longer answers has answered before: the model then holds what it said last.
+        let _ = self.fetch(Duration::ZERO);
         match (&self.state.best, &self.state.before) {
             (Some(best), _) => self.model.set_raw(&best.raw),
             (None, Some(before)) if !self.model.is_sound() => self.model.set_raw(&before.raw),
@@ -396,9 +569,9 @@ mod tests {
         for _ in 0..2 {
             let mut rows = Vec::new();
             for _ in 0..3 {
-                let (from, to) = trainer.next_rows();
-                assert!((7..=8).contains(&(to - from)));
-                rows.extend_from_slice(&trainer.order[from..to]);
+                let range = trainer.next_rows();
+                assert!((7..=8).contains(&range.len()));
+                rows.extend_from_slice(&trainer.order[range]);
             }
             passes.push(rows.clone());
             rows.sort_unstable();

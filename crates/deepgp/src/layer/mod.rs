@@ -22,7 +22,8 @@ pub(crate) use gram::{Climbed, Fallen, Gram, climb};
 pub use gram::{Jitter, JitterEvent};
 pub use mean::{LayerMean, MeanForm};
 pub use mean_function::MeanFunction;
-pub(crate) use rows::{Floor, LayerRows, LayerSums, RowArrays, RowLayer, Want};
+pub use rows::Floor;
+pub(crate) use rows::{LayerRows, LayerSums, RowArrays, RowLayer, Want};
 
 use crate::error::{Error, Matrix, Result};
 use crate::kernel::{Evaluate, Kernel};
@@ -124,6 +125,13 @@ impl Layer {
     /// `P`.
     pub fn output_width(&self) -> usize {
         self.mean.free.ncols()
+    }
+
+    /// `k(x, x)` at the layer's first inducing input; the same everywhere for the library's kernels.
+    pub fn kernel_diagonal(&self) -> f64 {
+        let (mut out, z) = ([0.0], self.inducing.mean().view().rows(0..1));
+        Evaluate::<f64>::diagonal(&*self.kernel, z, &mut out);
+        out[0]
     }
 
     /// Fails unless all shapes fit together. `index` is the layer's place, for messages.

@@ -23,8 +23,10 @@ use crate::simd::vectorised;
 
 /// Variances below `absolute + relative · k(x, x)` are raised to it, with zero gradient, and counted.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Floor {
+pub struct Floor {
+    /// Taken as it is.
     pub absolute: f64,
+    /// Times `k(x, x)`.
     pub relative: f64,
 }
 

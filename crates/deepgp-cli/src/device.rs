@@ -1,0 +1,57 @@
+//! `--device`: where a model is computed.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use deepgp::Regressor;
+use deepgp::accelerator::Accelerator;
+use deepgp_cuda::Cuda;
+use serde::{Deserialize, Serialize};
+
+use crate::args::Voice;
+use crate::output;
+
+/// Where to compute.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Device {
+    /// On an NVIDIA GPU if there is one, else on the processor.
+    #[default]
+    Auto,
+    /// On the processor.
+    Cpu,
+    /// On an NVIDIA GPU.
+    Cuda,
+}
+
+/// The names that the command line knows.
+pub const DEVICES: &[&str] = &["auto", "cpu", "cuda"];
+
+impl Device {
+    /// The accelerator, if it is to be one. A GPU that is there but cannot be used is told of.
+    pub fn open(self, voice: Voice) -> Result<Option<Arc<dyn Accelerator>>> {
+        if self == Self::Cpu {
+            return Ok(None);
+        }
+        match Cuda::open(0) {
+            Ok(cuda) => Ok(Some(Arc::new(cuda))),
+            Err(error) if self == Self::Cuda => Err(error.into()),
+            Err(error) => {
+                if Cuda::has_driver() {
+                    output::say(voice, &format!("note: {error}; going on without the GPU"));
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    /// Has `regressor` computed there, and says so.
+    pub fn place(self, regressor: &mut Regressor, voice: Voice) -> Result<()> {
+        let accelerator = self.open(voice)?;
+        if let Some(accelerator) = &accelerator {
+            output::say(voice, &format!("computing on {}", accelerator.name()));
+        }
+        regressor.model = regressor.model.clone().computed_on(accelerator);
+        Ok(())
+    }
+}

@@ -1,0 +1,74 @@
+// The end of a step: is it good, what was it, and Adam.
+
+// Whether some gradient is not finite.
+extern "C" __global__ void check_finite(const double *gradient, int n, Control *control) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n && !isfinite(gradient[i])) control->bad = 1;
+}
+
+// Adds up what a step found, writes its record [data term, clamped, good, infos, KLs], and says whether it may update. The noise's
+// gradient goes to where it belongs. One block.
+extern "C" __global__ void decide(const double *partial, int blocks, int outputs, const double *kl, int kls,
+                                  const int *infos, int factors, int length, Control *control, double *records,
+                                  double *noise_bar) {
+    __shared__ double sums[32];
+    double *record = records + (size_t)control->cursor * length;
+    double total = 0;
+    for (int p = -1; p < outputs; p++) {
+        double sum = 0;
+        for (int b = threadIdx.x; b < blocks; b += blockDim.x) sum += partial[(size_t)b * (1 + outputs) + 1 + p];
+        sum = block_sum(sum, sums);
+        if (p < 0) total = sum;
+        else if (threadIdx.x == 0) noise_bar[p] = sum;
+    }
+    __syncthreads();
+    int good = 1;
+    for (int i = threadIdx.x; i < outputs; i += blockDim.x) good = good && isfinite(noise_bar[i]);
+    for (int i = threadIdx.x; i < factors; i += blockDim.x) {
+        record[3 + i] = infos[i];
+        good = good && infos[i] == 0;
+    }
+    for (int i = threadIdx.x; i < kls; i += blockDim.x) {
+        record[3 + factors + i] = kl[i];
+        good = good && isfinite(kl[i]);
+    }
+    good = __syncthreads_and(good);
+    if (threadIdx.x > 0) return;
+    good = good && isfinite(total) && !control->bad && !control->halted;
+    record[0] = total;
+    record[1] = control->clamped;
+    record[2] = good;
+    control->go = good;
+    control->halted = control->halted || !good;
+}
+
+// Adam, uphill, and the values of the new raw numbers: floor + exp(raw) where there is a floor. What was before is kept.
+extern "C" __global__ void ascend(double *raw, double *first, double *second, double *values, double *before,
+                                  const double *gradient, const double *floors, const unsigned char *frozen, int n,
+                                  const Plan *plans, const Control *control) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n || !control->go) return;
+    const double rate = plans[control->cursor].rate, r = raw[i], m = first[i], v = second[i], floor = floors[i];
+    before[i] = r, before[n + i] = m, before[2 * n + i] = v, before[3 * n + i] = values[i];
+    if (frozen[i]) return;
+    const double g = floor >= 0 ? gradient[i] * exp(r) : gradient[i];
+    const double new_m = 0.9 * m + (1 - 0.9) * g, new_v = 0.999 * v + (1 - 0.999) * g * g;
+    double next = r + rate * new_m / (sqrt(new_v) + 1e-8);
+    if (floor >= 0 && next < -27.6) next = -27.6;
+    raw[i] = next, first[i] = new_m, second[i] = new_v;
+    values[i] = floor >= 0 ? floor + exp(next) : next;
+}
+
+// Values of all raw numbers that can move.
+extern "C" __global__ void constrain(const double *raw, const double *floors, const unsigned char *frozen, int n,
+                                     double *values) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n && !frozen[i]) values[i] = floors[i] >= 0 ? floors[i] + exp(raw[i]) : raw[i];
+}
+
+// On to the next plan.
+extern "C" __global__ void advance(Control *control) {
+    control->cursor += 1;
+    control->bad = 0;
+    control->clamped = 0;
+}

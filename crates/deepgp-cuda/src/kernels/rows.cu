@@ -1,0 +1,204 @@
+// Rows: gathering, moments, samples, the likelihood, and back.
+
+// Ten rounds of Philox-4x32, as on the CPU.
+__device__ void philox(unsigned k0, unsigned k1, unsigned c[4]) {
+    for (int round = 0; round < 10; round++) {
+        const unsigned a_high = __umulhi(c[0], 0xD2511F53u), a_low = c[0] * 0xD2511F53u;
+        const unsigned b_high = __umulhi(c[2], 0xCD9E8D57u), b_low = c[2] * 0xCD9E8D57u;
+        const unsigned c0 = b_high ^ c[1] ^ k0, c2 = a_high ^ c[3] ^ k1;
+        c[0] = c0, c[1] = b_low, c[2] = c2, c[3] = a_low;
+        k0 += 0x9E3779B9u, k1 += 0xBB67AE85u;
+    }
+}
+
+__device__ double open_unit(unsigned high, unsigned low) {
+    const unsigned long long bits = ((unsigned long long)high << 32 | low) >> 11;
+    return (bits + 0.5) * (1.0 / 9007199254740992.0);
+}
+
+// Output `p` of a row of normals; outputs share a counter in pairs.
+__device__ double normal(unsigned k0, unsigned k1, unsigned row, unsigned step, unsigned sample, unsigned layer, int p) {
+    unsigned c[4] = {row, step, sample, (layer << 16) + p / 2};
+    philox(k0, k1, c);
+    const double radius = sqrt(-2 * log(open_unit(c[0], c[1])));
+    double sine, cosine;
+    sincospi(2 * open_unit(c[2], c[3]), &sine, &cosine);
+    return radius * (p % 2 ? sine : cosine);
+}
+
+// x1 = [1 | z] of inducing inputs, in double and in the rows' precision.
+extern "C" __global__ void with_ones(const double *z, int rows, int width, double *wide, REAL *narrow) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= rows * (width + 1)) return;
+    const int row = i / (width + 1), column = i % (width + 1);
+    const double v = column == 0 ? 1 : z[row * width + column - 1];
+    wide[i] = v;
+    narrow[i] = v;
+}
+
+// The batch, [1 | x], by the row numbers of this step.
+extern "C" __global__ void gather(const REAL *data, const unsigned *ids, int rows, int width, const Control *control,
+                                  REAL *x1) {
+    const size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= (size_t)rows * (width + 1)) return;
+    const int row = i / (width + 1), column = i % (width + 1);
+    const unsigned id = ids[(size_t)control->cursor * rows + row];
+    x1[i] = column == 0 ? REAL(1) : data[(size_t)id * width + column - 1];
+}
+
+// variance_p = k(x, x) - a . q_p, no lower than the floor, and the fixed part of the mean. A warp for each row and output. `identity`
+// adds input column p to output p, where there is one.
+extern "C" __global__ void moments(const REAL *__restrict__ a, int a_stride, const REAL *__restrict__ q,
+                                   const double *__restrict__ prior, double floor_absolute, double floor_relative,
+                                   const REAL *__restrict__ x1, int width, int identity, int rows, int outputs, int m,
+                                   int fan,
+                                   const Plan *plans, Control *control, REAL *__restrict__ mean, REAL *__restrict__ variance) {
+    const int warp = (blockIdx.x * blockDim.x + threadIdx.x) / WARP, lane = threadIdx.x % WARP;
+    if (warp >= rows * outputs) return;
+    const int row = warp / outputs, p = warp % outputs;
+    const bool hands_on = identity && p < width && lane == 0;
+    // Asked for before anything waits.
+    const REAL k0 = prior[0], moved = hands_on ? mean[warp] + x1[(size_t)row * (width + 1) + 1 + p] : REAL(0);
+    a += (size_t)row * a_stride;
+    q += (size_t)warp * m;
+    REAL sum = 0;
+#pragma unroll 4
+    for (int j = lane; j < m; j += WARP) sum += a[j] * q[j];
+    sum = warp_sum(sum);
+    if (lane > 0) return;
+    const REAL floor = REAL(floor_absolute) + REAL(floor_relative) * k0;
+    REAL v = k0 - sum;
+    if (v < floor) {
+        v = floor;
+        if (row / fan < plans[control->cursor].live) atomicAdd(&control->clamped, 1);
+    }
+    variance[warp] = v;
+    if (hands_on) mean[warp] = moved;
+}
+
+// f = mean + sqrt(variance) noise, `fan` samples of each row, as the next layer's [1 | x]. Noise comes from `given`, or is drawn:
+// a row's own if there are `ids`, else the same for all rows.
+extern "C" __global__ void sample(const REAL *mean, const REAL *variance, const double *given, const unsigned *ids,
+                                  unsigned k0, unsigned k1, unsigned layer, int rows, int fan, int samples, int outputs,
+                                  const Plan *plans, const Control *control, REAL *noise, REAL *x1) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= rows * fan * outputs) return;
+    const int row = i / outputs, p = i % outputs, below = row / fan;
+    double e;
+    if (given) {
+        e = given[i];
+    } else {
+        const unsigned id = ids ? ids[(size_t)control->cursor * (rows * fan / samples) + row / samples] : 0;
+        e = normal(k0, k1, id, ids ? plans[control->cursor].step : 0, row % samples, layer, p);
+    }
+    noise[i] = e;
+    x1[(size_t)row * (outputs + 1) + 1 + p] = mean[below * outputs + p] + sqrt(variance[below * outputs + p]) * REAL(e);
+    if (p == 0) x1[(size_t)row * (outputs + 1)] = 1;
+}
+
+// The Gaussian likelihood of rows [rows, outputs], `samples` for each of the batch: gradients at the moments, and partial sums a
+// block of the data term and of the noise's gradients, [blocks, 1 + outputs]. A block takes whole rows.
+extern "C" __global__ void gaussian(const REAL *mean, const REAL *variance, const double *y, const double *weights,
+                                    const unsigned *ids, const double *noise, int rows, int samples, int outputs,
+                                    const Plan *plans, const Control *control, REAL *mean_bar, REAL *variance_bar,
+                                    double *partial) {
+    __shared__ double sums[32];
+    const Plan plan = plans[control->cursor];
+    const int at_once = blockDim.x, first = blockIdx.x * at_once;
+    double total = 0;
+    for (int p = 0; p < outputs; p++) {
+        double noise_bar = 0;
+        const int row = first + threadIdx.x;
+        if (row < rows) {
+            const int in_batch = row / samples;
+            const unsigned id = ids[(size_t)control->cursor * (rows / samples) + in_batch];
+            const double weight = in_batch < plan.live ? plan.scale * (weights ? weights[id] : 1) : 0;
+            const double s = noise[p], residual = y[(size_t)id * outputs + p] - mean[(size_t)row * outputs + p];
+            const double v = variance[(size_t)row * outputs + p], square = residual * residual + v;
+            total += weight * -0.5 * (log(6.283185307179586476925 * s) + square / s);
+            mean_bar[(size_t)row * outputs + p] = weight * residual / s;
+            variance_bar[(size_t)row * outputs + p] = -0.5 * weight / s;
+            noise_bar = 0.5 * weight * (square / s - 1) / s;
+        }
+        noise_bar = block_sum(noise_bar, sums);
+        if (threadIdx.x == 0) partial[(size_t)blockIdx.x * (1 + outputs) + 1 + p] = noise_bar;
+    }
+    total = block_sum(total, sums);
+    if (threadIdx.x == 0) partial[(size_t)blockIdx.x * (1 + outputs)] = total;
+}
+
+// Outputs whose numbers are under way at once.
+#define UNDER_WAY 10
+
+// With e_p = -variance_bar_p (0 at the floor): a_bar = 2 sum_p e_p q_p. Leaves e in `e`, or, where that is null, e_p a in place of q_p;
+// and -sum_p e_p in `diagonal_bar`. A block for each row, a thread for each column.
+extern "C" __global__ void __launch_bounds__(256, 4) through_variance(const REAL *__restrict__ a, int a_stride, REAL *__restrict__ q,
+                                            const REAL *__restrict__ variance, const REAL *__restrict__ variance_bar,
+                                            const double *prior, double floor_absolute, double floor_relative, int outputs,
+                                            int m, REAL *__restrict__ e, REAL *__restrict__ a_bar,
+                                            double *__restrict__ diagonal_bar) {
+    extern __shared__ double shared_bytes[];
+    REAL *weights = (REAL *)shared_bytes;
+    const int row = blockIdx.x;
+    const REAL floor = REAL(floor_absolute) + REAL(floor_relative) * REAL(prior[0]);
+    a += (size_t)row * a_stride;
+    q += (size_t)row * outputs * m;
+    for (int p = threadIdx.x; p < outputs; p += blockDim.x) {
+        const size_t at = (size_t)row * outputs + p;
+        weights[p] = variance[at] <= floor ? REAL(0) : -variance_bar[at];
+        if (e) e[at] = weights[p];
+    }
+    __syncthreads();
+    for (int j = threadIdx.x; j < m; j += blockDim.x) {
+        const REAL own = a[j];
+        REAL sum = 0;
+        for (int p0 = 0; p0 < outputs; p0 += UNDER_WAY) {
+            REAL *at = q + (size_t)p0 * m + j, read[UNDER_WAY];
+#pragma unroll
+            for (int i = 0; i < UNDER_WAY; i++) read[i] = p0 + i < outputs ? at[(size_t)i * m] : REAL(0);
+#pragma unroll
+            for (int i = 0; i < UNDER_WAY; i++) {
+                if (p0 + i >= outputs) break;
+                sum += weights[p0 + i] * read[i];
+                if (!e) at[(size_t)i * m] = weights[p0 + i] * own;
+            }
+        }
+        a_bar[(size_t)row * m + j] = 2 * sum;
+    }
+    if (threadIdx.x == 0) {
+        double sum = 0;
+        for (int p = 0; p < outputs; p++) sum -= weights[p];
+        diagonal_bar[row] = sum;
+    }
+}
+
+// From the gradient at samples to those at the moments they came from.
+extern "C" __global__ void sample_pullback(const REAL *x_bar, const REAL *noise, const REAL *variance, int rows, int fan,
+                                           int outputs, REAL *mean_bar, REAL *variance_bar) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= rows * outputs) return;
+    const int row = i / outputs, p = i % outputs;
+    const REAL deviation = sqrt(variance[i]);
+    REAL of_mean = 0, of_variance = 0;
+    for (int s = 0; s < fan; s++) {
+        const size_t at = ((size_t)row * fan + s) * outputs + p;
+        of_mean += x_bar[at];
+        of_variance += REAL(0.5) * x_bar[at] * noise[at] / deviation;
+    }
+    mean_bar[i] = of_mean;
+    variance_bar[i] = of_variance;
+}
+
+// partial[chunk, d] = sum over the chunk's rows of s_n x_nd^2; s_n has a stride. A block for each chunk.
+extern "C" __global__ void weighted_squares(const REAL *s, int s_stride, const REAL *x1, int rows, int width, int chunk_rows,
+                                            double *partial) {
+    const int first = blockIdx.x * chunk_rows, end = min(rows, first + chunk_rows);
+    for (int d = threadIdx.x; d < width; d += blockDim.x) {
+        double sum = 0;
+        for (int n = first; n < end; n++) {
+            const REAL x = x1[(size_t)n * (width + 1) + 1 + d];
+            sum += s[(size_t)n * s_stride] * x * x;
+        }
+        partial[(size_t)blockIdx.x * width + d] = sum;
+    }
+}

@@ -1,0 +1,162 @@
+//! Deep Gaussian processes on NVIDIA GPUs: [`Cuda`] is an [`Accelerator`] for the models of [`deepgp`].
+//!
+//! Nothing of CUDA is needed to build this crate. The driver, cuBLAS, cuSOLVER and the run-time compiler are looked for when
+//! [`Cuda::open`] is called, and if one is missing, the error says which.
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//! use deepgp::{FitSettings, Regressor, simulate};
+//!
+//! let data = simulate::step_curve(1000, 1);
+//! let settings = FitSettings::default();
+//! let mut start = Regressor::start(&data, &settings)?;
+//! start.model = start.model.computed_on(Some(Arc::new(deepgp_cuda::Cuda::open(0)?)));
+//! let fit = start.train(&data, &settings, |_, _| std::ops::ControlFlow::Continue(()))?;
+//! # Ok::<(), deepgp::Error>(())
+//! ```
+//!
+//! Data, parameters and optimiser stay on the device. A step is one captured graph in which the factorisations of all layers run
+//! beside one another and beside the rows ([`task`]); the host hears of it a burst of steps at a time. Several models can train on
+//! one device at once, each from a thread of its own: one of them seldom fills it.
+
+mod arrays;
+mod blueprint;
+mod epilogue;
+mod evaluate;
+mod fault;
+mod lane;
+mod memory;
+mod mixtures;
+mod program;
+mod prologue;
+mod rows;
+mod run;
+mod task;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cudarc::driver::CudaContext;
+use deepgp::accelerator::{Accelerator, Mixtures, Run};
+use deepgp::{Batch, Dataset, DeepGp, Elbo, Error, Noise, Precision, PredictSettings, TrainSettings};
+
+use fault::{Fault, Outcome};
+use mixtures::DeviceMixtures;
+use program::{KernelText, Program};
+use run::DeviceRun;
+
+/// A GPU.
+#[derive(Debug)]
+pub struct Cuda {
+    context: Arc<CudaContext>,
+    name: String,
+    /// Programs that were compiled, by their text.
+    programs: Mutex<HashMap<String, Arc<Program>>>,
+}
+
+impl Cuda {
+    /// The GPU of this number, from 0. Fails if there is none, or if a library that it needs cannot be loaded.
+    #[allow(unsafe_code)]
+    pub fn open(ordinal: usize) -> Result<Self, Error> {
+        let unavailable = |what: String| Error::Device { device: "cuda".into(), what };
+        // SAFETY: these look for libraries and run nothing of them but their initialisation.
+        let libraries = unsafe {
+            [
+                ("the NVIDIA driver (libcuda)", cudarc::driver::sys::is_culib_present()),
+                ("cuBLAS (libcublas)", cudarc::cublas::sys::is_culib_present()),
+                ("cuSOLVER (libcusolver)", cudarc::cusolver::sys::is_culib_present()),
+                ("the run-time compiler (libnvrtc)", cudarc::nvrtc::sys::is_culib_present()),
+            ]
+        };
+        if let Some((missing, _)) = libraries.iter().find(|(_, present)| !present) {
+            return Err(unavailable(format!(
+                "{missing} was not found; install it or add its folder to LD_LIBRARY_PATH, or compute on the CPU"
+            )));
+        }
+        let open = || -> Outcome<Self> {
+            let count = CudaContext::device_count()?;
+            if ordinal as i32 >= count {
+                return Err(Fault::Device(format!("there is no GPU {ordinal}: the driver sees {count}")));
+            }
+            let context = CudaContext::new(ordinal)?;
+            // SAFETY: every array is used by lanes whose order this crate keeps itself.
+            unsafe { context.disable_event_tracking() };
+            let name = format!("cuda: {}", context.name()?);
+            Ok(Self { context, name, programs: Mutex::default() })
+        };
+        open().map_err(|fault| fault.on("cuda"))
+    }
+
+    /// Whether there is an NVIDIA driver, and so likely a GPU.
+    #[allow(unsafe_code)]
+    pub fn has_driver() -> bool {
+        // SAFETY: this looks for the library and runs nothing of it but its initialisation.
+        unsafe { cudarc::driver::sys::is_culib_present() }
+    }
+
+    /// Bytes of shared memory that a block of a kernel may ask for.
+    pub(crate) fn shared_memory(&self) -> Outcome<usize> {
+        use cudarc::driver::sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN as LIMIT;
+        Ok(self.context.attribute(LIMIT)? as usize)
+    }
+
+    pub(crate) fn context(&self) -> Arc<CudaContext> {
+        self.context.clone()
+    }
+
+    pub(crate) fn general_program(&self, real: &str) -> Outcome<Arc<Program>> {
+        self.program(program::general_source(real), program::GENERAL)
+    }
+
+    pub(crate) fn kernel_program(&self, text: &KernelText, real: &str) -> Outcome<Arc<Program>> {
+        self.program(text.source(real), program::COVARIANCES)
+    }
+
+    fn program(&self, source: String, names: &[&'static str]) -> Outcome<Arc<Program>> {
+        let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(program) = programs.get(&source) {
+            return Ok(program.clone());
+        }
+        let program = Arc::new(Program::compile(&self.context, &source, names)?);
+        programs.insert(source, program.clone());
+        Ok(program)
+    }
+
+    fn named<T>(&self, outcome: Outcome<T>) -> Result<T, Error> {
+        outcome.map_err(|fault| fault.on(&self.name))
+    }
+}
+
+impl Accelerator for Cuda {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn evaluate(
+        &self,
+        model: &DeepGp,
+        batch: Batch<'_>,
+        noise: Noise<'_>,
+        gradient: bool,
+    ) -> Result<(Elbo, Vec<f64>), Error> {
+        let (elbo, found) = self.named(match model.precision() {
+            Precision::F64 => evaluate::evaluate::<f64>(self, model, batch, noise),
+            Precision::Mixed => evaluate::evaluate::<f32>(self, model, batch, noise),
+        })?;
+        Ok((elbo, if gradient { found } else { Vec::new() }))
+    }
+
+    fn train(&self, model: &DeepGp, data: &Dataset, settings: &TrainSettings) -> Result<Box<dyn Run>, Error> {
+        self.named(match model.precision() {
+            Precision::F64 => DeviceRun::<f64>::boxed(self, model, data, settings),
+            Precision::Mixed => DeviceRun::<f32>::boxed(self, model, data, settings),
+        })
+    }
+
+    fn mixtures(&self, model: &DeepGp, settings: PredictSettings) -> Result<Box<dyn Mixtures>, Error> {
+        self.named(match model.precision() {
+            Precision::F64 => DeviceMixtures::<f64>::boxed(self, model, settings),
+            Precision::Mixed => DeviceMixtures::<f32>::boxed(self, model, settings),
+        })
+    }
+}

@@ -1,0 +1,266 @@
+//! A model in training: one graph, given out once a step; the host looks at what came of it a burst at a time.
+
+use cudarc::driver::CudaGraph;
+use deepgp::accelerator::{Run, StepPlan};
+use deepgp::noise::{Key, Purpose};
+use deepgp::params::Constraint;
+use deepgp::{Adam, Dataset, DeepGp, Elbo, Error, Snapshot, TrainSettings, TrainState};
+
+use crate::Cuda;
+use crate::arrays::Task;
+use crate::evaluate::{Raised, elbo, mixture_size, upload_data, upload_values};
+use crate::fault::{Fault, Outcome};
+use crate::lane::Real;
+use crate::memory::Span;
+use crate::rows::NoiseSource;
+use crate::task::{DeviceTask, PlanWords};
+
+/// The most steps that are planned at once.
+const PLANS: usize = 16;
+/// Adam's, as on the CPU.
+const BETA_1: f64 = 0.9;
+const BETA_2: f64 = 0.999;
+
+/// See the module.
+pub struct DeviceRun<T> {
+    // Before the task, whose lanes it uses.
+    graph: Owned,
+    task: DeviceTask<T>,
+    /// For what only the CPU can find out.
+    model: DeepGp,
+    name: String,
+    /// `num_data / mixture_size`.
+    scale: f64,
+    num_data: usize,
+    /// Whether the row numbers on the device are those of the whole dataset, in order.
+    all_rows: bool,
+    /// Adam's updates so far, and before the last of them.
+    updates: u64,
+    updates_before: u64,
+}
+
+impl<T> std::fmt::Debug for DeviceRun<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DeviceRun").field("device", &self.name).field("updates", &self.updates).finish_non_exhaustive()
+    }
+}
+
+/// A graph that goes where its run goes.
+struct Owned(CudaGraph);
+
+// SAFETY: graphs must not be used from two threads at once. This one belongs to a run, which is not shared but moved.
+#[allow(unsafe_code)]
+unsafe impl Send for Owned {}
+
+impl<T: Real> DeviceRun<T> {
+    /// Takes model and data on board and records the graph of a step.
+    pub fn boxed(cuda: &Cuda, model: &DeepGp, data: &Dataset, settings: &TrainSettings) -> Outcome<Box<dyn Run>> {
+        let batches = data.len().div_ceil(settings.batch_size.max(1));
+        let shape = Task {
+            rows: data.len().div_ceil(batches),
+            samples: settings.samples,
+            gradients: true,
+            plans: PLANS,
+            data: data.len(),
+            weighted: data.weights().is_some(),
+            given_noise: false,
+            lanes: 0,
+            symmetric: false,
+        };
+        let task = DeviceTask::<T>::new(cuda, model, shape)?;
+        upload_data(&task, data)?;
+        upload_constraints(&task, model)?;
+        upload_values(&task, model)?;
+        let noise = NoiseSource::Rows { key: Key::new(settings.seed, Purpose::Train).words() };
+        // Once without a graph, so that the libraries are ready; a step that is halted moves nothing.
+        task.set_plans(&[PlanWords { rate: 0.0, kl_weight: 1.0, scale: 1.0, step: 0, live: 0 }])?;
+        task.main().upload(&[0, 0, 1, 0, 0], task.arrays.control)?;
+        task.step(noise)?;
+        task.main().stream().synchronize()?;
+        let graph = Owned(task.capture(|| task.step(noise))?);
+        graph.0.upload()?;
+        let scale = data.len() as f64 / mixture_size(model, settings.samples) as f64;
+        Ok(Box::new(Self {
+            graph,
+            task,
+            model: model.clone().computed_on(None),
+            name: cuda.name.clone(),
+            scale,
+            num_data: data.len(),
+            all_rows: false,
+            updates: 0,
+            updates_before: 0,
+        }))
+    }
+
+    fn place_rows(&mut self, plans: &[StepPlan<'_>]) -> Outcome<()> {
+        let all = plans.iter().all(|plan| plan.rows.len() == self.num_data);
+        if all && self.all_rows {
+            return Ok(());
+        }
+        // If all steps take all rows, so will those to come: every place is filled.
+        let count = if all { PLANS } else { plans.len() };
+        self.task.set_rows((0..count).map(|i| plans[i.min(plans.len() - 1)].rows))?;
+        self.all_rows = all;
+        Ok(())
+    }
+
+    fn give_out(&mut self, plans: &[StepPlan<'_>]) -> Outcome<()> {
+        self.place_rows(plans)?;
+        let words = |(i, plan): (usize, &StepPlan<'_>)| {
+            let t = (self.updates + 1 + i as u64) as f64;
+            let rate = plan.learning_rate * (1.0 - BETA_2.powf(t)).sqrt() / (1.0 - BETA_1.powf(t));
+            let rows = plan.rows.len();
+            let scale = self.scale / rows as f64;
+            PlanWords { rate, kl_weight: plan.kl_weight, scale, step: plan.step as u32, live: rows as u32 }
+        };
+        let words: Vec<PlanWords> = plans.iter().enumerate().map(words).collect();
+        self.task.set_plans(&words)?;
+        for _ in plans {
+            self.graph.0.launch()?;
+        }
+        Ok(())
+    }
+
+    fn make(&mut self, plans: &[StepPlan<'_>]) -> Outcome<Vec<Result<Elbo, Error>>> {
+        let (mut outcomes, mut raised) = (Vec::new(), Raised::default());
+        while outcomes.len() < plans.len() {
+            let rest = &plans[outcomes.len()..];
+            let burst = &rest[..rest.len().min(PLANS)];
+            self.give_out(burst)?;
+            let records = self.task.records(burst.len())?;
+            let good = records.iter().take_while(|record| record.good).count();
+            outcomes.extend(records[..good].iter().map(|record| Ok(elbo(record, raised.events.clone()))));
+            if good > 0 {
+                (self.updates, self.updates_before) = (self.updates + good as u64, self.updates + good as u64 - 1);
+            }
+            if good == burst.len() {
+                continue;
+            }
+            let mut raw = vec![0.0; self.task.blueprint.parameters];
+            self.task.main().download(self.task.arrays.raw, &mut raw)?;
+            self.model.set_raw(&raw);
+            match raised.raise(&self.task, &self.model, &records[good]) {
+                Ok(()) => {}
+                Err(Fault::Model(error)) => {
+                    outcomes.push(Err(error));
+                    break;
+                }
+                Err(fault) => return Err(fault),
+            }
+        }
+        raised.reset(&self.task)?;
+        Ok(outcomes)
+    }
+
+    fn take_up(&mut self, model: &DeepGp, state: &TrainState) -> Outcome<()> {
+        let (main, arrays) = (self.task.main(), &self.task.arrays);
+        let n = self.task.blueprint.parameters;
+        if let Some(before) = &state.before {
+            self.put(before, arrays.before)?;
+            upload_values(&self.task, model)?;
+            self.constrain(arrays.before.first(n))?;
+            main.copy(arrays.values, arrays.before.from(3 * n))?;
+            self.updates_before = before.adam.updates;
+        }
+        main.upload(&state.now.raw, arrays.raw)?;
+        main.upload(&state.now.adam.first, arrays.first)?;
+        main.upload(&state.now.adam.second, arrays.second)?;
+        upload_values(&self.task, model)?;
+        self.updates = state.now.adam.updates;
+        if self.updates > 0 {
+            // The device's own exponentials, so that a run that goes on has the bits of one that never stopped.
+            self.constrain(arrays.raw)?;
+        }
+        self.all_rows = false;
+        Ok(())
+    }
+
+    /// Values of `raw`; those that are frozen stay as they are.
+    fn constrain(&self, raw: Span<f64>) -> Outcome<()> {
+        let (arrays, n) = (&self.task.arrays, self.task.blueprint.parameters);
+        let arguments = [raw.into(), arrays.floors.into(), arrays.frozen.into(), n.into(), arrays.values.into()];
+        self.task.main().each(self.task.general().get("constrain"), n, &arguments)
+    }
+
+    fn put(&self, snapshot: &Snapshot, to: Span<f64>) -> Outcome<()> {
+        let n = self.task.blueprint.parameters;
+        for (i, numbers) in [&snapshot.raw, &snapshot.adam.first, &snapshot.adam.second].into_iter().enumerate() {
+            self.task.main().upload(numbers, to.from(i * n))?;
+        }
+        Ok(())
+    }
+
+    fn return_to_before(&mut self) -> Outcome<()> {
+        let (main, arrays) = (self.task.main(), &self.task.arrays);
+        let n = self.task.blueprint.parameters;
+        for (i, to) in [arrays.raw, arrays.first, arrays.second, arrays.values].into_iter().enumerate() {
+            main.copy(arrays.before.from(i * n).first(n), to)?;
+        }
+        self.updates = self.updates_before;
+        Ok(())
+    }
+
+    fn fetch(&self, state: &mut TrainState) -> Outcome<()> {
+        let (main, arrays) = (self.task.main(), &self.task.arrays);
+        let n = self.task.blueprint.parameters;
+        let TrainState { now, before, .. } = state;
+        for (from, to) in
+            [(arrays.raw, &mut now.raw), (arrays.first, &mut now.adam.first), (arrays.second, &mut now.adam.second)]
+        {
+            main.download(from, to)?;
+        }
+        now.adam.updates = self.updates;
+        if let Some(Snapshot { raw, adam: Adam { first, second, updates } }) = before {
+            for (i, to) in [raw, first, second].into_iter().enumerate() {
+                main.download(arrays.before.from(i * n), to)?;
+            }
+            *updates = self.updates_before;
+        }
+        Ok(())
+    }
+
+    fn named<U>(&self, outcome: Outcome<U>) -> Result<U, Error> {
+        outcome.map_err(|fault| fault.on(&self.name))
+    }
+}
+
+impl<T: Real> Run for DeviceRun<T> {
+    fn load(&mut self, model: &DeepGp, state: &TrainState) -> Result<(), Error> {
+        let outcome = self.take_up(model, state);
+        self.named(outcome)
+    }
+
+    fn steps(&mut self, plans: &[StepPlan<'_>]) -> Result<Vec<Result<Elbo, Error>>, Error> {
+        let outcome = self.make(plans);
+        self.named(outcome)
+    }
+
+    fn roll_back(&mut self) -> Result<(), Error> {
+        let outcome = self.return_to_before();
+        self.named(outcome)
+    }
+
+    fn raw(&mut self, raw: &mut [f64]) -> Result<(), Error> {
+        self.named(self.task.main().download(self.task.arrays.raw, raw))
+    }
+
+    fn store(&mut self, state: &mut TrainState) -> Result<(), Error> {
+        self.named(self.fetch(state))
+    }
+}
+
+/// Floors of positive parameters (−1 for others), and which are frozen.
+fn upload_constraints<T: Real>(task: &DeviceTask<T>, model: &DeepGp) -> Outcome<()> {
+    let (mut floors, mut frozen) = (Vec::new(), Vec::new());
+    for parameter in model.parameters() {
+        let floor = match parameter.constraint {
+            Constraint::Positive { floor } => floor,
+            Constraint::Real | Constraint::LowerTriangular { .. } => -1.0,
+        };
+        floors.resize(parameter.range.end, floor);
+        frozen.resize(parameter.range.end, u8::from(parameter.frozen));
+    }
+    task.main().upload(&floors, task.arrays.floors)?;
+    task.main().upload(&frozen, task.arrays.frozen)
+}
