@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use deepgp::Regressor;
 use deepgp::accelerator::Accelerator;
 use deepgp_cuda::Cuda;
@@ -35,7 +35,7 @@ impl Device {
         }
         match Cuda::open(0) {
             Ok(cuda) => Ok(Some(Arc::new(cuda))),
-            Err(error) if self == Self::Cuda => Err(error.into()),
+            Err(error) if self == Self::Cuda => bail!("{error} (--device cpu)"),
             Err(error) => {
                 if Cuda::has_driver() {
                     output::say(voice, &format!("note: {error}; going on without the GPU"));
@@ -47,11 +47,15 @@ impl Device {
 
     /// Has `regressor` computed there, and says so.
     pub fn place(self, regressor: &mut Regressor, voice: Voice) -> Result<()> {
-        let accelerator = self.open(voice)?;
-        if let Some(accelerator) = &accelerator {
-            output::say(voice, &format!("computing on {}", accelerator.name()));
-        }
-        regressor.model = regressor.model.clone().computed_on(accelerator);
+        place_on(self.open(voice)?, regressor, voice);
         Ok(())
     }
+}
+
+/// Has `regressor` computed on an accelerator, if there is one, and says so.
+pub fn place_on(accelerator: Option<Arc<dyn Accelerator>>, regressor: &mut Regressor, voice: Voice) {
+    if let Some(accelerator) = &accelerator {
+        output::say(voice, &format!("computing on {}", accelerator.name()));
+    }
+    regressor.model = regressor.model.clone().computed_on(accelerator);
 }

@@ -15,7 +15,7 @@ use crate::output::{self, Outcome};
 use crate::run::{self, Ending, Finished, Run};
 use crate::score::{self, Scored};
 use crate::usage::Usage;
-use crate::{paths, progress, report_command, rows};
+use crate::{device, paths, progress, report_command, rows};
 
 /// Fits a model.
 pub fn fit(args: FitArgs) -> Result<Outcome> {
@@ -35,6 +35,7 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
         bail!(Usage(format!("name the column to predict with --target COLUMN; the columns are {columns}")));
     }
     options.check()?;
+    let accelerator = options.device.unwrap_or_default().open(voice)?;
     let lock = lock(&checkpoint)?;
     if checkpoint.exists() {
         let shown = checkpoint.display();
@@ -83,7 +84,7 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
     }
     let mut file = started.map_err(|e| in_words_of(&schema, e))?;
     output::say(voice, &describe(&file.regressor));
-    options.device.unwrap_or_default().place(&mut file.regressor, voice)?;
+    device::place_on(accelerator, &mut file.regressor, voice);
     let every = options.checkpoint_every.unwrap_or_default();
     file.record.test = test;
     file.record.test_rows = held_out.as_ref().map_or(0, Dataset::len);
