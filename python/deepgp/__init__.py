@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from . import datasets
 from ._core import __version__
-from ._model import Elbo, Model, Moments, Prediction
+from ._model import Model
+from ._results import Elbo, Moments, Prediction, StepReport
 
 if TYPE_CHECKING:
-    from ._regressor import DeepGPRegressor, StepReport
+    from ._regressor import DeepGPRegressor
 
 __all__ = [
     "DeepGPRegressor",
@@ -32,16 +33,14 @@ __all__ = [
     "datasets",
 ]
 
-_OF_REGRESSOR = ("DeepGPRegressor", "StepReport")
-
 
 def __getattr__(name: str) -> Any:
-    # The estimator is loaded when it is first asked for: importing scikit-learn takes a second, and `Model` needs none of it.
-    if name in _OF_REGRESSOR:
-        from . import _regressor
+    # The estimator is loaded when it is first asked for: scikit-learn takes a second, and `Model` needs none of it.
+    if name == "DeepGPRegressor":
+        from ._regressor import DeepGPRegressor
 
-        globals().update({own: getattr(_regressor, own) for own in _OF_REGRESSOR})
-        return globals()[name]
+        globals()[name] = DeepGPRegressor
+        return DeepGPRegressor
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -1,4 +1,4 @@
-"""What `DeepGPRegressor` takes from scikit-learn, and the little it needs of that where scikit-learn is not installed."""
+"""What `DeepGPRegressor` takes from scikit-learn, and the little it needs of that where there is none."""
 
 from __future__ import annotations
 
@@ -69,12 +69,13 @@ else:
             changed = {name: value for name, value in self.get_params().items() if value is not defaults[name]}
             return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
 
-    def check_is_fitted(estimator: Any) -> None:  # type: ignore[misc]
+    def check_is_fitted(estimator: Any) -> None:
         """Fails before `fit`."""
-        if not any(name.endswith("_") and not name.startswith("_") for name in vars(estimator)):
+        if not estimator.__sklearn_is_fitted__():
             name = type(estimator).__name__
             raise NotFittedError(
-                f"This {name} instance is not fitted yet. Call 'fit' with appropriate arguments before using this estimator."
+                f"This {name} instance is not fitted yet. Call 'fit' with appropriate arguments before using this "
+                "estimator."
             )
 
     def check_weights(sample_weight: Any, X: Any) -> Any:
@@ -83,7 +84,7 @@ else:
             return np.full(len(X), float(sample_weight))
         return _arrays.vector("sample_weight", sample_weight)
 
-    def validate_data(estimator: Any, X: Any, y: Any = "none", *, reset: bool = True, **rules: Any) -> Any:  # type: ignore[misc]
+    def validate_data(estimator: Any, X: Any, y: Any = "none", *, reset: bool = True, **rules: Any) -> Any:
         """`X`, and `y` if it is given, as numbers; remembers or compares the width and the names of the columns."""
         names = getattr(X, "columns", None)
         names = None if names is None else np.asarray(list(names), dtype=object)

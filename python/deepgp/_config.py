@@ -29,7 +29,7 @@ def to_json(values: Mapping[str, Any]) -> str:
         raise TypeError(f"{value!r} is not a setting: give a number, a name or None")
 
     for name, value in values.items():
-        if isinstance(value, numbers.Real) and not np.isfinite(value):
+        if isinstance(value, (float, np.floating)) and not np.isfinite(value):
             raise ValueError(f"`{name}` is {value}, but must be finite")
     return json.dumps(values, default=plain)
 
@@ -53,13 +53,12 @@ def size(tied: Any, mean: Any, covariance: Any) -> Any:
 
 def settings_of(engine: _core.Engine) -> dict[str, Any]:
     """Arguments of `DeepGPRegressor` that make the settings of this model's fit."""
-    settings = json.loads(engine.settings())
-    sizes = settings.pop("inducing") or {}
+    settings: dict[str, Any] = json.loads(engine.settings())
     settings["random_state"] = settings.pop("seed")
+    sizes = settings.pop("inducing") or {}
     settings["inducing"] = sizes.get("tied")
-    for name in ("mean", "covariance"):
-        settings[f"{name}_inducing"] = sizes.get("decoupled", {}).get(name)
-    return settings
+    decoupled = sizes.get("decoupled", {})
+    return settings | {f"{name}_inducing": own for name, own in decoupled.items()}
 
 
 def words_and_arrays(config: Mapping[str, Any], outputs: int) -> tuple[str, list[LayerArrays]]:

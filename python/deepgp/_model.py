@@ -4,74 +4,31 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from . import _arrays, _config, _core
+from ._answers import Answers
 from ._arrays import Floats
+from ._results import Elbo, Moments
 
 
-class Elbo(NamedTuple):
-    """The bound on the log evidence, in its parts.
-
-    Attributes
-    ----------
-    total : float
-        The bound itself: `data_term - kl.sum()`.
-    data_term : float
-        `num_data / N` times the sum over rows of `weight · E[log p(y | f)]`.
-    kl : ndarray of shape (layers,)
-        The KL divergence from the prior of each layer.
-    clamped : int
-        How many variances were raised to the floor; their gradient is zero.
-    jitter : tuple of str
-        Kernel matrices that needed more jitter than asked for, in words.
-    """
-
-    total: float
-    data_term: float
-    kl: Floats
-    clamped: int
-    jitter: tuple[str, ...]
-
-
-class Moments(NamedTuple):
-    """Means and variances, one row for each row of the inputs."""
-
-    mean: Floats
-    variance: Floats
-
-    @property
-    def std(self) -> Floats:
-        """Standard deviations."""
-        return np.sqrt(self.variance)
-
-
-class Prediction(NamedTuple):
-    """Moments of the function, `f`, and of an observation of it, `y`: the noise is in `y` alone."""
-
-    f: Moments
-    y: Moments
-
-
-class Model:
+class Model(Answers):
     """A deep Gaussian process: layers and a Gaussian likelihood.
 
-    All methods take `X` and `y` in the units of the data and give moments in these units. A model that is built here takes
-    numbers as they are; one that was fitted or loaded has a `standardiser` and applies it first. The bound and its
-    gradient are those of the standardised numbers, which the optimiser sees.
+    All methods take `X` and `y` in the units of the data and give moments in these units. A model that is built here
+    takes numbers as they are; one that was fitted or loaded has a `standardiser` and applies it first. The bound and
+    its gradient are those of the standardised numbers, which the optimiser sees.
 
     Parameters
     ----------
     config : dict
         Either the names and values that `DeepGPRegressor` knows (`hidden_layers`, `width`, `kernel`, `mean_form`,
-        `covariance_form`, `inducing` or `mean_inducing` and `covariance_inducing`, `inducing_start`), the same for every
-        layer; or `layers`, a list with a dictionary of these for each layer, first to last. There `width` is the number of
-        the layer's outputs, inducing inputs can be arrays instead of numbers, and `mean_function` can be `"zero"`,
-        `"identity"`, `"zero-padding"` or the matrix `W` of `x W`; without it, hidden layers have what their widths ask for
-        and the last has none. Beside them: `noise` (variance), `precision` (`"f64"` or `"mixed"`), `jitter`, `seed`. A
-        kernel is a name, or `{"sum": [...]}` or `{"product": [...]}` of kernels.
+        `covariance_form`, `inducing` or `mean_inducing` and `covariance_inducing`, `inducing_start`), the same for
+        every layer; or `layers`, a list with a dictionary of these for each layer, first to last. There `width` is
+        the number of the layer's outputs, inducing inputs can be arrays instead of numbers, and `mean_function` can
+        be `"zero"`, `"identity"`, `"zero-padding"` or the matrix `W` of `x W`; without it, hidden layers have what
+        their widths ask for and the last has none. Beside them: `noise` (variance), `precision` (`"f64"` or
+        `"mixed"`), `jitter`, `seed`. A kernel is a name, or `{"sum": [...]}` or `{"product": [...]}` of kernels.
     X : array-like of shape (N, D), optional
         Inputs to choose inducing inputs from. Not needed if the first layer's are given as arrays.
     outputs : int, default=1
@@ -92,8 +49,6 @@ class Model:
     >>> model.elbo(X, y).total > start
     True
     """
-
-    _engine: _core.Engine
 
     def __init__(self, config: Mapping[str, Any], X: Any = None, outputs: int = 1) -> None:
         words, layers = _config.words_and_arrays(config, outputs)
@@ -227,8 +182,9 @@ class Model:
         y : array-like of shape (N,) or (N, P)
             Targets.
         noise : list of array-like, optional
-            For each hidden layer a (N · samples, width) array of standard normals, sample by sample within a row, so that
-            the value can be compared with another program's to the last digit. Without it they are drawn by `seed`.
+            For each hidden layer a (N · samples, width) array of standard normals, sample by sample within a row, so
+            that the value can be compared with another program's to the last digit. Without it they are drawn by
+            `seed`.
         num_data : int, optional
             How many rows these stand for: the data term is multiplied by `num_data / N`. Without it, N.
         sample_weight : array-like of shape (N,), optional
@@ -259,9 +215,9 @@ class Model:
     ) -> tuple[Elbo, dict[str, Floats]]:
         """The bound and its gradient, on some rows.
 
-        The gradient is that of `data_term - kl_weight * kl.sum()` with respect to each parameter's constrained value, as
-        `parameters` gives it. For a positive value `v`, the derivative in `log v` is `v` times what stands here. Above the
-        diagonals of `covariance.factor` it is zero. Frozen parameters have a gradient too.
+        The gradient is that of `data_term - kl_weight * kl.sum()` with respect to each parameter's constrained value,
+        as `parameters` gives it. For a positive value `v`, the derivative in `log v` is `v` times what stands here.
+        Above the diagonals of `covariance.factor` it is zero. Frozen parameters have a gradient too.
 
         Parameters
         ----------
@@ -311,8 +267,8 @@ class Model:
     ) -> Elbo:
         """One step of Adam uphill, on some rows.
 
-        Without `noise`, every step draws its own: the same seed gives the same course. A step that cannot be computed raises
-        and leaves the model as it was.
+        Without `noise`, every step draws its own: the same seed gives the same course. A step that cannot be computed
+        raises and leaves the model as it was.
 
         Parameters
         ----------
@@ -349,175 +305,6 @@ class Model:
             Of the function, (N, P) each.
         """
         return Moments(*self._engine.propagate(self._inputs(X), _arrays.matrices("noise", noise), seed))
-
-    def predict(self, X: Any, *, samples: int = 100, seed: int = 0, threads: int = 0) -> Prediction:
-        """Moments of the function and of observations at each row.
-
-        They are those of the mixture over `samples` samples of the hidden layers, which all rows share: a row's answer does
-        not depend on the other rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (N, D)
-            Inputs.
-        samples : int, default=100
-            The size of the mixture.
-        seed : int, default=0
-            Seeds it.
-        threads : int, default=0
-            Threads to work with; 0 for all. No result depends on it.
-
-        Returns
-        -------
-        Prediction
-            `f` and `y`, each with `mean`, `variance` and `std` of shape (N, P).
-        """
-        f_mean, f_variance, y_mean, y_variance = _core.moments(self._engine, self._inputs(X), (samples, seed, threads))
-        return Prediction(Moments(f_mean, f_variance), Moments(y_mean, y_variance))
-
-    def quantiles(
-        self, X: Any, levels: Sequence[float], *, samples: int = 100, seed: int = 0, threads: int = 0
-    ) -> Floats:
-        """Quantiles of observations at each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (N, D)
-            Inputs.
-        levels : sequence of float
-            Between 0 and 1.
-        samples, seed, threads
-            As for `predict`.
-
-        Returns
-        -------
-        ndarray of shape (N, P, levels)
-        """
-        inputs, wanted = self._inputs(X), [float(level) for level in levels]
-        flat = _core.quantiles(self._engine, inputs, wanted, (samples, seed, threads))
-        return flat.reshape(len(inputs), self.n_outputs, len(wanted))
-
-    def log_density(self, X: Any, y: Any, *, samples: int = 100, seed: int = 0, threads: int = 0) -> Floats:
-        """The log density of each row's targets, jointly over targets.
-
-        Parameters
-        ----------
-        X : array-like of shape (N, D)
-            Inputs.
-        y : array-like of shape (N,) or (N, P)
-            Targets.
-        samples, seed, threads
-            As for `predict`.
-
-        Returns
-        -------
-        ndarray of shape (N,)
-        """
-        return _core.log_density(self._engine, self._inputs(X), self._targets(y), (samples, seed, threads))
-
-    def below(self, X: Any, y: Any, *, samples: int = 100, seed: int = 0, threads: int = 0) -> Floats:
-        """The probability that an observation is at most `y`: uniform over (0, 1) if the model is calibrated.
-
-        Parameters
-        ----------
-        X : array-like of shape (N, D)
-            Inputs.
-        y : array-like of shape (N,) or (N, P)
-            Targets.
-        samples, seed, threads
-            As for `predict`.
-
-        Returns
-        -------
-        ndarray of shape (N, P)
-        """
-        return _core.below(self._engine, self._inputs(X), self._targets(y), (samples, seed, threads))
-
-    def draws(self, X: Any, count: int, *, samples: int = 100, seed: int = 0, threads: int = 0) -> Floats:
-        """Draws of observations, right for each row by itself.
-
-        Parameters
-        ----------
-        X : array-like of shape (N, D)
-            Inputs.
-        count : int
-            How many draws.
-        samples, seed, threads
-            As for `predict`.
-
-        Returns
-        -------
-        ndarray of shape (count, N, P)
-        """
-        return _core.draws(self._engine, self._inputs(X), count, (samples, seed, threads))
-
-    def joint_draws(self, X: Any, count: int, *, samples: int = 100, seed: int = 0, threads: int = 0) -> Floats:
-        """Draws of observations of whole functions, over up to 2000 rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (N, D)
-            Inputs.
-        count : int
-            How many draws.
-        samples, seed, threads
-            As for `predict`.
-
-        Returns
-        -------
-        ndarray of shape (count, N, P)
-        """
-        return _core.joint_draws(self._engine, self._inputs(X), count, (samples, seed, threads))
-
-    def joint_moments(
-        self, X: Any, *, samples: int = 100, seed: int = 0, threads: int = 0
-    ) -> tuple[Floats, Floats]:
-        """Mean and covariance of the function over up to 2000 rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (N, D)
-            Inputs.
-        samples, seed, threads
-            As for `predict`.
-
-        Returns
-        -------
-        mean : ndarray of shape (N, P)
-        covariance : ndarray of shape (P, N, N)
-        """
-        return _core.joint_moments(self._engine, self._inputs(X), (samples, seed, threads))
-
-    def input_gradient(
-        self, X: Any, *, samples: int = 100, seed: int = 0, threads: int = 0
-    ) -> tuple[Floats, Floats]:
-        """Slopes of the function's mean and variance in the inputs.
-
-        Parameters
-        ----------
-        X : array-like of shape (N, D)
-            Inputs.
-        samples, seed, threads
-            As for `predict`.
-
-        Returns
-        -------
-        mean, variance : ndarray of shape (N, P, D)
-        """
-        inputs = self._inputs(X)
-        shape = (len(inputs), self.n_outputs, self.n_inputs)
-        mean, variance = _core.input_gradient(self._engine, inputs, (samples, seed, threads))
-        return mean.reshape(shape), variance.reshape(shape)
-
-    @property
-    def n_inputs(self) -> int:
-        """D, the number of input columns."""
-        return self._engine.widths()[0]
-
-    @property
-    def n_outputs(self) -> int:
-        """P, the number of targets."""
-        return self._engine.widths()[1]
 
     @property
     def hidden_widths(self) -> list[int]:
@@ -559,12 +346,6 @@ class Model:
         count = sum(values.size for values in self.parameters().values())
         return f"<deepgp.Model {' -> '.join(map(str, widths))}, {count} parameters>"
 
-    def _inputs(self, X: Any) -> Floats:
-        return _arrays.matrix("X", X, self.n_inputs)
-
-    def _targets(self, y: Any) -> Floats:
-        return _arrays.columns("y", y, self.n_outputs)
-
     def _rows(
         self,
         X: Any,
@@ -590,5 +371,5 @@ class Model:
 
 
 def _elbo(parts: tuple[float, float, Floats, int, list[str]]) -> Elbo:
-    *numbers, jitter = parts
-    return Elbo(*numbers, tuple(jitter))
+    total, data_term, kl, clamped, jitter = parts
+    return Elbo(total, data_term, kl, clamped, tuple(jitter))

@@ -39,7 +39,8 @@ class Progress:
         bar = ("█" * round(_BAR * done)).ljust(_BAR, "·")
         elbo = "rolled back" if report["elbo"] is None else f"ELBO {report['elbo']:.1f}"
         left = _duration(seconds / step * (self._steps - step))
-        return f"{bar} {step}/{self._steps}  {elbo}  noise {report['noise']:.3g}  {_duration(seconds)}, at most {left} left"
+        time = f"{_duration(seconds)}, at most {left} left"
+        return f"{bar} {step}/{self._steps}  {elbo}  noise {report['noise']:.3g}  {time}"
 
 
 def _in_notebook() -> bool:

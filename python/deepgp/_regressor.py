@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import numbers
 import os
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from . import _arrays, _base, _config, _core
-from ._arrays import Floats
 from ._model import Model
+from ._predictions import Predictions, seed_of
 from ._progress import Progress
+from ._results import StepReport
 
 #: Settings of the library that are arguments of the constructor under the same name and go there as they are.
 _SETTINGS = (
@@ -50,49 +50,23 @@ _STRUCTURE = (
     "precision",
     "jitter",
 )
+#: Why training ended: as the model file says it, and in a word.
+_STOPS = {
+    "all steps were made": "steps",
+    "the validation rows": "patience",
+    "the time was up": "time limit",
+    "it was interrupted": "interrupted",
+    "it could not go on": "stuck",
+}
 _OF_COLUMNS = ("n_features_in_", "feature_names_in_")
 
 
-class StepReport(NamedTuple):
-    """A step of training, as a callback sees it.
-
-    Attributes
-    ----------
-    step : int
-        Its number, from 1.
-    epoch : float
-        Passes over the data so far.
-    elbo, data_term, kl : float or None
-        The bound before the step, and its parts; None if the step was rolled back.
-    noise : float
-        Standard deviation of the noise, in the first target's units.
-    learning_rate : float
-        The one that was used.
-    validation : float or None
-        Mean log density of the rows held out (standardised), at steps that looked.
-    seconds : float
-        Since training began.
-    rolled_back : str or None
-        Why the step was rolled back, if it was.
-    """
-
-    step: int
-    epoch: float
-    elbo: float | None
-    data_term: float | None
-    kl: float | None
-    noise: float
-    learning_rate: float
-    validation: float | None
-    seconds: float
-    rolled_back: str | None
-
-
-class DeepGPRegressor(_base.RegressorMixin, _base.BaseEstimator):  # type: ignore[misc]
+class DeepGPRegressor(_base.RegressorMixin, Predictions, _base.BaseEstimator):  # type: ignore[misc]
     """Regression by a deep Gaussian process with decoupled inducing inputs.
 
-    Inputs and targets are standardised for the model, and predictions come back in the units of the data. Equal rows are
-    trained on as one row that weighs as much, so a `sample_weight` of 3 is the same as three rows, and one of 0 as none.
+    Inputs and targets are standardised for the model, and predictions come back in the units of the data. Equal rows
+    are trained on as one row that weighs as much, so a `sample_weight` of 3 is the same as three rows, and one of 0
+    as none.
 
     Parameters
     ----------
@@ -174,7 +148,8 @@ default="squared-exponential"
     n_iter_ : int
         Steps that were made.
     stop_ : str
-        Why training ended: "steps", "patience", "time limit", "callback", or "stuck: ..." with the reason.
+        Why training ended: "steps" (all were made), "patience", "time limit", "interrupted" (by a callback or Ctrl-C)
+        or "stuck" (step after step failed; the model is the last good one).
     elbo_ : float
         The bound at the last step.
     history_ : dict of str to ndarray
@@ -192,7 +167,8 @@ default="squared-exponential"
 
     References
     ----------
-    M. Havasi, J. M. Hernández-Lobato, J. J. Murillo-Fuentes, "Deep Gaussian Processes with Decoupled Inducing Inputs", 2017.
+    M. Havasi, J. M. Hernández-Lobato, J. J. Murillo-Fuentes, "Deep Gaussian Processes with Decoupled Inducing
+    Inputs", 2017.
 
     Examples
     --------
@@ -288,27 +264,42 @@ default="squared-exponential"
         Returns
         -------
         self : DeepGPRegressor
-            Fitted. If training is interrupted, by Ctrl-C or by an exception in a callback, it is fitted with what it had learnt
-            and the exception goes on.
+            Fitted. If training is interrupted, by Ctrl-C or by an exception in a callback, it is fitted with what it
+            had learnt and the exception goes on.
         """
         _core.check_device(self.device)
+        known = {name: getattr(self, name, None) for name in _OF_COLUMNS}
+        engine, error, flat = None, None, True
+        try:
+            engine, error, flat = self._train(X, y, sample_weight)
+        finally:
+            if engine is None:
+                self._restore(known)
+        if engine is not None:
+            self._adopt(Model._of(engine), flat=flat)
+        if error is not None:
+            raise error
+        if self.stop_ == "stuck":
+            message = f"training could not go on after {self.n_iter_} steps; the model is the last good one"
+            warnings.warn("; ".join([message, *self.notes_[-1:]]), _base.ConvergenceWarning, stacklevel=2)
+        return self
+
+    def _train(self, X: Any, y: Any, sample_weight: Any) -> tuple[_core.Engine | None, BaseException | None, bool]:
+        """The model, if there is one, the exception that ended training, if one did, and whether `y` has one axis."""
         before = getattr(self, "model_", None) if self.warm_start else None
         if before is not None:
             self._check_structure()
-        settings = self._settings()
         names = _target_names(y)
         least = 2 if self.validation is None else 3
         rules = {"dtype": np.float64, "multi_output": True, "y_numeric": True, "ensure_min_samples": least}
-        known = {name: getattr(self, name, None) for name in _OF_COLUMNS}
         X, y = _base.validate_data(self, X, y, reset=before is None, **rules)
-        weights = None if sample_weight is None else _base.check_weights(sample_weight, X)
         targets = _arrays.columns("y", y)
         progress = Progress(self.steps) if self.verbose else None
         engine, error = _core.fit(
             x=X,
             y=targets,
-            weights=weights,
-            words=_config.to_json(settings),
+            weights=None if sample_weight is None else _base.check_weights(sample_weight, X),
+            words=_config.to_json(self._settings()),
             names=(self._feature_names(), names or [f"y{i}" for i in range(targets.shape[1])]),
             engine=None if before is None else before._engine,
             time_limit=None if self.time_limit is None else float(self.time_limit),
@@ -317,123 +308,7 @@ default="squared-exponential"
         )
         if progress is not None:
             progress.finish()
-        if engine is None:
-            self._restore(known)
-        else:
-            self._adopt(Model._of(engine), flat=np.ndim(y) == 1)
-        if error is not None:
-            raise error
-        if self.stop_.startswith("stuck"):
-            message = f"training could not go on after {self.n_iter_} steps; the model is the last good one. {self.stop_}"
-            warnings.warn(message, _base.ConvergenceWarning, stacklevel=2)
-        return self
-
-    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
-        """Predict observations: their mean and, if asked for, their spread.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            Inputs.
-        return_std : bool, default=False
-            Whether to return the standard deviation of an observation, noise included.
-        return_cov : bool, default=False
-            Whether to return the joint covariance of observations, for up to 2000 rows. With hidden layers it is an average over
-            joint samples: its diagonal agrees with the squares of the standard deviations up to sampling error.
-
-        Returns
-        -------
-        mean : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        std : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Only if `return_std`.
-        cov : ndarray of shape (n_samples, n_samples) or (n_samples, n_samples, n_outputs)
-            Only if `return_cov`.
-
-        Examples
-        --------
-        >>> from deepgp import DeepGPRegressor, datasets
-        >>> X, y = datasets.step_curve(40)
-        >>> regressor = DeepGPRegressor(hidden_layers=0, steps=50).fit(X, y)
-        >>> mean, std = regressor.predict(X, return_std=True)
-        >>> _, cov = regressor.predict(X, return_cov=True)
-        >>> cov.shape
-        (40, 40)
-        """
-        if return_std and return_cov:
-            raise RuntimeError("At most one of return_std or return_cov can be requested.")
-        X = self._check_inputs(X)
-        y = self.model_.predict(X, **self._mixture()).y
-        if return_cov:
-            _, covariance = self.model_.joint_moments(X, **self._mixture())
-            noise = self.model_.parameters()["likelihood.noise"] * self.model_.standardiser["y_scale"] ** 2
-            covariance += noise[:, None, None] * np.eye(len(X))
-            return self._flat(y.mean), self._flat(np.moveaxis(covariance, 0, -1))
-        return (self._flat(y.mean), self._flat(y.std)) if return_std else self._flat(y.mean)
-
-    def predict_quantiles(self, X: Any, quantiles: Sequence[float] = (0.05, 0.5, 0.95)) -> Floats:
-        """Quantiles of observations.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            Inputs.
-        quantiles : sequence of float, default=(0.05, 0.5, 0.95)
-            Levels between 0 and 1.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_quantiles) or (n_samples, n_outputs, n_quantiles)
-        """
-        X = self._check_inputs(X)
-        found = self.model_.quantiles(X, np.atleast_1d(quantiles).tolist(), **self._mixture())
-        return found[:, 0] if self._one_target else found
-
-    def sample_y(
-        self,
-        X: Any,
-        n_samples: int = 1,
-        random_state: int | np.random.RandomState | None = 0,
-        *,
-        joint: bool = True,
-    ) -> Floats:
-        """Draw observations.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_samples_X, n_features)
-            Inputs.
-        n_samples : int, default=1
-            How many draws.
-        random_state : int, RandomState instance or None, default=0
-            Seeds them.
-        joint : bool, default=True
-            Whether a draw is one function seen at all rows, up to 2000 of them; else each row is drawn by itself.
-
-        Returns
-        -------
-        ndarray of shape (n_samples_X, n_samples) or (n_samples_X, n_outputs, n_samples)
-        """
-        X = self._check_inputs(X)
-        draw = self.model_.joint_draws if joint else self.model_.draws
-        found = np.moveaxis(draw(X, n_samples, **{**self._mixture(), "seed": _seed(random_state)}), 0, -1)
-        return found[:, 0] if self._one_target else found
-
-    def log_density(self, X: Any, y: Any) -> Floats:
-        """The log density of targets, row by row, in the units of the data.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            Inputs.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Targets.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Jointly over targets.
-        """
-        return self.model_.log_density(self._check_inputs(X), y, **self._mixture())
+        return engine, error, np.ndim(y) == 1
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file that `load` and the command `deepgp` open.
@@ -458,12 +333,12 @@ default="squared-exponential"
         Returns
         -------
         DeepGPRegressor
-            With the settings of the fit. Where a table had categories, `X` is wanted as the command line encodes it: one column
-            of zeros and ones for each level, as in `feature_names_in_`.
+            With the settings of the fit. Where a table had categories, `X` is wanted as the command line encodes it:
+            one column of zeros and ones for each level, as in `feature_names_in_`.
         """
         model = Model.load(path)
         settings = _config.settings_of(model._engine)
-        regressor = cls(**{name: value for name, value in settings.items() if value is not None or name == "validation"})
+        regressor = cls(**settings)
         regressor._adopt(model, flat=model.n_outputs == 1)
         regressor.n_features_in_ = model.n_inputs
         names, _ = model._engine.columns()
@@ -476,7 +351,7 @@ default="squared-exponential"
         settings["inducing"] = _config.size(self.inducing, self.mean_inducing, self.covariance_inducing)
         settings["jitter"] = _config.jitter(self.jitter)
         settings["schedule"] = _config.schedule(self.schedule)
-        settings["seed"] = _seed(self.random_state)
+        settings["seed"] = seed_of(self.random_state)
         return settings
 
     def _check_structure(self) -> None:
@@ -484,7 +359,7 @@ default="squared-exponential"
             was, now = self._structure[name], getattr(self, name)
             if was != now:
                 raise ValueError(
-                    f"warm_start goes on with the model that is there, for which `{name}` was {was!r}; now it is {now!r}: "
+                    f"warm_start goes on with the model that is there, where `{name}` is {was!r}, not {now!r}: "
                     "set it back, or build a new model with warm_start=False"
                 )
 
@@ -493,7 +368,7 @@ default="squared-exponential"
         self.n_outputs_ = model.n_outputs
         self.n_iter_, _, elbo, stop, self.notes_ = model._engine.record()
         self.elbo_ = float("nan") if elbo is None else elbo
-        self.stop_ = stop or "steps"
+        self.stop_ = next((word for sentence, word in _STOPS.items() if (stop or "").startswith(sentence)), "steps")
         self.history_ = model.history
         self._one_target = flat
         self._structure = {name: getattr(self, name) for name in _STRUCTURE}
@@ -506,17 +381,6 @@ default="squared-exponential"
             elif hasattr(self, name):
                 delattr(self, name)
 
-    def _check_inputs(self, X: Any) -> Any:
-        _base.check_is_fitted(self)
-        return _base.validate_data(self, X, reset=False, dtype=np.float64)
-
-    def _mixture(self) -> dict[str, int]:
-        return {"samples": self.prediction_samples, "seed": 0, "threads": self.threads}
-
-    def _flat(self, values: Floats) -> Floats:
-        """Without the axis of the targets, if `y` had none."""
-        return values[..., 0] if self._one_target else values
-
     def _feature_names(self) -> list[str] | None:
         names = getattr(self, "feature_names_in_", None)
         return None if names is None else [str(name) for name in names]
@@ -525,26 +389,20 @@ default="squared-exponential"
         if not self.callbacks:
             return None
         callbacks = list(self.callbacks)
-        # All of them see every step, whatever another one says.
-        return lambda report: any([bool(call(StepReport(**report))) for call in callbacks])
+
+        def ask(report: dict[str, Any]) -> bool:
+            # All of them see every step, whatever another one says.
+            return any(list(map(bool, [call(StepReport(**report)) for call in callbacks])))
+
+        return ask
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
-
-
-def _seed(random_state: Any) -> int:
-    if isinstance(random_state, numbers.Integral):
-        if random_state < 0:
-            raise ValueError(f"`random_state` is {random_state}, but must be 0 or more")
-        return int(random_state)
-    if random_state is None:
-        random_state = np.random.mtrand._rand
-    draw = getattr(random_state, "randint", None) or getattr(random_state, "integers", None)
-    if draw is None:
-        raise ValueError(f"{random_state!r} cannot be used to seed: give an integer, a RandomState or None")
-    return int(draw(np.iinfo(np.int32).max))
 
 
 def _target_names(y: Any) -> list[str] | None:

@@ -28,6 +28,8 @@ const GRACE: Duration = Duration::from_millis(500);
 /// Kinds of note that are kept, once each.
 const MOST_NOTES: usize = 20;
 
+const INTERRUPTED: &str = "it was interrupted";
+
 /// What a watcher sees of a step.
 #[derive(Clone)]
 struct Pulse {
@@ -175,11 +177,12 @@ impl Order {
         let Self { data, mut settings, schema, from, time_limit, ask, board } = self;
         let started = Instant::now();
         let data = data.merged()?;
+        let asked = settings.clone();
         let start = match from {
             Some(model) => model,
             None => start(&data, &mut settings)?,
         };
-        let mut file = columns::file(start.clone(), schema, settings.clone(), data.len());
+        let mut file = columns::file(start.clone(), schema, asked, data.len());
         let watch = NoiseWatch::new(&start);
         let mut time_up = false;
         let fit = start.clone().train(&data, &settings, |report, state| {
@@ -201,12 +204,13 @@ impl Order {
         })?;
         let Fit { regressor, stop, .. } = fit;
         file.regressor = regressor;
+        // In the words of the command line, which shows them too.
         file.record.stop = Some(match &stop {
-            Stop::Steps => "steps".into(),
-            Stop::Patience => "patience".into(),
-            Stop::Callback if time_up => "time limit".into(),
-            Stop::Callback => "callback".into(),
-            Stop::Stuck(reason) => format!("stuck: {reason}"),
+            Stop::Steps => "all steps were made".into(),
+            Stop::Patience => "the validation rows saw nothing better for a while".into(),
+            Stop::Callback if time_up => "the time was up".into(),
+            Stop::Callback => INTERRUPTED.into(),
+            Stop::Stuck(reason) => format!("it could not go on: {reason}"),
         });
         Ok(file)
     }
@@ -268,7 +272,7 @@ fn so_far(file: &ModelFile, start: &Regressor, state: &TrainState) -> ModelFile 
     let mut regressor = start.clone();
     regressor.model.set_raw(state.best.as_ref().map_or(&state.now.raw, |best| &best.raw));
     let mut copy = ModelFile { regressor, ..file.clone() };
-    copy.record.stop = Some("callback".into());
+    copy.record.stop = Some(INTERRUPTED.into());
     copy
 }
 

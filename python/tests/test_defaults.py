@@ -1,0 +1,63 @@
+"""The constructor's defaults are the library's: written out for whoever reads, and checked here."""
+
+import inspect
+
+import pytest
+
+from deepgp import DeepGPRegressor, _config
+
+#: Where Python differs, and why.
+OTHER = {
+    # A column that varies in the data may well not in a fold of it; the command line keeps such columns too.
+    "constant_columns": ("keep", "reject"),
+}
+#: What the library has under another name, or not at all.
+OF_PYTHON = {"mean_inducing", "covariance_inducing", "time_limit", "warm_start", "callbacks", "verbose", "device"}
+
+
+def test_defaults_agree_with_the_library():
+    mine = {name: own.default for name, own in inspect.signature(DeepGPRegressor).parameters.items()}
+    library = dict(_config.DEFAULTS)
+    assert mine.pop("random_state") == library.pop("seed")
+    assert (mine["mean_inducing"], mine["covariance_inducing"]) == (500, 100)
+    for name in OF_PYTHON:
+        del mine[name]
+    for name, (here, there) in OTHER.items():
+        assert (mine.pop(name), library.pop(name)) == (here, there)
+    assert mine == library
+
+
+def test_every_setting_reaches_the_library_under_its_own_name():
+    sent = DeepGPRegressor()._settings()
+    assert set(sent) == set(_config.DEFAULTS) - {"prediction_samples"}
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "said"),
+    [
+        ("hidden_layers", -1, "`hidden_layers`"),
+        ("width", 0, "`width` is 0"),
+        ("width", "ten", "`width`: invalid type"),
+        ("mean_form", "diagonal", "`mean_form`: unknown variant `diagonal`, expected one of `dual`"),
+        ("kernel", "rbf", "`kernel`: unknown variant `rbf`"),
+        ("noise", -1.0, "`noise` is -1.0"),
+        ("noise", float("nan"), "`noise` is nan"),
+        ("steps", 1.5, "`steps`: invalid type"),
+        ("batch_size", 0, "`batch_size` is 0"),
+        ("learning_rate", 0.0, "`learning_rate` is 0"),
+        ("schedule", {"step": {"every": 0, "factor": 0.5}}, "schedule: every"),
+        ("validation", 1.5, "`validation` is 1.5"),
+        ("inducing", 0, "`inducing inputs` is 0"),
+        ("threads", 5000, "`threads` is 5000"),
+        ("random_state", -3, "`random_state` is -3"),
+        ("device", "tpu", "`device` is \"tpu\""),
+    ],
+)
+def test_a_wrong_setting_is_named(arm, setting, value, said):
+    with pytest.raises(ValueError, match=said.replace("(", r"\(")):
+        DeepGPRegressor(**{"steps": 2, setting: value}).fit(*arm)
+
+
+def test_a_device_that_is_not_there_is_refused(arm):
+    with pytest.raises(RuntimeError, match="computes on the CPU only"):
+        DeepGPRegressor(device="cuda").fit(*arm)
