@@ -127,7 +127,8 @@ class Predictions:
         ndarray of shape (n_samples,)
             Jointly over targets.
         """
-        return self.model_.log_density(self._check_inputs(X), y, **self._mixture())
+        X = self._check_inputs(X)
+        return self.model_.log_density(X, y, **self._mixture())
 
     def _check_inputs(self, X: Any) -> Any:
         _base.check_is_fitted(self)

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from conftest import QUICK
 from scipy.stats import norm
+from sklearn.exceptions import ConvergenceWarning
 
 from deepgp import DeepGPRegressor, StepReport, datasets
 
@@ -255,10 +256,20 @@ def test_progress_is_one_line_in_a_terminal_and_ten_in_a_log(arm, monkeypatch):
     assert silent.getvalue() == ""
 
 
-def test_one_step_too_many_fails_as_a_warning(arm):
-    from sklearn.exceptions import ConvergenceWarning
+def test_steps_that_fail_are_rolled_back_and_told(arm):
+    reasons = []
+    settings = {**QUICK, "learning_rate": 1e6, "validation": None}
+    regressor = DeepGPRegressor(**settings, callbacks=[lambda report: reasons.append(report.rolled_back)]).fit(*arm)
+    assert any(reason and "not finite" in reason for reason in reasons)
+    assert any("rolled back" in note for note in regressor.notes_)
+    assert np.isfinite(regressor.predict(arm[0])).all()
 
-    with pytest.warns(ConvergenceWarning, match="could not go on"):
-        regressor = DeepGPRegressor(**{**QUICK, "steps": 400}, learning_rate=1e6, validation=None).fit(*arm)
-    assert regressor.stop_ == "stuck"
-    assert regressor.notes_
+
+def test_a_run_that_cannot_go_on_warns(arm):
+    class Stuck(DeepGPRegressor):
+        def _adopt(self, model, *, flat):
+            super()._adopt(model, flat=flat)
+            self.stop_ = "stuck"
+
+    with pytest.warns(ConvergenceWarning, match="could not go on after 60 steps"):
+        Stuck(**QUICK).fit(*arm)
