@@ -50,7 +50,7 @@ def test_every_setting_reaches_the_library_under_its_own_name():
         ("inducing", 0, "`inducing inputs` is 0"),
         ("threads", 5000, "`threads` is 5000"),
         ("random_state", -3, "`random_state` is -3"),
-        ("device", "tpu", "`device` is \"tpu\""),
+        ("device", "tpu", '`device` is "tpu"'),
     ],
 )
 def test_a_wrong_setting_is_named(arm, setting, value, said):

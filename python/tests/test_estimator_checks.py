@@ -2,10 +2,9 @@
 
 import time
 
+import pytest
 from sklearn.exceptions import SkipTestWarning
 from sklearn.utils.estimator_checks import check_estimator
-
-import pytest
 
 from deepgp import DeepGPRegressor
 

@@ -34,7 +34,7 @@ else:
 
 
 def interrupt(body, after=0.7):
-    """Runs a script, presses Ctrl-C some seconds after it is busy; returns how late it noticed, and what it said then."""
+    """Runs a script and presses Ctrl-C when it has been busy for a while; how late it noticed, and what it said."""
     body, _, then = body.partition("---")
     script = HEAD + "try:\n" + textwrap.indent(textwrap.dedent(body), "    ") + TAIL + textwrap.dedent(then)
     process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)

@@ -84,8 +84,10 @@ def test_parameters_are_values_and_come_back(model, data, noise):
     assert before["likelihood.noise"].shape == (1,)
     before["likelihood.noise"][:] = 7.0  # a copy: nothing happens to the model
     assert model.parameters()["likelihood.noise"][0] == 0.05
-    changed = {name: values + 0.1 * np.tri(*values.shape[-2:]) if "factor" in name else values + 0.01
-               for name, values in model.parameters().items()}
+    changed = {
+        name: values + 0.1 * np.tri(*values.shape[-2:]) if "factor" in name else values + 0.01
+        for name, values in model.parameters().items()
+    }
     model.set_parameters(changed)
     for name, values in model.parameters().items():
         assert np.array_equal(values, changed[name]), name
@@ -112,7 +114,8 @@ def test_parameters_are_set_all_or_none(model):
 def test_the_gradient_is_the_slope_in_the_values(model, data, noise, rng):
     X, y = data
     moved = {
-        name: np.tril(0.5 * rng.standard_normal(values.shape)) if "factor" in name
+        name: np.tril(0.5 * rng.standard_normal(values.shape))
+        if "factor" in name
         else values * np.exp(0.2 * rng.standard_normal(values.shape)) + 0.1 * ("free" in name)
         for name, values in model.parameters().items()
     }
@@ -120,7 +123,9 @@ def test_the_gradient_is_the_slope_in_the_values(model, data, noise, rng):
     weight = rng.uniform(0.5, 2, 30)
     _, gradient = model.elbo_gradient(X, y, noise, num_data=90, sample_weight=weight)
     for name, values in moved.items():
-        direction = np.tril(rng.standard_normal(values.shape)) if "factor" in name else rng.standard_normal(values.shape)
+        direction = (
+            np.tril(rng.standard_normal(values.shape)) if "factor" in name else rng.standard_normal(values.shape)
+        )
         direction /= max(np.linalg.norm(direction), 1e-300)
 
         def total(by, name=name, values=values, direction=direction):
@@ -205,8 +210,8 @@ def test_answers_have_their_shapes_and_agree(model, data):
     assert mean.shape == (30, 1)
     assert covariance.shape == (1, 30, 30)
     slope, _ = model.input_gradient(X)
-    moved = X + [[1e-5, 0]]
-    expected = (model.predict(moved).f.mean - model.predict(X - [[1e-5, 0]]).f.mean) / 2e-5
+    step = np.array([1e-5, 0])
+    expected = (model.predict(X + step).f.mean - model.predict(X - step).f.mean) / 2e-5
     np.testing.assert_allclose(slope[:, :, 0], expected, rtol=1e-5, atol=1e-7)
     density = model.log_density(X, y)
     assert density.shape == (30,)

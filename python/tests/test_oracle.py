@@ -40,7 +40,7 @@ def build(oracle):
             {
                 "width": oracle[own + "m"].shape[-1],
                 "covariance_form": "whitened" if tied else "standard",
-                "mean_function": oracle[f"skip{i}"] if f"skip{i}" in oracle else "zero",
+                "mean_function": oracle.get(f"skip{i}", "zero"),
                 **{name: oracle[own + key] for name, key in sets.items()},
             }
         )
