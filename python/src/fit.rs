@@ -6,13 +6,13 @@
 use std::ops::ControlFlow;
 use std::panic::resume_unwind;
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use deepgp::params::Constraint;
 use deepgp::{Dataset, Error, Fit, FitSettings, InducingSize, Regressor, StepOutcome, StepReport, Stop, TrainState};
 use deepgp_io::table::Schema;
-use deepgp_io::{HistoryPoint, ModelFile};
+use deepgp_io::{History, HistoryPoint, ModelFile, Record};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -22,9 +22,11 @@ use crate::engine::{self, Engine};
 use crate::{columns, errors, settings};
 
 /// A step that takes so long leaves a copy of what was learnt, for the case that nobody waits for the next.
-const SLOW: f64 = 0.2;
-/// How long a caller who was interrupted waits for the step to end.
-const GRACE: Duration = Duration::from_millis(500);
+const SLOW: f64 = 0.1;
+/// How long a watcher has to read before the next line.
+const SHOWN_EVERY: Duration = Duration::from_millis(100);
+/// How long a caller who was interrupted waits for a slow step to end.
+const GRACE: Duration = Duration::from_millis(300);
 /// Kinds of note that are kept, once each.
 const MOST_NOTES: usize = 20;
 
@@ -70,8 +72,29 @@ struct Question {
 /// What the work leaves for its caller to look at.
 #[derive(Default)]
 struct Board {
+    /// The last step.
     pulse: Option<Pulse>,
-    learnt: Option<ModelFile>,
+    /// The model before the first step.
+    start: Option<ModelFile>,
+    /// What became of its parameters, and how, after the last slow step.
+    learnt: Option<Learnt>,
+}
+
+/// The best parameters so far by the validation rows, if there are any, else the last ones.
+struct Learnt {
+    raw: Vec<f64>,
+    record: Record,
+    history: History,
+}
+
+impl Board {
+    /// The model after the last slow step.
+    fn model(&mut self) -> Option<ModelFile> {
+        let (mut file, Learnt { raw, record, history }) = (self.start.take()?, self.learnt.take()?);
+        file.regressor.model.set_raw(&raw);
+        let record = Record { stop: Some(INTERRUPTED.into()), ..record };
+        Some(ModelFile { record, history, ..file })
+    }
 }
 
 /// What to do, and how.
@@ -120,13 +143,19 @@ pub fn fit(
         board: board.clone(),
     };
     let job = Job::start(move |caller| order.carry_out(caller))?;
-    let look = || board.lock().unwrap_or_else(PoisonError::into_inner).pulse.take();
+    let (mut shown, mut shown_at) = (0, Instant::now());
+    let mut show = |every: Duration| match &progress {
+        Some(progress) if shown_at.elapsed() >= every => {
+            shown_at = Instant::now();
+            let pulse = latest(&board, &mut shown);
+            pulse.map_or(Ok(()), |pulse| progress.call1((pulse.dictionary(py)?,)).map(drop))
+        }
+        _ => Ok(()),
+    };
     loop {
         let watched = match job.next(py, TICK) {
             Event::Done(Ok(result)) => {
-                if let (Some(progress), Some(pulse)) = (&progress, look()) {
-                    progress.call1((pulse.dictionary(py)?,))?;
-                }
+                show(Duration::ZERO)?;
                 let file = result.map_err(errors::library)?;
                 return Ok((Some(Engine::new(file)), None));
             }
@@ -140,10 +169,7 @@ pub fn fit(
             }
             Event::Silence => Ok(()),
         };
-        let watched = watched.and_then(|()| py.check_signals()).and_then(|()| match (&progress, look()) {
-            (Some(progress), Some(pulse)) => progress.call1((pulse.dictionary(py)?,)).map(drop),
-            _ => Ok(()),
-        });
+        let watched = watched.and_then(|()| py.check_signals()).and_then(|()| show(SHOWN_EVERY));
         if let Err(error) = watched {
             let learnt = end_early(py, &job, &board)?;
             return Ok((learnt.map(Engine::new), Some(error.into_value(py).into_any())));
@@ -151,7 +177,8 @@ pub fn fit(
     }
 }
 
-/// Asks training to end, and takes what there is: the end itself if it comes soon, else the state after the last step.
+/// Asks training to end, and takes what there is: the end itself if it comes soon or there is nothing else, or else what was
+/// learnt until the last slow step.
 fn end_early(
     py: Python<'_>,
     job: &Job<Question, deepgp::Result<ModelFile>>,
@@ -159,16 +186,32 @@ fn end_early(
 ) -> PyResult<Option<ModelFile>> {
     job.stop();
     let asked = Instant::now();
-    while let Some(left) = GRACE.checked_sub(asked.elapsed()) {
-        match job.next(py, left) {
+    loop {
+        match job.next(py, TICK) {
             // Before the first step there is nothing worth keeping.
             Event::Done(Ok(result)) => return Ok(result.ok().filter(|file| file.record.steps > 0)),
             Event::Done(Err(panic)) => resume_unwind(panic),
             Event::Message(Question { answer, .. }) => answer.send(true).unwrap_or_default(),
             Event::Silence => {}
         }
+        if asked.elapsed() >= GRACE {
+            let mut board = lock(board);
+            if board.learnt.is_some() || board.pulse.is_none() {
+                return Ok(board.model());
+            }
+        }
     }
-    Ok(board.lock().unwrap_or_else(PoisonError::into_inner).learnt.take())
+}
+
+/// The last step, if it is not the one that was shown already.
+fn latest(board: &Mutex<Board>, shown: &mut u64) -> Option<Pulse> {
+    let pulse = lock(board).pulse.clone().filter(|pulse| pulse.step > *shown)?;
+    *shown = pulse.step;
+    Some(pulse)
+}
+
+fn lock(board: &Mutex<Board>) -> MutexGuard<'_, Board> {
+    board.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Order {
@@ -183,9 +226,10 @@ impl Order {
             None => start(&data, &mut settings)?,
         };
         let mut file = columns::file(start.clone(), schema, asked, data.len());
+        lock(&board).start = Some(file.clone());
         let watch = NoiseWatch::new(&start);
         let mut time_up = false;
-        let fit = start.clone().train(&data, &settings, |report, state| {
+        let fit = start.train(&data, &settings, |report, state| {
             let seconds = started.elapsed().as_secs_f64();
             let pulse = note(&mut file, report, watch.deviation(state), seconds);
             let mut end = caller.has_left();
@@ -194,10 +238,11 @@ impl Order {
                 caller.tell(Question { pulse: pulse.clone(), answer });
                 end = heard.recv().unwrap_or(true);
             }
-            let mut board = board.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut board = lock(&board);
             board.pulse = Some(pulse);
             if report.seconds >= SLOW {
-                board.learnt = Some(so_far(&file, &start, state));
+                let raw = state.best.as_ref().map_or(&state.now.raw, |best| &best.raw).clone();
+                board.learnt = Some(Learnt { raw, record: file.record.clone(), history: file.history.clone() });
             }
             time_up = time_limit.is_some_and(|limit| seconds >= limit);
             if time_up || end { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -265,15 +310,6 @@ fn remember(file: &mut ModelFile, text: impl FnOnce() -> String) {
             file.record.notes.push(text);
         }
     }
-}
-
-/// The model as it stands: the best one by the validation rows, if there is one.
-fn so_far(file: &ModelFile, start: &Regressor, state: &TrainState) -> ModelFile {
-    let mut regressor = start.clone();
-    regressor.model.set_raw(state.best.as_ref().map_or(&state.now.raw, |best| &best.raw));
-    let mut copy = ModelFile { regressor, ..file.clone() };
-    copy.record.stop = Some(INTERRUPTED.into());
-    copy
 }
 
 /// Reads the first target's noise off the raw parameters.

@@ -2,7 +2,6 @@
 
 import os
 import pathlib
-import shutil
 
 import numpy as np
 import pytest
@@ -34,10 +33,11 @@ def rng():
 
 @pytest.fixture(scope="session")
 def command():
-    """The command `deepgp`: where DEEPGP says, or a build of this tree."""
-    built = [ROOT / "target" / profile / "deepgp" for profile in ("release", "debug")]
-    found = [os.environ.get("DEEPGP"), *(str(path) for path in built if path.exists()), shutil.which("deepgp")]
-    found = [path for path in found if path]
-    if not found:
+    """The command `deepgp`: where DEEPGP says, or the latest build of this tree."""
+    if named := os.environ.get("DEEPGP"):
+        return named
+    target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    built = sorted(target.glob("*/deepgp"), key=lambda path: path.stat().st_mtime)
+    if not built:
         pytest.fail("the command `deepgp` is not built: run `cargo build -p deepgp-cli`, or name it in DEEPGP")
-    return found[0]
+    return str(built[-1])
