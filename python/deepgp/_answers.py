@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from . import _arrays, _core
+from . import _arrays, _config, _core
 from ._arrays import Floats
 from ._results import Moments, Prediction
 
@@ -37,7 +37,7 @@ class Answers:
         Prediction
             `f` and `y`, each with `mean`, `variance` and `std` of shape (N, P).
         """
-        found = _core.moments(self._engine, self._inputs(X), (samples, seed, threads))
+        found = _core.moments(self._engine, self._inputs(X), _sampling(samples, seed, threads))
         return Prediction(Moments(*found[:2]), Moments(*found[2:]))
 
     def quantiles(
@@ -59,7 +59,7 @@ class Answers:
         ndarray of shape (N, P, levels)
         """
         inputs, wanted = self._inputs(X), [float(level) for level in levels]
-        flat = _core.quantiles(self._engine, inputs, wanted, (samples, seed, threads))
+        flat = _core.quantiles(self._engine, inputs, wanted, _sampling(samples, seed, threads))
         return flat.reshape(len(inputs), self.n_outputs, len(wanted))
 
     def log_density(self, X: Any, y: Any, *, samples: int = 100, seed: int = 0, threads: int = 0) -> Floats:
@@ -78,7 +78,7 @@ class Answers:
         -------
         ndarray of shape (N,)
         """
-        return _core.log_density(self._engine, self._inputs(X), self._targets(y), (samples, seed, threads))
+        return _core.log_density(self._engine, self._inputs(X), self._targets(y), _sampling(samples, seed, threads))
 
     def below(self, X: Any, y: Any, *, samples: int = 100, seed: int = 0, threads: int = 0) -> Floats:
         """The probability that an observation is at most `y`: uniform over (0, 1) if the model is calibrated.
@@ -96,7 +96,7 @@ class Answers:
         -------
         ndarray of shape (N, P)
         """
-        return _core.below(self._engine, self._inputs(X), self._targets(y), (samples, seed, threads))
+        return _core.below(self._engine, self._inputs(X), self._targets(y), _sampling(samples, seed, threads))
 
     def draws(self, X: Any, count: int, *, samples: int = 100, seed: int = 0, threads: int = 0) -> Floats:
         """Draws of observations, right for each row by itself.
@@ -114,7 +114,9 @@ class Answers:
         -------
         ndarray of shape (count, N, P)
         """
-        return _core.draws(self._engine, self._inputs(X), count, (samples, seed, threads))
+        return _core.draws(
+            self._engine, self._inputs(X), _config.integer("count", count), _sampling(samples, seed, threads)
+        )
 
     def joint_draws(self, X: Any, count: int, *, samples: int = 100, seed: int = 0, threads: int = 0) -> Floats:
         """Draws of observations of whole functions, over up to 2000 rows.
@@ -132,7 +134,9 @@ class Answers:
         -------
         ndarray of shape (count, N, P)
         """
-        return _core.joint_draws(self._engine, self._inputs(X), count, (samples, seed, threads))
+        return _core.joint_draws(
+            self._engine, self._inputs(X), _config.integer("count", count), _sampling(samples, seed, threads)
+        )
 
     def joint_moments(self, X: Any, *, samples: int = 100, seed: int = 0, threads: int = 0) -> tuple[Floats, Floats]:
         """Mean and covariance of the function over up to 2000 rows.
@@ -149,7 +153,7 @@ class Answers:
         mean : ndarray of shape (N, P)
         covariance : ndarray of shape (P, N, N)
         """
-        return _core.joint_moments(self._engine, self._inputs(X), (samples, seed, threads))
+        return _core.joint_moments(self._engine, self._inputs(X), _sampling(samples, seed, threads))
 
     def input_gradient(self, X: Any, *, samples: int = 100, seed: int = 0, threads: int = 0) -> tuple[Floats, Floats]:
         """Slopes of the function's mean and variance in the inputs.
@@ -167,7 +171,7 @@ class Answers:
         """
         inputs = self._inputs(X)
         shape = (len(inputs), self.n_outputs, self.n_inputs)
-        mean, variance = _core.input_gradient(self._engine, inputs, (samples, seed, threads))
+        mean, variance = _core.input_gradient(self._engine, inputs, _sampling(samples, seed, threads))
         return mean.reshape(shape), variance.reshape(shape)
 
     @property
@@ -185,3 +189,11 @@ class Answers:
 
     def _targets(self, y: Any) -> Floats:
         return _arrays.columns("y", y, self.n_outputs)
+
+
+def _sampling(samples: int, seed: int, threads: int) -> tuple[int, int, int]:
+    return (
+        _config.integer("samples", samples, least=1),
+        _config.integer("seed", seed),
+        _config.integer("threads", threads),
+    )

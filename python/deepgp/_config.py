@@ -28,15 +28,40 @@ def to_json(values: Mapping[str, Any]) -> str:
             return value.item()
         raise TypeError(f"{value!r} is not a setting: give a number, a name or None")
 
-    for name, value in values.items():
-        if isinstance(value, (float, np.floating)) and not np.isfinite(value):
-            raise ValueError(f"`{name}` is {value}, but must be finite")
     return json.dumps(values, default=plain)
+
+
+def integer(name: str, value: Any, least: int = 0) -> int:
+    """`value` as an integer; the error names the setting."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral) or value < least:
+        raise ValueError(f"`{name}` is {value!r}, but must be an integer of at least {least}")
+    return int(value)
+
+
+def number(name: str, value: Any) -> float:
+    """`value` as a finite number; the error names the setting."""
+    if not isinstance(value, numbers.Real) or not np.isfinite(float(value)):
+        raise ValueError(f"`{name}` is {value!r}, but must be a finite number")
+    return float(value)
+
+
+def checked(name: str, value: Any) -> Any:
+    """A setting of the type that its default has."""
+    default = DEFAULTS[name]
+    if isinstance(default, int):
+        return integer(name, value)
+    if isinstance(default, float) and value is not None:
+        return number(name, value)
+    return value
 
 
 def jitter(value: Any) -> Any:
     """A number is added as it is."""
-    return {"absolute": float(value), "relative": 0.0} if isinstance(value, numbers.Real) else value
+    if not isinstance(value, numbers.Real):
+        return value
+    if value < 0:
+        raise ValueError(f"`jitter` is {value}, but must be 0 or more")
+    return {"absolute": number("jitter", value), "relative": 0.0}
 
 
 def schedule(value: Any) -> Any:
@@ -47,7 +72,8 @@ def schedule(value: Any) -> Any:
 def size(tied: Any, mean: Any, covariance: Any) -> Any:
     """How many inducing inputs: one set if `tied` is given, else two."""
     if tied is not None:
-        return {"tied": tied}
+        return {"tied": integer("inducing", tied, least=1)}
+    mean, covariance = integer("mean_inducing", mean, least=1), integer("covariance_inducing", covariance, least=1)
     return {"decoupled": {"mean": mean, "covariance": covariance}}
 
 
@@ -63,19 +89,23 @@ def settings_of(engine: _core.Engine) -> dict[str, Any]:
 
 def words_and_arrays(config: Mapping[str, Any], outputs: int) -> tuple[str, list[LayerArrays]]:
     """What the engine builds a model from."""
+    if not isinstance(config, Mapping):
+        raise TypeError(f"the configuration must be a dictionary, not {type(config).__name__}")
     unknown = set(config) - {"layers", "hidden_layers", "width", *_OF_MODEL, *_OF_LAYER}
     if unknown:
         raise ValueError(f"configuration: there is no `{min(unknown)}`")
     layers = config.get("layers")
     if layers is None:
         shared = {name: config[name] for name in _OF_LAYER if name in config}
-        width = config.get("width", DEFAULTS["width"])
-        hidden = config.get("hidden_layers", DEFAULTS["hidden_layers"])
-        layers = [{"width": width, **shared}] * hidden + [{"width": outputs, **shared}]
+        width, hidden = (checked(name, config.get(name, DEFAULTS[name])) for name in ("width", "hidden_layers"))
+        last = {"width": integer("outputs", outputs, least=1), **shared}
+        layers = [{"width": width, **shared}] * hidden + [last]
     elif both := set(config) & {"hidden_layers", "width", *_OF_LAYER}:
         raise ValueError(f"configuration: `{min(both)}` belongs into each of `layers`")
+    elif isinstance(layers, str) or not all(isinstance(layer, Mapping) for layer in layers):
+        raise TypeError("configuration: `layers` must be a list of dictionaries")
     split = [_split_layer(layer) for layer in layers]
-    model = {name: config.get(name, DEFAULTS[name]) for name in _OF_MODEL}
+    model = {name: checked(name, config.get(name, DEFAULTS[name])) for name in _OF_MODEL}
     model["jitter"] = jitter(model["jitter"])
     return to_json({"layers": [words for words, _ in split], **model}), [arrays for _, arrays in split]
 

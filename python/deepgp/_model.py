@@ -135,6 +135,8 @@ class Model(Answers):
             ...
         ValueError: `likelihood.noise`: entry 0 cannot be -1.0 (constraint: positive, and at least 1e-6)
         """
+        if not isinstance(values, Mapping):
+            raise TypeError(f"parameters must be a dictionary, not {type(values).__name__}")
         self._engine.set_parameters([(name, _arrays.numbers(name, own)) for name, own in values.items()])
 
     def freeze(self, name: str) -> None:
@@ -282,7 +284,7 @@ class Model(Answers):
         Elbo
             The bound before the step.
         """
-        if not learning_rate > 0:
+        if _config.number("learning_rate", learning_rate) <= 0:
             raise ValueError(f"`learning_rate` is {learning_rate}, but must be a positive number")
         rows = self._rows(X, y, noise, num_data, sample_weight, samples, seed, kl_weight)
         return _elbo(self._engine.train_step(rows, learning_rate))
@@ -304,7 +306,9 @@ class Model(Answers):
         Moments
             Of the function, (N, P) each.
         """
-        return Moments(*self._engine.propagate(self._inputs(X), _arrays.matrices("noise", noise), seed))
+        return Moments(
+            *self._engine.propagate(self._inputs(X), _arrays.matrices("noise", noise), _config.integer("seed", seed))
+        )
 
     @property
     def hidden_widths(self) -> list[int]:
@@ -362,10 +366,10 @@ class Model(Answers):
             "y": self._targets(y),
             "weights": None if sample_weight is None else _arrays.vector("sample_weight", sample_weight),
             "noise": _arrays.matrices("noise", noise),
-            "num_data": num_data,
-            "samples": samples,
-            "kl_weight": kl_weight,
-            "seed": seed,
+            "num_data": None if num_data is None else _config.integer("num_data", num_data, least=1),
+            "samples": _config.integer("samples", samples, least=1),
+            "kl_weight": _config.number("kl_weight", kl_weight),
+            "seed": _config.integer("seed", seed),
             "step": 0,
         }
 

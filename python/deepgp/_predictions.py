@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _base
+from . import _base, _config
 from ._arrays import Floats
 from ._model import Model
 
@@ -108,8 +108,9 @@ class Predictions:
         ndarray of shape (n_samples_X, n_samples) or (n_samples_X, n_outputs, n_samples)
         """
         X = self._check_inputs(X)
+        count = _config.integer("n_samples", n_samples)
         draw = self.model_.joint_draws if joint else self.model_.draws
-        found = np.moveaxis(draw(X, n_samples, **{**self._mixture(), "seed": seed_of(random_state)}), 0, -1)
+        found = np.moveaxis(draw(X, count, **{**self._mixture(), "seed": seed_of(random_state)}), 0, -1)
         return found[:, 0] if self._one_target else found
 
     def log_density(self, X: Any, y: Any) -> Floats:

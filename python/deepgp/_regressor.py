@@ -294,15 +294,17 @@ default="squared-exponential"
         rules = {"dtype": np.float64, "multi_output": True, "y_numeric": True, "ensure_min_samples": least}
         X, y = _base.validate_data(self, X, y, reset=before is None, **rules)
         targets = _arrays.columns("y", y)
+        words = _config.to_json(self._settings())
+        time_limit = None if self.time_limit is None else _config.number("time_limit", self.time_limit)
         progress = Progress(self.steps) if self.verbose else None
         engine, error = _core.fit(
             x=X,
             y=targets,
             weights=None if sample_weight is None else _base.check_weights(sample_weight, X),
-            words=_config.to_json(self._settings()),
+            words=words,
             names=(self._feature_names(), names or [f"y{i}" for i in range(targets.shape[1])]),
             engine=None if before is None else before._engine,
-            time_limit=None if self.time_limit is None else float(self.time_limit),
+            time_limit=time_limit,
             progress=progress,
             callback=self._callback(),
         )
@@ -347,7 +349,7 @@ default="squared-exponential"
         return regressor
 
     def _settings(self) -> dict[str, Any]:
-        settings = {name: getattr(self, name) for name in _SETTINGS}
+        settings = {name: _config.checked(name, getattr(self, name)) for name in _SETTINGS}
         settings["inducing"] = _config.size(self.inducing, self.mean_inducing, self.covariance_inducing)
         settings["jitter"] = _config.jitter(self.jitter)
         settings["schedule"] = _config.schedule(self.schedule)
@@ -388,6 +390,8 @@ default="squared-exponential"
     def _callback(self) -> Callable[[dict[str, Any]], bool] | None:
         if not self.callbacks:
             return None
+        if not isinstance(self.callbacks, Sequence) or not all(map(callable, self.callbacks)):
+            raise TypeError("`callbacks` must be a list of callables")
         callbacks = list(self.callbacks)
 
         def ask(report: dict[str, Any]) -> bool:

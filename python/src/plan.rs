@@ -112,7 +112,7 @@ impl Plan {
     /// From words, arrays, and inputs to choose inducing inputs from, which may be missing where all of them are given.
     pub fn new(text: &str, given: &[LayerArrays<'_>], x: Option<Mat>) -> PyResult<Self> {
         let wrong = |reason: String| PyValueError::new_err(format!("configuration: {reason}"));
-        let words: ModelWords = serde_json::from_str(text).map_err(|e| wrong(e.to_string()))?;
+        let words: ModelWords = serde_json::from_str(text).map_err(|e| wrong(in_words(&e)))?;
         let sets = given.iter().map(|LayerArrays(sets, _)| arrays::matrices(sets)).collect::<PyResult<Vec<_>>>()?;
         let inputs = match (x, sets.first().and_then(|own| own.first())) {
             (Some(x), _) => x,
@@ -160,4 +160,10 @@ impl Plan {
         let model = DeepGp::build(self.inputs.view(), self.layers, likelihood, self.jitter, self.seed)?;
         model.with_precision(self.precision).with_jitter(self.jitter)
     }
+}
+
+/// What is wrong, without the place in a text that nobody has seen.
+fn in_words(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.split(" at line ").next().unwrap_or(&text).to_string()
 }

@@ -35,19 +35,25 @@ def test_every_setting_reaches_the_library_under_its_own_name():
 @pytest.mark.parametrize(
     ("setting", "value", "said"),
     [
-        ("hidden_layers", -1, "`hidden_layers`"),
+        ("hidden_layers", -1, "`hidden_layers` is -1, but must be an integer of at least 0"),
         ("width", 0, "`width` is 0"),
-        ("width", "ten", "`width`: invalid type"),
+        ("width", "ten", "`width` is 'ten', but must be an integer"),
+        ("width", 2.0, "`width` is 2.0, but must be an integer"),
+        ("steps", True, "`steps` is True, but must be an integer"),
+        ("mean_inducing", "many", "`mean_inducing` is 'many'"),
+        ("jitter", -1.0, "`jitter` is -1.0"),
+        ("time_limit", "1h", "`time_limit` is '1h'"),
+        ("schedule", "linear", "`schedule`: unknown variant `linear`"),
         ("mean_form", "diagonal", "`mean_form`: unknown variant `diagonal`, expected one of `dual`"),
         ("kernel", "rbf", "`kernel`: unknown variant `rbf`"),
         ("noise", -1.0, "`noise` is -1.0"),
         ("noise", float("nan"), "`noise` is nan"),
-        ("steps", 1.5, "`steps`: invalid type"),
+        ("steps", 1.5, "`steps` is 1.5"),
         ("batch_size", 0, "`batch_size` is 0"),
         ("learning_rate", 0.0, "`learning_rate` is 0"),
         ("schedule", {"step": {"every": 0, "factor": 0.5}}, "schedule: every"),
         ("validation", 1.5, "`validation` is 1.5"),
-        ("inducing", 0, "`inducing inputs` is 0"),
+        ("inducing", 0, "`inducing` is 0"),
         ("threads", 5000, "`threads` is 5000"),
         ("random_state", -3, "`random_state` is -3"),
         ("device", "tpu", '`device` is "tpu"'),
@@ -56,6 +62,12 @@ def test_every_setting_reaches_the_library_under_its_own_name():
 def test_a_wrong_setting_is_named(arm, setting, value, said):
     with pytest.raises(ValueError, match=said.replace("(", r"\(")):
         DeepGPRegressor(**{"steps": 2, setting: value}).fit(*arm)
+
+
+@pytest.mark.parametrize("callbacks", [3, [3], print])
+def test_callbacks_must_be_callables(arm, callbacks):
+    with pytest.raises(TypeError, match="`callbacks` must be a list of callables"):
+        DeepGPRegressor(callbacks=callbacks).fit(*arm)
 
 
 def test_a_device_that_is_not_there_is_refused(arm):

@@ -64,11 +64,28 @@ def test_a_layer_can_have_its_own_kernel_and_mean_function(data):
         ({"layers": []}, "number of layers"),
         ({"inducing": 500}, "500 inducing inputs were asked for"),
         ({"noise": -1.0}, "likelihood.noise"),
+        ({"noise": "loud"}, "`noise` is 'loud'"),
+        ({"hidden_layers": -1}, "`hidden_layers` is -1"),
+        ({"seed": 0.5}, "`seed` is 0.5"),
     ],
 )
 def test_a_wrong_configuration_says_what_is_wrong(data, config, said):
     with pytest.raises(ValueError, match=said):
         Model(config, data[0])
+
+
+def test_what_is_no_dictionary_is_refused(data, model):
+    for config in ("deep", {"layers": "deep"}, {"layers": [3]}):
+        with pytest.raises(TypeError, match="dictionar"):
+            Model(config, data[0])
+    with pytest.raises(TypeError, match="dictionary"):
+        model.set_parameters([1.0])
+
+
+@pytest.mark.parametrize("wrong", [{"num_data": 0}, {"samples": -1}, {"seed": "x"}, {"kl_weight": float("nan")}])
+def test_a_wrong_argument_is_named(model, data, wrong):
+    with pytest.raises(ValueError, match=f"`{next(iter(wrong))}` is"):
+        model.elbo_gradient(*data, **wrong)
 
 
 def test_inducing_inputs_need_inputs_to_be_chosen_from():
