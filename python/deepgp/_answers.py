@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from . import _arrays, _config, _core
+from . import _arrays, _core, _settings
 from ._arrays import Floats
 from ._results import Moments, Prediction
 
@@ -115,7 +115,7 @@ class Answers:
         ndarray of shape (count, N, P)
         """
         return _core.draws(
-            self._engine, self._inputs(X), _config.integer("count", count), _sampling(samples, seed, threads)
+            self._engine, self._inputs(X), _settings.integer("count", count), _sampling(samples, seed, threads)
         )
 
     def joint_draws(self, X: Any, count: int, *, samples: int = 100, seed: int = 0, threads: int = 0) -> Floats:
@@ -135,7 +135,7 @@ class Answers:
         ndarray of shape (count, N, P)
         """
         return _core.joint_draws(
-            self._engine, self._inputs(X), _config.integer("count", count), _sampling(samples, seed, threads)
+            self._engine, self._inputs(X), _settings.integer("count", count), _sampling(samples, seed, threads)
         )
 
     def joint_moments(self, X: Any, *, samples: int = 100, seed: int = 0, threads: int = 0) -> tuple[Floats, Floats]:
@@ -193,7 +193,7 @@ class Answers:
 
 def _sampling(samples: int, seed: int, threads: int) -> tuple[int, int, int]:
     return (
-        _config.integer("samples", samples, least=1),
-        _config.integer("seed", seed),
-        _config.integer("threads", threads),
+        _settings.integer("samples", samples, least=1),
+        _settings.integer("seed", seed),
+        _settings.integer("threads", threads),
     )

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import _arrays, _config, _core
+from . import _arrays, _config, _core, _settings
 from ._answers import Answers
 from ._arrays import Floats
 from ._results import Elbo, Moments
@@ -261,7 +261,7 @@ class Model(Answers):
         noise: Sequence[Any] | None = None,
         num_data: int | None = None,
         *,
-        learning_rate: float = _config.DEFAULTS["learning_rate"],
+        learning_rate: float = _settings.DEFAULTS["learning_rate"],
         sample_weight: Any = None,
         samples: int = 1,
         seed: int = 0,
@@ -284,7 +284,7 @@ class Model(Answers):
         Elbo
             The bound before the step.
         """
-        if _config.number("learning_rate", learning_rate) <= 0:
+        if _settings.number("learning_rate", learning_rate) <= 0:
             raise ValueError(f"`learning_rate` is {learning_rate}, but must be a positive number")
         rows = self._rows(X, y, noise, num_data, sample_weight, samples, seed, kl_weight)
         return _elbo(self._engine.train_step(rows, learning_rate))
@@ -307,7 +307,7 @@ class Model(Answers):
             Of the function, (N, P) each.
         """
         return Moments(
-            *self._engine.propagate(self._inputs(X), _arrays.matrices("noise", noise), _config.integer("seed", seed))
+            *self._engine.propagate(self._inputs(X), _arrays.matrices("noise", noise), _settings.integer("seed", seed))
         )
 
     @property
@@ -366,10 +366,10 @@ class Model(Answers):
             "y": self._targets(y),
             "weights": None if sample_weight is None else _arrays.vector("sample_weight", sample_weight),
             "noise": _arrays.matrices("noise", noise),
-            "num_data": None if num_data is None else _config.integer("num_data", num_data, least=1),
-            "samples": _config.integer("samples", samples, least=1),
-            "kl_weight": _config.number("kl_weight", kl_weight),
-            "seed": _config.integer("seed", seed),
+            "num_data": None if num_data is None else _settings.integer("num_data", num_data, least=1),
+            "samples": _settings.integer("samples", samples, least=1),
+            "kl_weight": _settings.number("kl_weight", kl_weight),
+            "seed": _settings.integer("seed", seed),
             "step": 0,
         }
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from . import _base, _config
+from . import _base, _settings
 from ._arrays import Floats
 from ._model import Model
 
@@ -108,9 +107,9 @@ class Predictions:
         ndarray of shape (n_samples_X, n_samples) or (n_samples_X, n_outputs, n_samples)
         """
         X = self._check_inputs(X)
-        count = _config.integer("n_samples", n_samples)
+        count = _settings.integer("n_samples", n_samples)
         draw = self.model_.joint_draws if joint else self.model_.draws
-        found = np.moveaxis(draw(X, count, **{**self._mixture(), "seed": seed_of(random_state)}), 0, -1)
+        found = np.moveaxis(draw(X, count, **{**self._mixture(), "seed": _settings.seed_of(random_state)}), 0, -1)
         return found[:, 0] if self._one_target else found
 
     def log_density(self, X: Any, y: Any) -> Floats:
@@ -141,17 +140,3 @@ class Predictions:
     def _flat(self, values: Floats) -> Floats:
         """Without the axis of the targets, if `y` had none."""
         return values[..., 0] if self._one_target else values
-
-
-def seed_of(random_state: Any) -> int:
-    """A seed, as scikit-learn understands `random_state`."""
-    if isinstance(random_state, numbers.Integral):
-        if random_state < 0:
-            raise ValueError(f"`random_state` is {random_state}, but must be 0 or more")
-        return int(random_state)
-    if random_state is None:
-        random_state = np.random.mtrand._rand
-    draw = getattr(random_state, "randint", None) or getattr(random_state, "integers", None)
-    if draw is None:
-        raise ValueError(f"{random_state!r} cannot be used to seed: give an integer, a RandomState or None")
-    return int(draw(np.iinfo(np.int32).max))

@@ -9,47 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from . import _arrays, _base, _config, _core
+from . import _arrays, _base, _core, _settings
 from ._model import Model
-from ._predictions import Predictions, seed_of
+from ._predictions import Predictions
 from ._progress import Progress
 from ._results import StepReport
 
-#: Settings of the library that are arguments of the constructor under the same name and go there as they are.
-_SETTINGS = (
-    "hidden_layers",
-    "width",
-    "mean_form",
-    "covariance_form",
-    "kernel",
-    "inducing_start",
-    "noise",
-    "precision",
-    "steps",
-    "batch_size",
-    "samples",
-    "learning_rate",
-    "kl_warm_up",
-    "validation",
-    "validate_every",
-    "patience",
-    "validation_samples",
-    "constant_columns",
-    "threads",
-)
-#: What a model is made of: with `warm_start` it cannot change.
-_STRUCTURE = (
-    "hidden_layers",
-    "width",
-    "mean_inducing",
-    "covariance_inducing",
-    "inducing",
-    "mean_form",
-    "covariance_form",
-    "kernel",
-    "precision",
-    "jitter",
-)
 #: Why training ended: as the model file says it, and in a word.
 _STOPS = {
     "all steps were made": "steps",
@@ -288,14 +253,14 @@ default="squared-exponential"
         """The model, if there is one, the exception that ended training, if one did, and whether `y` has one axis."""
         before = getattr(self, "model_", None) if self.warm_start else None
         if before is not None:
-            self._check_structure()
+            _settings.check_structure(self, self._structure)
         names = _target_names(y)
         least = 2 if self.validation is None else 3
         rules = {"dtype": np.float64, "multi_output": True, "y_numeric": True, "ensure_min_samples": least}
         X, y = _base.validate_data(self, X, y, reset=before is None, **rules)
         targets = _arrays.columns("y", y)
-        words = _config.to_json(self._settings())
-        time_limit = None if self.time_limit is None else _config.number("time_limit", self.time_limit)
+        words = _settings.to_json(_settings.of_regressor(self))
+        time_limit = None if self.time_limit is None else _settings.number("time_limit", self.time_limit)
         progress = Progress(self.steps) if self.verbose else None
         engine, error = _core.fit(
             x=X,
@@ -339,7 +304,7 @@ default="squared-exponential"
             one column of zeros and ones for each level, as in `feature_names_in_`.
         """
         model = Model.load(path)
-        settings = _config.settings_of(model._engine)
+        settings = _settings.of_engine(model._engine)
         regressor = cls(**settings)
         regressor._adopt(model, flat=model.n_outputs == 1)
         regressor.n_features_in_ = model.n_inputs
@@ -347,23 +312,6 @@ default="squared-exponential"
         if not model._engine.is_unnamed():
             regressor.feature_names_in_ = np.asarray(names, dtype=object)
         return regressor
-
-    def _settings(self) -> dict[str, Any]:
-        settings = {name: _config.checked(name, getattr(self, name)) for name in _SETTINGS}
-        settings["inducing"] = _config.size(self.inducing, self.mean_inducing, self.covariance_inducing)
-        settings["jitter"] = _config.jitter(self.jitter)
-        settings["schedule"] = _config.schedule(self.schedule)
-        settings["seed"] = seed_of(self.random_state)
-        return settings
-
-    def _check_structure(self) -> None:
-        for name in _STRUCTURE:
-            was, now = self._structure[name], getattr(self, name)
-            if was != now:
-                raise ValueError(
-                    f"warm_start goes on with the model that is there, where `{name}` is {was!r}, not {now!r}: "
-                    "set it back, or build a new model with warm_start=False"
-                )
 
     def _adopt(self, model: Model, *, flat: bool) -> None:
         self.model_ = model
@@ -373,7 +321,7 @@ default="squared-exponential"
         self.stop_ = next((word for sentence, word in _STOPS.items() if (stop or "").startswith(sentence)), "steps")
         self.history_ = model.history
         self._one_target = flat
-        self._structure = {name: getattr(self, name) for name in _STRUCTURE}
+        self._structure = _settings.structure_of(self)
 
     def _restore(self, known: dict[str, Any]) -> None:
         """Forgets the columns of a fit that came to nothing."""

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _config, _core
+from . import _core, _settings
 
 __all__ = ["eight_link_arm", "step_curve"]
 
@@ -32,7 +32,7 @@ def eight_link_arm(rows: int, seed: int = 0) -> tuple[NDArray[np.float64], NDArr
     >>> X.shape, y.shape
     ((100, 8), (100,))
     """
-    return _core.eight_link_arm(_config.integer("rows", rows, least=1), _config.integer("seed", seed))
+    return _core.eight_link_arm(_settings.integer("rows", rows, least=1), _settings.integer("seed", seed))
 
 
 def step_curve(rows: int, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -59,4 +59,4 @@ def step_curve(rows: int, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[n
     >>> bool(abs(y[X[:, 0] > 0].mean() - 1) < 0.05)
     True
     """
-    return _core.step_curve(_config.integer("rows", rows, least=1), _config.integer("seed", seed))
+    return _core.step_curve(_settings.integer("rows", rows, least=1), _settings.integer("seed", seed))

@@ -4,7 +4,7 @@ import inspect
 
 import pytest
 
-from deepgp import DeepGPRegressor, _config
+from deepgp import DeepGPRegressor, _settings
 
 #: Where Python differs, and why.
 OTHER = {
@@ -17,7 +17,7 @@ OF_PYTHON = {"mean_inducing", "covariance_inducing", "time_limit", "warm_start",
 
 def test_defaults_agree_with_the_library():
     mine = {name: own.default for name, own in inspect.signature(DeepGPRegressor).parameters.items()}
-    library = dict(_config.DEFAULTS)
+    library = dict(_settings.DEFAULTS)
     assert mine.pop("random_state") == library.pop("seed")
     assert (mine["mean_inducing"], mine["covariance_inducing"]) == (500, 100)
     for name in OF_PYTHON:
@@ -28,8 +28,8 @@ def test_defaults_agree_with_the_library():
 
 
 def test_every_setting_reaches_the_library_under_its_own_name():
-    sent = DeepGPRegressor()._settings()
-    assert set(sent) == set(_config.DEFAULTS) - {"prediction_samples"}
+    sent = _settings.of_regressor(DeepGPRegressor())
+    assert set(sent) == set(_settings.DEFAULTS) - {"prediction_samples"}
 
 
 @pytest.mark.parametrize(

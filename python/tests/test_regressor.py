@@ -73,6 +73,24 @@ def test_what_is_said_of_a_row_agrees(arm):
     np.testing.assert_allclose(np.cov(draws), cov[:5, :5], atol=0.1 * cov.max())
 
 
+def test_the_engine_of_an_estimator_speaks_its_units(arm):
+    X, y = arm
+    X, y = 10 * X - 3, 50 * y + 7
+    shallow = DeepGPRegressor(hidden_layers=0, inducing=20, steps=100, validation=None).fit(X, y)
+    engine = shallow.model_
+    np.testing.assert_allclose(engine.predict(X).y.mean[:, 0], shallow.predict(X))
+    for one, other in zip(engine.propagate(X), engine.predict(X).f, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9)
+    units = engine.standardiser
+    np.testing.assert_allclose([units["y_shift"][0], units["y_scale"][0]], [y.mean(), y.std()])
+    np.testing.assert_allclose(units["x_scale"], X.std(axis=0))
+    # The bound is that of the standardised targets, as in training: a step more would have found it.
+    before = engine.elbo(X, y).total
+    assert before >= shallow.elbo_
+    engine.train_step(X, y)
+    assert engine.elbo(X, y).total > before
+
+
 def test_predictions_of_a_deep_model_agree_up_to_sampling(fitted, arm):
     X, _ = arm
     _, std = fitted.predict(X, return_std=True)
