@@ -21,11 +21,11 @@ use crate::background::{Caller, Event, Job, TICK};
 use crate::engine::{self, Engine};
 use crate::{columns, errors, settings};
 
-/// A step that takes so long leaves a copy of what was learnt, for the case that nobody waits for the next.
-const SLOW: f64 = 0.1;
+/// How often training leaves a copy of what it has learnt, for the case that nobody waits for the next step.
+const KEPT_EVERY: Duration = Duration::from_millis(250);
 /// How long a watcher has to read before the next line.
 const SHOWN_EVERY: Duration = Duration::from_millis(100);
-/// How long a caller who was interrupted waits for a slow step to end.
+/// How long a caller who was interrupted waits for the step to end.
 const GRACE: Duration = Duration::from_millis(300);
 /// Kinds of note that are kept, once each.
 const MOST_NOTES: usize = 20;
@@ -76,7 +76,7 @@ struct Board {
     pulse: Option<Pulse>,
     /// The model before the first step.
     start: Option<ModelFile>,
-    /// What became of its parameters, and how, after the last slow step.
+    /// What had become of its parameters, and how, a moment ago.
     learnt: Option<Learnt>,
 }
 
@@ -88,7 +88,7 @@ struct Learnt {
 }
 
 impl Board {
-    /// The model after the last slow step.
+    /// The model as it was a moment ago.
     fn model(&mut self) -> Option<ModelFile> {
         let (mut file, Learnt { raw, record, history }) = (self.start.take()?, self.learnt.take()?);
         file.regressor.model.set_raw(&raw);
@@ -177,8 +177,7 @@ pub fn fit(
     }
 }
 
-/// Asks training to end, and takes what there is: the end itself if it comes soon or there is nothing else, or else what was
-/// learnt until the last slow step.
+/// Asks training to end, and takes what there is: the end itself if it comes soon, or else what had been learnt a moment ago.
 fn end_early(
     py: Python<'_>,
     job: &Job<Question, deepgp::Result<ModelFile>>,
@@ -195,10 +194,7 @@ fn end_early(
             Event::Silence => {}
         }
         if asked.elapsed() >= GRACE {
-            let mut board = lock(board);
-            if board.learnt.is_some() || board.pulse.is_none() {
-                return Ok(board.model());
-            }
+            return Ok(lock(board).model());
         }
     }
 }
@@ -228,7 +224,7 @@ impl Order {
         let mut file = columns::file(start.clone(), schema, asked, data.len());
         lock(&board).start = Some(file.clone());
         let watch = NoiseWatch::new(&start);
-        let mut time_up = false;
+        let (mut time_up, mut kept) = (false, None);
         let fit = start.train(&data, &settings, |report, state| {
             let seconds = started.elapsed().as_secs_f64();
             let pulse = note(&mut file, report, watch.deviation(state), seconds);
@@ -240,7 +236,8 @@ impl Order {
             }
             let mut board = lock(&board);
             board.pulse = Some(pulse);
-            if report.seconds >= SLOW {
+            if kept.is_none_or(|kept: Instant| kept.elapsed() >= KEPT_EVERY) {
+                kept = Some(Instant::now());
                 let raw = state.best.as_ref().map_or(&state.now.raw, |best| &best.raw).clone();
                 board.learnt = Some(Learnt { raw, record: file.record.clone(), history: file.history.clone() });
             }

@@ -81,7 +81,6 @@ def test_a_step_that_takes_seconds_is_not_waited_for():
         class Once:
             def __call__(self, report):
                 if report.step == 1:
-                    print("step takes a second:", report.seconds > 1, file=sys.stderr)
                     busy()
         regressor.callbacks = [Once()]
         regressor.fit(X, y)
@@ -93,6 +92,29 @@ def test_a_step_that_takes_seconds_is_not_waited_for():
     )
     assert late < 1
     assert said[0] == "interrupted 1 (5,)"
+
+
+def test_a_look_at_the_validation_rows_that_takes_seconds_is_not_waited_for():
+    late, said = interrupt(
+        """
+        X, y = datasets.eight_link_arm(200000, seed=1)
+        regressor = DeepGPRegressor(
+            **{**QUICK, "steps": 1000}, batch_size=100, validation=0.5, validate_every=20, validation_samples=200
+        )
+        class Once:
+            def __call__(self, report):
+                if report.step == 19:
+                    busy()
+        regressor.callbacks = [Once()]
+        regressor.fit(X, y)
+        ---
+        print(regressor.stop_, 1 <= regressor.n_iter_ <= 19, regressor.predict(X[:5]).shape)
+        import os
+        os._exit(0)
+        """,
+    )
+    assert late < 1
+    assert said[0] == "interrupted True (5,)"
 
 
 def test_before_the_first_step_there_is_nothing_to_keep():

@@ -1,5 +1,7 @@
 """The package as it is installed: quick to import, small, typed, and of use without scikit-learn."""
 
+import ast
+import importlib.metadata
 import pathlib
 import subprocess
 import sys
@@ -32,13 +34,20 @@ def test_the_wheel_is_small_and_for_many_linuxes():
         assert "cp310-abi3-manylinux" in wheel.name
         names = zipfile.ZipFile(wheel).namelist()
         assert {"deepgp/py.typed", "deepgp/_core.pyi", "deepgp/_core.abi3.so"} <= set(names)
+        assert any(name.endswith("LICENSE-MIT") for name in names)
         assert not any("tests" in name for name in names)
 
 
 def test_the_version_is_the_library_s():
-    from importlib.metadata import version
+    assert deepgp.__version__ == importlib.metadata.version("deepgp")
 
-    assert deepgp.__version__ == version("deepgp")
+
+def test_the_stubs_have_what_the_compiled_part_has():
+    stub = ast.parse(pathlib.Path(deepgp._core.__file__).with_name("_core.pyi").read_text())
+    names = {own.name: own for own in stub.body if isinstance(own, (ast.FunctionDef, ast.ClassDef))}
+    assert set(names) == {name for name in dir(deepgp._core) if not name.startswith("_")}
+    methods = {own.name for own in names["Engine"].body if isinstance(own, ast.FunctionDef)}
+    assert methods == {name for name in dir(deepgp._core.Engine) if not name.startswith("_")}
 
 
 WITHOUT = """
