@@ -102,6 +102,19 @@ def test_predictions_of_a_deep_model_agree_up_to_sampling(fitted, arm):
     assert np.array_equal(fitted.sample_y(X, 2, random_state=1), fitted.sample_y(X, 2, random_state=1))
 
 
+def test_many_rows_are_answered_as_few_are(fitted, rng):
+    X, y = rng.uniform(-1, 1, (5000, 8)), rng.uniform(0, 2, 5000)  # more than are asked about at once
+    parts = [slice(0, 1234), slice(1234, 5000)]
+    for ask in (
+        lambda rows: fitted.predict(X[rows], return_std=True)[1],
+        lambda rows: fitted.predict_quantiles(X[rows]),
+        lambda rows: fitted.log_density(X[rows], y[rows]),
+        lambda rows: fitted.model_.below(X[rows], y[rows]),
+        lambda rows: fitted.model_.input_gradient(X[rows])[0],
+    ):
+        assert np.array_equal(ask(slice(None)), np.concatenate([ask(part) for part in parts]))
+
+
 def test_too_many_rows_for_a_joint_answer_are_refused(fitted):
     with pytest.raises(ValueError, match="1 to 2000 rows"):
         fitted.sample_y(np.zeros((2001, 8)))
