@@ -1,7 +1,7 @@
 """From a configuration dictionary to what the engine builds a model from: words as JSON, and arrays beside them."""
 
 import numbers
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import _arrays, _settings
@@ -31,7 +31,7 @@ def words_and_arrays(config: Mapping[str, Any], outputs: int) -> tuple[str, list
         layers = [{"width": width, **shared}] * hidden + [last]
     elif both := set(config) & {"hidden_layers", "width", *_OF_LAYER}:
         raise ValueError(f"configuration: `{min(both)}` belongs into each of `layers`")
-    elif isinstance(layers, str) or not all(isinstance(layer, Mapping) for layer in layers):
+    elif not isinstance(layers, Sequence) or not all(isinstance(layer, Mapping) for layer in layers):
         raise TypeError("configuration: `layers` must be a list of dictionaries")
     split = [_split_layer(layer) for layer in layers]
     model = {name: _settings.checked(name, config.get(name, _settings.DEFAULTS[name])) for name in _OF_MODEL}

@@ -370,7 +370,6 @@ class Model(Answers):
             "samples": _settings.integer("samples", samples, least=1),
             "kl_weight": _settings.number("kl_weight", kl_weight),
             "seed": _settings.integer("seed", seed),
-            "step": 0,
         }
 
 

@@ -61,7 +61,6 @@ struct Rows<'py> {
     samples: usize,
     kl_weight: f64,
     seed: u64,
-    step: u32,
 }
 
 /// The same, owned by the thread that works on them.
@@ -72,6 +71,7 @@ struct OwnRows {
     samples: usize,
     kl_weight: f64,
     key: Key,
+    /// The step whose noise is drawn.
     step: u32,
 }
 
@@ -81,9 +81,9 @@ impl OwnRows {
         let data = dataset(&rows.x, &rows.y, rows.weights.as_ref())?;
         let data = standardiser.apply(&data).map_err(errors::library)?;
         let noise = rows.noise.as_ref().map(|noise| arrays::matrices(noise)).transpose()?;
-        let Rows { samples, kl_weight, seed, step, .. } = *rows;
+        let Rows { samples, kl_weight, seed, .. } = *rows;
         let num_data = rows.num_data.unwrap_or(data.len());
-        Ok(Self { data, noise, num_data, samples, kl_weight, key: Key::new(seed, Purpose::Train), step })
+        Ok(Self { data, noise, num_data, samples, kl_weight, key: Key::new(seed, Purpose::Train), step: 0 })
     }
 
     fn evaluate<T>(&self, then: impl FnOnce(Batch<'_>, Noise<'_>) -> T) -> T {

@@ -75,7 +75,7 @@ def test_a_wrong_configuration_says_what_is_wrong(data, config, said):
 
 
 def test_what_is_no_dictionary_is_refused(data, model):
-    for config in ("deep", {"layers": "deep"}, {"layers": [3]}):
+    for config in ("deep", {"layers": "deep"}, {"layers": 3}, {"layers": [3]}):
         with pytest.raises(TypeError, match="dictionar"):
             Model(config, data[0])
     with pytest.raises(TypeError, match="dictionary"):
