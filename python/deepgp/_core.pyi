@@ -54,7 +54,7 @@ def fit(
     y: _Floats,
     weights: _Floats | None,
     words: str,
-    names: tuple[list[str] | None, list[str]],
+    names: tuple[list[str] | None, list[str] | None],
     engine: Engine | None,
     time_limit: float | None,
     progress: Callable[[dict[str, Any]], None] | None,

@@ -6,8 +6,12 @@ use deepgp::{DeepGp, FitSettings, Regressor, Scaling, Standardiser};
 use deepgp_io::table::{InputColumn, Kind, Missing, Schema};
 use deepgp_io::{History, ModelFile, Record, TableRecord};
 
-/// `width` columns of numbers, known by their names or, without, by their positions.
-pub fn schema(names: Option<Vec<String>>, width: usize, targets: Vec<String>) -> Schema {
+/// `width` columns of numbers, known by their names or, without, by their positions, and targets, named or counted.
+pub fn schema(names: Option<Vec<String>>, width: usize, targets: Option<Vec<String>>, outputs: usize) -> Schema {
+    let targets = targets.unwrap_or_else(|| match outputs {
+        1 => vec!["y".into()],
+        _ => (0..outputs).map(|i| format!("y{i}")).collect(),
+    });
     let positions = if names.is_none() { Some(width) } else { None };
     let names = names.unwrap_or_else(|| (1..=width).map(|position| format!("c{position}")).collect());
     let column = |name| InputColumn { name, kind: Kind::Number { fill: None } };
@@ -40,6 +44,6 @@ pub fn unscaled(model: DeepGp) -> ModelFile {
     let units = |width: usize| Scaling { shift: vec![0.0; width], scale: vec![1.0; width] };
     let (inputs, outputs) = (model.input_width(), model.likelihood().observed_width());
     let standardiser = Standardiser { x: units(inputs), y: units(outputs) };
-    let schema = schema(None, inputs, (0..outputs).map(|i| format!("y{i}")).collect());
+    let schema = schema(None, inputs, None, outputs);
     file(Regressor { model, standardiser }, schema, FitSettings::default(), 0)
 }

@@ -123,7 +123,7 @@ pub fn fit(
     y: PyReadonlyArray2<'_, f64>,
     weights: Option<PyReadonlyArray1<'_, f64>>,
     words: &str,
-    names: (Option<Vec<String>>, Vec<String>),
+    names: (Option<Vec<String>>, Option<Vec<String>>),
     engine: Option<&Engine>,
     time_limit: Option<f64>,
     progress: Option<Bound<'_, PyAny>>,
@@ -134,7 +134,7 @@ pub fn fit(
     let board = Arc::new(Mutex::new(Board::default()));
     let data = engine::dataset(&x, &y, weights.as_ref())?;
     let order = Order {
-        schema: columns::schema(names.0, data.x().ncols(), names.1),
+        schema: columns::schema(names.0, data.x().ncols(), names.1, data.y().ncols()),
         data,
         settings,
         from: engine.map(|engine| engine.file().regressor.clone()),

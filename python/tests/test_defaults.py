@@ -1,6 +1,8 @@
 """The constructor's defaults are the library's: written out for whoever reads, and checked here."""
 
+import ast
 import inspect
+import re
 
 import pytest
 
@@ -30,6 +32,15 @@ def test_defaults_agree_with_the_library():
 def test_every_setting_reaches_the_library_under_its_own_name():
     sent = _settings.of_regressor(DeepGPRegressor())
     assert set(sent) == set(_settings.DEFAULTS) - {"prediction_samples"}
+
+
+def test_the_documentation_has_every_argument_with_its_default():
+    text = inspect.getdoc(DeepGPRegressor).replace("\\\n", "")
+    for name, own in inspect.signature(DeepGPRegressor).parameters.items():
+        said = re.search(rf"^{name} : .*?(optional|default=(.*))$", text, re.MULTILINE)
+        assert said, name
+        default = None if said[1] == "optional" else ast.literal_eval(said[2])
+        assert default == own.default, name
 
 
 @pytest.mark.parametrize(
