@@ -103,8 +103,8 @@ def test_predictions_of_a_deep_model_agree_up_to_sampling(fitted, arm):
 
 
 def test_many_rows_are_answered_as_few_are(fitted, rng):
-    X, y = rng.uniform(-1, 1, (5000, 8)), rng.uniform(0, 2, 5000)  # more than are asked about at once
-    parts = [slice(0, 1234), slice(1234, 5000)]
+    X, y = rng.uniform(-1, 1, (3000, 8)), rng.uniform(0, 2, 3000)  # more than are asked about at once
+    parts = [slice(0, 1234), slice(1234, 3000)]
     for ask in (
         lambda rows: fitted.predict(X[rows], return_std=True)[1],
         lambda rows: fitted.predict_quantiles(X[rows]),
