@@ -19,4 +19,6 @@ else
   printf '\n== SKIPPED: cargo check for %s (the target could not be installed)\n' "$arm"
 fi
 RUSTDOCFLAGS="-D warnings" step cargo doc --workspace --no-deps --locked
+# Python: the package is built and tested as a user has it, in a virtual environment of its own, beside the command just tested.
+DEEPGP="${CARGO_TARGET_DIR:-$PWD/target}/debug/deepgp" step python/check.sh
 printf '\nAll checks passed.\n'

@@ -84,6 +84,7 @@ mod layer;
 pub mod likelihood;
 mod linalg;
 mod mat;
+mod merge;
 mod metrics;
 mod mixture;
 mod model;

@@ -1,0 +1,199 @@
+"""What a model answers at rows: the mixture over samples of its hidden layers, in the units of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from . import _arrays, _core, _settings
+from ._arrays import Floats
+from ._results import Moments, Prediction
+
+
+class Answers:
+    """Questions to a fixed model."""
+
+    _engine: _core.Engine
+
+    def predict(self, X: Any, *, samples: int = 100, seed: int = 0, threads: int = 0) -> Prediction:
+        """Moments of the function and of observations at each row.
+
+        They are those of the mixture over `samples` samples of the hidden layers, which all rows share: a row's
+        answer does not depend on the other rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, D)
+            Inputs.
+        samples : int, default=100
+            The size of the mixture.
+        seed : int, default=0
+            Seeds it.
+        threads : int, default=0
+            Threads to work with; 0 for all. No result depends on it.
+
+        Returns
+        -------
+        Prediction
+            `f` and `y`, each with `mean`, `variance` and `std` of shape (N, P).
+        """
+        found = _core.moments(self._engine, self._inputs(X), _sampling(samples, seed, threads))
+        return Prediction(Moments(*found[:2]), Moments(*found[2:]))
+
+    def quantiles(
+        self, X: Any, levels: Sequence[float], *, samples: int = 100, seed: int = 0, threads: int = 0
+    ) -> Floats:
+        """Quantiles of observations at each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, D)
+            Inputs.
+        levels : sequence of float
+            Between 0 and 1.
+        samples, seed, threads
+            As for `predict`.
+
+        Returns
+        -------
+        ndarray of shape (N, P, levels)
+        """
+        inputs, wanted = self._inputs(X), [float(level) for level in levels]
+        flat = _core.quantiles(self._engine, inputs, wanted, _sampling(samples, seed, threads))
+        return flat.reshape(len(inputs), self.n_outputs, len(wanted))
+
+    def log_density(self, X: Any, y: Any, *, samples: int = 100, seed: int = 0, threads: int = 0) -> Floats:
+        """The log density of each row's targets, jointly over targets.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, D)
+            Inputs.
+        y : array-like of shape (N,) or (N, P)
+            Targets.
+        samples, seed, threads
+            As for `predict`.
+
+        Returns
+        -------
+        ndarray of shape (N,)
+        """
+        return _core.log_density(self._engine, self._inputs(X), self._targets(y), _sampling(samples, seed, threads))
+
+    def below(self, X: Any, y: Any, *, samples: int = 100, seed: int = 0, threads: int = 0) -> Floats:
+        """The probability that an observation is at most `y`: uniform over (0, 1) if the model is calibrated.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, D)
+            Inputs.
+        y : array-like of shape (N,) or (N, P)
+            Targets.
+        samples, seed, threads
+            As for `predict`.
+
+        Returns
+        -------
+        ndarray of shape (N, P)
+        """
+        return _core.below(self._engine, self._inputs(X), self._targets(y), _sampling(samples, seed, threads))
+
+    def draws(self, X: Any, count: int, *, samples: int = 100, seed: int = 0, threads: int = 0) -> Floats:
+        """Draws of observations, right for each row by itself.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, D)
+            Inputs.
+        count : int
+            How many draws.
+        samples, seed, threads
+            As for `predict`.
+
+        Returns
+        -------
+        ndarray of shape (count, N, P)
+        """
+        return _core.draws(
+            self._engine, self._inputs(X), _settings.integer("count", count), _sampling(samples, seed, threads)
+        )
+
+    def joint_draws(self, X: Any, count: int, *, samples: int = 100, seed: int = 0, threads: int = 0) -> Floats:
+        """Draws of observations of whole functions, over up to 2000 rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, D)
+            Inputs.
+        count : int
+            How many draws.
+        samples, seed, threads
+            As for `predict`.
+
+        Returns
+        -------
+        ndarray of shape (count, N, P)
+        """
+        return _core.joint_draws(
+            self._engine, self._inputs(X), _settings.integer("count", count), _sampling(samples, seed, threads)
+        )
+
+    def joint_moments(self, X: Any, *, samples: int = 100, seed: int = 0, threads: int = 0) -> tuple[Floats, Floats]:
+        """Mean and covariance of the function over up to 2000 rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, D)
+            Inputs.
+        samples, seed, threads
+            As for `predict`.
+
+        Returns
+        -------
+        mean : ndarray of shape (N, P)
+        covariance : ndarray of shape (P, N, N)
+        """
+        return _core.joint_moments(self._engine, self._inputs(X), _sampling(samples, seed, threads))
+
+    def input_gradient(self, X: Any, *, samples: int = 100, seed: int = 0, threads: int = 0) -> tuple[Floats, Floats]:
+        """Slopes of the function's mean and variance in the inputs.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, D)
+            Inputs.
+        samples, seed, threads
+            As for `predict`.
+
+        Returns
+        -------
+        mean, variance : ndarray of shape (N, P, D)
+        """
+        inputs = self._inputs(X)
+        shape = (len(inputs), self.n_outputs, self.n_inputs)
+        mean, variance = _core.input_gradient(self._engine, inputs, _sampling(samples, seed, threads))
+        return mean.reshape(shape), variance.reshape(shape)
+
+    @property
+    def n_inputs(self) -> int:
+        """D, the number of input columns."""
+        return self._engine.widths()[0]
+
+    @property
+    def n_outputs(self) -> int:
+        """P, the number of targets."""
+        return self._engine.widths()[1]
+
+    def _inputs(self, X: Any) -> Floats:
+        return _arrays.matrix("X", X, self.n_inputs)
+
+    def _targets(self, y: Any) -> Floats:
+        return _arrays.columns("y", y, self.n_outputs)
+
+
+def _sampling(samples: int, seed: int, threads: int) -> tuple[int, int, int]:
+    return (
+        _settings.integer("samples", samples, least=1),
+        _settings.integer("seed", seed),
+        _settings.integer("threads", threads),
+    )

@@ -1,0 +1,54 @@
+"""Arrays as the engine wants them: numbers, `float64`, of the right number of axes. It checks their values itself."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+def numbers(name: str, values: Any) -> Floats:
+    """`values` as an array of `float64`, copied only if it is not one already."""
+    array = np.asarray(values)
+    if array.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: `{name}` has complex numbers")
+    if array.dtype.kind not in "fiub":
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"`{name}` must hold numbers: {error}") from None
+    return np.asarray(array, dtype=np.float64)
+
+
+def matrix(name: str, values: Any, width: int | None = None) -> Floats:
+    """A matrix, of `width` columns if that is given."""
+    array = numbers(name, values)
+    if array.ndim != 2:
+        raise ValueError(
+            f"Expected 2D array, got {array.ndim}D array instead: `{name}` has the shape {array.shape}; "
+            "reshape one column with array.reshape(-1, 1), one row with array.reshape(1, -1)"
+        )
+    if width is not None and array.shape[1] != width:
+        raise ValueError(f"`{name}` has {array.shape[1]} columns, but the model has {width}")
+    return array
+
+
+def columns(name: str, values: Any, width: int | None = None) -> Floats:
+    """A matrix; an array of one axis is one column."""
+    array = numbers(name, values)
+    return matrix(name, array.reshape(-1, 1) if array.ndim == 1 else array, width)
+
+
+def vector(name: str, values: Any) -> Floats:
+    """An array of one axis."""
+    array = numbers(name, values)
+    if array.ndim != 1:
+        raise ValueError(f"`{name}` must have one axis, but has the shape {array.shape}")
+    return array
+
+
+def matrices(name: str, values: Sequence[Any] | None) -> list[Floats] | None:
+    """Several matrices, or none."""
+    return None if values is None else [matrix(f"{name}[{i}]", own) for i, own in enumerate(values)]

@@ -1,0 +1,142 @@
+"""The half of `DeepGPRegressor` that answers, in the shapes that scikit-learn's users expect."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _base, _settings
+from ._arrays import Floats
+from ._model import Model
+
+
+class Predictions:
+    """Predictions of a fitted estimator."""
+
+    model_: Model
+    prediction_samples: int
+    threads: int
+    _one_target: bool
+
+    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
+        """Predict observations: their mean and, if asked for, their spread.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Inputs.
+        return_std : bool, default=False
+            Whether to return the standard deviation of an observation, noise included.
+        return_cov : bool, default=False
+            Whether to return the joint covariance of observations, for up to 2000 rows. With hidden layers it is an
+            average over joint samples: its diagonal agrees with the squares of the standard deviations up to sampling
+            error.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        std : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Only if `return_std`.
+        cov : ndarray of shape (n_samples, n_samples) or (n_samples, n_samples, n_outputs)
+            Only if `return_cov`.
+
+        Examples
+        --------
+        >>> from deepgp import DeepGPRegressor, datasets
+        >>> X, y = datasets.step_curve(40)
+        >>> regressor = DeepGPRegressor(hidden_layers=0, steps=50).fit(X, y)
+        >>> mean, std = regressor.predict(X, return_std=True)
+        >>> _, cov = regressor.predict(X, return_cov=True)
+        >>> cov.shape
+        (40, 40)
+        """
+        if return_std and return_cov:
+            raise RuntimeError("At most one of return_std or return_cov can be requested.")
+        X = self._check_inputs(X)
+        y = self.model_.predict(X, **self._mixture()).y
+        if return_cov:
+            _, covariance = self.model_.joint_moments(X, **self._mixture())
+            noise = self.model_.parameters()["likelihood.noise"] * self.model_.standardiser["y_scale"] ** 2
+            covariance += noise[:, None, None] * np.eye(len(X))
+            return self._flat(y.mean), self._flat(np.moveaxis(covariance, 0, -1))
+        return (self._flat(y.mean), self._flat(y.std)) if return_std else self._flat(y.mean)
+
+    def predict_quantiles(self, X: Any, quantiles: Sequence[float] = (0.05, 0.5, 0.95)) -> Floats:
+        """Quantiles of observations.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Inputs.
+        quantiles : sequence of float, default=(0.05, 0.5, 0.95)
+            Levels between 0 and 1.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_quantiles) or (n_samples, n_outputs, n_quantiles)
+        """
+        X = self._check_inputs(X)
+        found = self.model_.quantiles(X, np.atleast_1d(quantiles).tolist(), **self._mixture())
+        return found[:, 0] if self._one_target else found
+
+    def sample_y(
+        self,
+        X: Any,
+        n_samples: int = 1,
+        random_state: int | np.random.RandomState | None = 0,
+        *,
+        joint: bool = True,
+    ) -> Floats:
+        """Draw observations.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples_X, n_features)
+            Inputs.
+        n_samples : int, default=1
+            How many draws.
+        random_state : int, RandomState instance or None, default=0
+            Seeds them.
+        joint : bool, default=True
+            Whether a draw is one function seen at all rows, up to 2000 of them; else each row is drawn by itself.
+
+        Returns
+        -------
+        ndarray of shape (n_samples_X, n_samples) or (n_samples_X, n_outputs, n_samples)
+        """
+        X = self._check_inputs(X)
+        count = _settings.integer("n_samples", n_samples)
+        draw = self.model_.joint_draws if joint else self.model_.draws
+        found = np.moveaxis(draw(X, count, **{**self._mixture(), "seed": _settings.seed_of(random_state)}), 0, -1)
+        return found[:, 0] if self._one_target else found
+
+    def log_density(self, X: Any, y: Any) -> Floats:
+        """The log density of targets, row by row, in the units of the data.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Inputs.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Jointly over targets.
+        """
+        X = self._check_inputs(X)
+        return self.model_.log_density(X, y, **self._mixture())
+
+    def _check_inputs(self, X: Any) -> Any:
+        _base.check_is_fitted(self)
+        return _base.validate_data(self, X, reset=False, dtype=np.float64)
+
+    def _mixture(self) -> dict[str, int]:
+        return {"samples": self.prediction_samples, "seed": 0, "threads": self.threads}
+
+    def _flat(self, values: Floats) -> Floats:
+        """Without the axis of the targets, if `y` had none."""
+        return values[..., 0] if self._one_target else values

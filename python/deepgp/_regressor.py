@@ -1,0 +1,367 @@
+"""`DeepGPRegressor`: the estimator."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _arrays, _base, _core, _settings
+from ._model import Model
+from ._predictions import Predictions
+from ._progress import Progress
+from ._results import StepReport
+
+#: Why training ended: as the model file says it, and in a word.
+_STOPS = {
+    "all steps were made": "steps",
+    "the validation rows": "patience",
+    "the time was up": "time limit",
+    "it was interrupted": "interrupted",
+    "it could not go on": "stuck",
+}
+_OF_COLUMNS = ("n_features_in_", "feature_names_in_")
+
+
+class DeepGPRegressor(_base.RegressorMixin, Predictions, _base.BaseEstimator):  # type: ignore[misc]
+    """Regression by a deep Gaussian process with decoupled inducing inputs.
+
+    Inputs and targets are standardised for the model, and predictions come back in the units of the data. Equal rows
+    are trained on as one row that weighs as much, so a `sample_weight` of 3 is the same as three rows, and one of 0
+    as none.
+
+    Parameters
+    ----------
+    hidden_layers : int, default=2
+        Layers before the last one. With 0 it is a sparse Gaussian process.
+    width : int, default=10
+        Outputs of each hidden layer.
+    mean_inducing : int, default=500
+        Inducing inputs of each layer's mean, or as many as there are distinct rows.
+    covariance_inducing : int, default=100
+        Inducing inputs of each layer's covariance, or as many as there are distinct rows.
+    inducing : int, optional
+        One set of so many inducing inputs for mean and covariance: the full model. Takes the place of the two above.
+    mean_form : {"whitened", "standard", "dual", "scaled-dual"}, default="whitened"
+        The variables of the mean.
+    covariance_form : {"whitened", "standard", "dual"}, default="whitened"
+        The variables of the covariance.
+    kernel : {"squared-exponential", "matern12", "matern32", "matern52", "rational-quadratic"}, \
+default="squared-exponential"
+        The kernel of every layer, with a lengthscale for each input.
+    inducing_start : {"k-means", "random-rows", "greedy-variance"}, default="k-means"
+        Where inducing inputs start.
+    noise : float, default=0.05
+        The noise variance at the start, as a share of the target's variance.
+    precision : {"f64", "mixed"}, default="f64"
+        Numbers of the work on rows; "mixed" is faster and has more jitter.
+    jitter : float, optional
+        What is added to the diagonal of kernel matrices; None is the precision's own.
+    steps : int, default=3000
+        Steps of the optimiser, at most.
+    batch_size : int, default=10000
+        Rows in a minibatch; all of them if there are fewer.
+    samples : int, default=1
+        Samples of the hidden layers for each row in training.
+    learning_rate : float, default=0.01
+        Adam's.
+    schedule : {"constant", "cosine"} or dict, default="constant"
+        How the learning rate changes. "cosine" goes down to a hundredth; `{"cosine": {"last": 0.1}}` and
+        `{"step": {"every": 1000, "factor": 0.5}}` say more.
+    kl_warm_up : int, default=0
+        Steps over which the factor on the KL grows from 0 to 1.
+    validation : float or None, default=0.1
+        The share of rows that is held out and decides when to stop; None to train on all rows for all steps.
+    validate_every : int, default=50
+        Steps between two looks at these rows.
+    patience : int, default=10
+        Looks without a better result before training stops.
+    validation_samples : int, default=20
+        Samples of the mixture in such a look.
+    time_limit : float, optional
+        Seconds after which training stops.
+    constant_columns : {"keep", "reject"}, default="keep"
+        What to do with an input that has one value only.
+    prediction_samples : int, default=100
+        Samples of the mixture in predictions.
+    warm_start : bool, default=False
+        Whether `fit` goes on with the model of an earlier `fit`, its units included, for `steps` further steps.
+    callbacks : list of callable, optional
+        Each is called with a `StepReport` after every step; if one returns True, training ends.
+    verbose : int, default=0
+        Above 0, a line shows the progress.
+    random_state : int, RandomState instance or None, default=0
+        Seeds everything that is drawn. None draws a seed from NumPy's global state.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where to compute: on an NVIDIA GPU, on the CPU, or (`"auto"`) on a GPU if there is one. An estimator that was
+        pickled or saved answers on the CPU when it comes back; `model_.computed_on("auto")` moves it.
+    threads : int, default=0
+        Threads to work with; 0 for all. No result depends on it.
+
+    Attributes
+    ----------
+    model_ : Model
+        The engine, for whoever wants to look inside.
+    n_features_in_ : int
+        Columns of `X` in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if `X` had names that are all strings.
+    n_outputs_ : int
+        Targets.
+    n_iter_ : int
+        Steps that were made.
+    stop_ : str
+        Why training ended: "steps" (all were made), "patience", "time limit", "interrupted" (by a callback or Ctrl-C)
+        or "stuck" (step after step failed; the model is the last good one).
+    elbo_ : float
+        The bound at the last step.
+    history_ : dict of str to ndarray
+        The course of training; see `Model.history`.
+    notes_ : list of str
+        What is worth knowing: more jitter than asked for, steps rolled back.
+
+    See Also
+    --------
+    Model : The engine's parts: parameters, the bound, its gradient.
+
+    Notes
+    -----
+    Ctrl-C during `fit` raises KeyboardInterrupt and leaves the estimator fitted with what it had learnt.
+
+    References
+    ----------
+    M. Havasi, J. M. Hernández-Lobato, J. J. Murillo-Fuentes, "Deep Gaussian Processes with Decoupled Inducing
+    Inputs", 2017.
+
+    Examples
+    --------
+    >>> from deepgp import DeepGPRegressor, datasets
+    >>> X, y = datasets.eight_link_arm(300, seed=1)
+    >>> regressor = DeepGPRegressor(hidden_layers=1, width=4, mean_inducing=50, covariance_inducing=20, steps=300)
+    >>> regressor.fit(X[:200], y[:200]).score(X[200:], y[200:]) > 0.6
+    True
+    >>> low, high = regressor.predict_quantiles(X[200:], [0.025, 0.975]).T
+    >>> bool(((low < y[200:]) & (y[200:] < high)).mean() > 0.85)
+    True
+    """
+
+    def __init__(
+        self,
+        hidden_layers: int = 2,
+        width: int = 10,
+        mean_inducing: int = 500,
+        covariance_inducing: int = 100,
+        *,
+        inducing: int | None = None,
+        mean_form: str = "whitened",
+        covariance_form: str = "whitened",
+        kernel: str = "squared-exponential",
+        inducing_start: str = "k-means",
+        noise: float = 0.05,
+        precision: str = "f64",
+        jitter: float | None = None,
+        steps: int = 3000,
+        batch_size: int = 10_000,
+        samples: int = 1,
+        learning_rate: float = 0.01,
+        schedule: str | dict[str, dict[str, float]] = "constant",
+        kl_warm_up: int = 0,
+        validation: float | None = 0.1,
+        validate_every: int = 50,
+        patience: int = 10,
+        validation_samples: int = 20,
+        time_limit: float | None = None,
+        constant_columns: str = "keep",
+        prediction_samples: int = 100,
+        warm_start: bool = False,
+        callbacks: Sequence[Callable[[StepReport], bool | None]] | None = None,
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | None = 0,
+        device: str = "auto",
+        threads: int = 0,
+    ) -> None:
+        self.hidden_layers = hidden_layers
+        self.width = width
+        self.mean_inducing = mean_inducing
+        self.covariance_inducing = covariance_inducing
+        self.inducing = inducing
+        self.mean_form = mean_form
+        self.covariance_form = covariance_form
+        self.kernel = kernel
+        self.inducing_start = inducing_start
+        self.noise = noise
+        self.precision = precision
+        self.jitter = jitter
+        self.steps = steps
+        self.batch_size = batch_size
+        self.samples = samples
+        self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.kl_warm_up = kl_warm_up
+        self.validation = validation
+        self.validate_every = validate_every
+        self.patience = patience
+        self.validation_samples = validation_samples
+        self.time_limit = time_limit
+        self.constant_columns = constant_columns
+        self.prediction_samples = prediction_samples
+        self.warm_start = warm_start
+        self.callbacks = callbacks
+        self.verbose = verbose
+        self.random_state = random_state
+        self.device = device
+        self.threads = threads
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DeepGPRegressor:
+        """Train a model on data.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Inputs.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            A factor on each row's share of the data term: a weight of 3 is the same as three equal rows.
+
+        Returns
+        -------
+        self : DeepGPRegressor
+            Fitted. If training is interrupted, by Ctrl-C or by an exception in a callback, it is fitted with what it
+            had learnt and the exception goes on.
+        """
+        _core.check_device(self.device)
+        known = {name: getattr(self, name, None) for name in _OF_COLUMNS}
+        engine, error, flat = None, None, True
+        try:
+            engine, error, flat = self._train(X, y, sample_weight)
+        finally:
+            if engine is None:
+                self._restore(known)
+        if engine is not None:
+            self._adopt(Model._of(engine), flat=flat)
+        if error is not None:
+            raise error
+        if self.stop_ == "stuck":
+            message = f"training could not go on after {self.n_iter_} steps; the model is the last good one"
+            warnings.warn("; ".join([message, *self.notes_[-1:]]), _base.ConvergenceWarning, stacklevel=2)
+        return self
+
+    def _train(self, X: Any, y: Any, sample_weight: Any) -> tuple[_core.Engine | None, BaseException | None, bool]:
+        """The model, if there is one, the exception that ended training, if one did, and whether `y` has one axis."""
+        before = getattr(self, "model_", None) if self.warm_start else None
+        if before is not None:
+            _settings.check_structure(self, self._structure)
+        names = _target_names(y)
+        least = 2 if self.validation is None else 3
+        rules = {"dtype": np.float64, "multi_output": True, "y_numeric": True, "ensure_min_samples": least}
+        X, y = _base.validate_data(self, X, y, reset=before is None, **rules)
+        targets = _arrays.columns("y", y)
+        words = _settings.to_json(_settings.of_regressor(self))
+        time_limit = None if self.time_limit is None else _settings.number("time_limit", self.time_limit)
+        progress = Progress(self.steps) if self.verbose else None
+        engine, error = _core.fit(
+            x=X,
+            y=targets,
+            weights=None if sample_weight is None else _base.check_weights(sample_weight, X),
+            words=words,
+            names=(self._feature_names(), names),
+            engine=None if before is None else before._engine,
+            device=self.device,
+            time_limit=time_limit,
+            progress=progress,
+            callback=self._callback(),
+        )
+        if progress is not None:
+            progress.finish()
+        return engine, error, np.ndim(y) == 1
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file that `load` and the command `deepgp` open.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file; it is replaced if it is there.
+        """
+        _base.check_is_fitted(self)
+        self.model_.save(path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> DeepGPRegressor:
+        """An estimator, fitted, from a file that `save` or the command `deepgp fit` wrote.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+
+        Returns
+        -------
+        DeepGPRegressor
+            With the settings of the fit. Where a table had categories, `X` is wanted as the command line encodes it:
+            one column of zeros and ones for each level, as in `feature_names_in_`.
+        """
+        model = Model.load(path)
+        settings = _settings.of_engine(model._engine)
+        regressor = cls(**settings)
+        regressor._adopt(model, flat=model.n_outputs == 1)
+        regressor.n_features_in_ = model.n_inputs
+        names, _ = model._engine.columns()
+        if not model._engine.is_unnamed():
+            regressor.feature_names_in_ = np.asarray(names, dtype=object)
+        return regressor
+
+    def _adopt(self, model: Model, *, flat: bool) -> None:
+        self.model_ = model
+        self.n_outputs_ = model.n_outputs
+        self.n_iter_, _, elbo, stop, self.notes_ = model._engine.record()
+        self.elbo_ = float("nan") if elbo is None else elbo
+        self.stop_ = next((word for sentence, word in _STOPS.items() if (stop or "").startswith(sentence)), "steps")
+        self.history_ = model.history
+        self._one_target = flat
+        self._structure = _settings.structure_of(self)
+
+    def _restore(self, known: dict[str, Any]) -> None:
+        """Forgets the columns of a fit that came to nothing."""
+        for name, value in known.items():
+            if value is not None:
+                setattr(self, name, value)
+            elif hasattr(self, name):
+                delattr(self, name)
+
+    def _feature_names(self) -> list[str] | None:
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else [str(name) for name in names]
+
+    def _callback(self) -> Callable[[dict[str, Any]], bool] | None:
+        if not self.callbacks:
+            return None
+        if not isinstance(self.callbacks, Sequence) or not all(map(callable, self.callbacks)):
+            raise TypeError("`callbacks` must be a list of callables")
+        callbacks = list(self.callbacks)
+
+        def ask(report: dict[str, Any]) -> bool:
+            # All of them see every step, whatever another one says.
+            return any(list(map(bool, [call(StepReport(**report)) for call in callbacks])))
+
+        return ask
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def _target_names(y: Any) -> list[str] | None:
+    names = getattr(y, "columns", None)
+    if names is None:
+        name = getattr(y, "name", None)
+        names = None if name is None or name == "" else [name]
+    return None if names is None or callable(names) else [str(name) for name in names]

@@ -1,0 +1,155 @@
+"""Settings by the names they have in the library: their defaults, their types, and how they get there and back."""
+
+import json
+import numbers
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from . import _core
+
+#: The library's settings and their defaults, by the names they have there.
+DEFAULTS: dict[str, Any] = json.loads(_core.default_settings())
+
+#: Settings of the library that are arguments of the constructor under the same name and go there as they are.
+_AS_THEY_ARE = (
+    "hidden_layers",
+    "width",
+    "mean_form",
+    "covariance_form",
+    "kernel",
+    "inducing_start",
+    "noise",
+    "precision",
+    "steps",
+    "batch_size",
+    "samples",
+    "learning_rate",
+    "kl_warm_up",
+    "validation",
+    "validate_every",
+    "patience",
+    "validation_samples",
+    "constant_columns",
+    "threads",
+)
+#: What a model is made of: with `warm_start` it cannot change.
+_STRUCTURE = (
+    "hidden_layers",
+    "width",
+    "mean_inducing",
+    "covariance_inducing",
+    "inducing",
+    "mean_form",
+    "covariance_form",
+    "kernel",
+    "precision",
+    "jitter",
+)
+
+
+def to_json(values: Mapping[str, Any]) -> str:
+    """JSON, of NumPy's numbers too."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, np.generic):
+            return value.item()
+        raise TypeError(f"{value!r} is not a setting: give a number, a name or None")
+
+    return json.dumps(values, default=plain)
+
+
+def integer(name: str, value: Any, least: int = 0) -> int:
+    """`value` as an integer; the error names the setting."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral) or value < least:
+        raise ValueError(f"`{name}` is {value!r}, but must be an integer of at least {least}")
+    return int(value)
+
+
+def number(name: str, value: Any) -> float:
+    """`value` as a finite number; the error names the setting."""
+    if not isinstance(value, numbers.Real) or not np.isfinite(float(value)):
+        raise ValueError(f"`{name}` is {value!r}, but must be a finite number")
+    return float(value)
+
+
+def checked(name: str, value: Any) -> Any:
+    """A setting of the type that its default has."""
+    default = DEFAULTS[name]
+    if isinstance(default, int):
+        return integer(name, value)
+    if isinstance(default, float) and value is not None:
+        return number(name, value)
+    return value
+
+
+def jitter(value: Any) -> Any:
+    """A number is added as it is."""
+    if not isinstance(value, numbers.Real):
+        return value
+    if value < 0:
+        raise ValueError(f"`jitter` is {value}, but must be 0 or more")
+    return {"absolute": number("jitter", value), "relative": 0.0}
+
+
+def schedule(value: Any) -> Any:
+    """A cosine without further words ends at a hundredth of the rate."""
+    return {"cosine": {"last": 0.01}} if value == "cosine" else value
+
+
+def size(tied: Any, mean: Any, covariance: Any) -> Any:
+    """How many inducing inputs: one set if `tied` is given, else two."""
+    if tied is not None:
+        return {"tied": integer("inducing", tied, least=1)}
+    mean, covariance = integer("mean_inducing", mean, least=1), integer("covariance_inducing", covariance, least=1)
+    return {"decoupled": {"mean": mean, "covariance": covariance}}
+
+
+def of_regressor(regressor: Any) -> dict[str, Any]:
+    """The library's settings, from the arguments of `DeepGPRegressor`."""
+    settings = {name: checked(name, getattr(regressor, name)) for name in _AS_THEY_ARE}
+    settings["inducing"] = size(regressor.inducing, regressor.mean_inducing, regressor.covariance_inducing)
+    settings["jitter"] = jitter(regressor.jitter)
+    settings["schedule"] = schedule(regressor.schedule)
+    settings["seed"] = seed_of(regressor.random_state)
+    return settings
+
+
+def of_engine(engine: _core.Engine) -> dict[str, Any]:
+    """Arguments of `DeepGPRegressor` that make the settings of this model's fit."""
+    settings: dict[str, Any] = json.loads(engine.settings())
+    settings["random_state"] = settings.pop("seed")
+    sizes = settings.pop("inducing") or {}
+    settings["inducing"] = sizes.get("tied")
+    decoupled = sizes.get("decoupled", {})
+    return settings | {f"{name}_inducing": own for name, own in decoupled.items()}
+
+
+def structure_of(regressor: Any) -> dict[str, Any]:
+    """The arguments that say what a model is made of."""
+    return {name: getattr(regressor, name) for name in _STRUCTURE}
+
+
+def check_structure(regressor: Any, before: Mapping[str, Any]) -> None:
+    """Fails if a model that is there would have to be another one."""
+    for name, now in structure_of(regressor).items():
+        if before[name] != now:
+            raise ValueError(
+                f"warm_start goes on with the model that is there, where `{name}` is {before[name]!r}, not {now!r}: "
+                "set it back, or build a new model with warm_start=False"
+            )
+
+
+def seed_of(random_state: Any) -> int:
+    """A seed, as scikit-learn understands `random_state`."""
+    if isinstance(random_state, numbers.Integral):
+        if random_state < 0:
+            raise ValueError(f"`random_state` is {random_state}, but must be 0 or more")
+        return int(random_state)
+    if random_state is None:
+        random_state = np.random.mtrand._rand
+    draw = getattr(random_state, "randint", None) or getattr(random_state, "integers", None)
+    if draw is None:
+        raise ValueError(f"{random_state!r} cannot be used to seed: give an integer, a RandomState or None")
+    return int(draw(np.iinfo(np.int32).max))

@@ -1,0 +1,213 @@
+//! What a model answers at rows, in the user's units.
+
+use std::sync::Arc;
+
+use deepgp::{Mat, PredictSettings, UserPredictor, View};
+use deepgp_io::ModelFile;
+use numpy::PyReadonlyArray2;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::arrays::{Matrix, Tensor, Vector};
+use crate::engine::Engine;
+use crate::{arrays, background, errors};
+
+/// Rows times samples between two looks at whether anybody still waits. How rows are cut changes no bit.
+const AT_ONCE: usize = 200_000;
+/// Rows at once, at least and at most.
+const FEWEST: usize = 16;
+const MOST: usize = 8192;
+
+/// Mean and variance of the function, mean and variance of observations.
+type Moments<'py> = (Matrix<'py>, Matrix<'py>, Matrix<'py>, Matrix<'py>);
+
+/// The mixture to ask: samples of the hidden layers, their seed, and threads.
+#[derive(Clone, Copy, FromPyObject)]
+pub struct Sampling(usize, u64, usize);
+
+impl Sampling {
+    fn settings(self) -> PredictSettings {
+        let Self(samples, seed, threads) = self;
+        PredictSettings { samples, seed, threads }
+    }
+}
+
+/// Asks about all rows at once.
+fn ask<T: Send + 'static>(
+    py: Python<'_>,
+    file: Arc<ModelFile>,
+    sampling: Sampling,
+    question: impl FnOnce(&UserPredictor<'_>) -> deepgp::Result<T> + Send + 'static,
+) -> PyResult<T> {
+    let work = move |_: &_| question(&file.regressor.predictor(sampling.settings())?);
+    background::run(py, work)?.map_err(errors::library)
+}
+
+/// Asks about some rows after the others, until nobody waits for the answer any more; puts the answers one below the other.
+fn ask_rows<const K: usize>(
+    py: Python<'_>,
+    file: Arc<ModelFile>,
+    sampling: Sampling,
+    x: Mat,
+    question: impl Fn(&UserPredictor<'_>, View<'_>, usize) -> deepgp::Result<[Mat; K]> + Send + 'static,
+) -> PyResult<[Mat; K]> {
+    let work = move |caller: &background::Caller<_>| {
+        let predictor = file.regressor.predictor(sampling.settings())?;
+        let rows = (AT_ONCE / sampling.0.max(1)).clamp(FEWEST, MOST);
+        let mut answers = vec![question(&predictor, x.view().rows(0..rows.min(x.nrows())), 0)?];
+        for first in (rows..x.nrows()).step_by(rows).take_while(|_| !caller.has_left()) {
+            answers.push(question(&predictor, x.view().rows(first..x.nrows().min(first + rows)), first)?);
+        }
+        below_each_other(answers)
+    };
+    background::run(py, work)?.map_err(errors::library)
+}
+
+/// Answers about all rows, from those about some rows after the others.
+fn below_each_other<const K: usize>(answers: Vec<[Mat; K]>) -> deepgp::Result<[Mat; K]> {
+    let mut all: [(usize, Vec<f64>); K] = std::array::from_fn(|_| (0, Vec::new()));
+    for some in answers {
+        for ((width, values), own) in all.iter_mut().zip(some) {
+            *width = own.ncols();
+            values.extend(own.into_vec());
+        }
+    }
+    let mut joined = std::array::from_fn(|_| Mat::zeros(0, 0));
+    for (to, (width, values)) in joined.iter_mut().zip(all) {
+        *to = Mat::from_vec(values.len().checked_div(width).unwrap_or(0), width, values)?;
+    }
+    Ok(joined)
+}
+
+/// Mean and variance of the function and of observations at each row.
+#[pyfunction]
+pub fn moments<'py>(
+    py: Python<'py>,
+    engine: &Engine,
+    x: PyReadonlyArray2<'_, f64>,
+    sampling: Sampling,
+) -> PyResult<Moments<'py>> {
+    let [f_mean, f_variance, y_mean, y_variance] =
+        ask_rows(py, engine.file(), sampling, arrays::matrix(&x)?, |predictor, x, _| {
+            let prediction = predictor.moments(x)?;
+            let (f, y) = (prediction.f, prediction.y);
+            Ok([f.mean, f.variance, y.mean, y.variance])
+        })?;
+    let out = |m| arrays::array(py, m);
+    Ok((out(f_mean)?, out(f_variance)?, out(y_mean)?, out(y_variance)?))
+}
+
+/// Quantiles of observations, `[N, P · levels]`.
+#[pyfunction]
+pub fn quantiles<'py>(
+    py: Python<'py>,
+    engine: &Engine,
+    x: PyReadonlyArray2<'_, f64>,
+    levels: Vec<f64>,
+    sampling: Sampling,
+) -> PyResult<Matrix<'py>> {
+    let question = move |predictor: &UserPredictor<'_>, x: View<'_>, _| Ok([predictor.quantiles(x, &levels)?]);
+    let [all] = ask_rows(py, engine.file(), sampling, arrays::matrix(&x)?, question)?;
+    arrays::array(py, all)
+}
+
+/// The log density of each row's targets.
+#[pyfunction]
+pub fn log_density<'py>(
+    py: Python<'py>,
+    engine: &Engine,
+    x: PyReadonlyArray2<'_, f64>,
+    y: PyReadonlyArray2<'_, f64>,
+    sampling: Sampling,
+) -> PyResult<Vector<'py>> {
+    let (x, y) = pair(&x, &y)?;
+    let [all] = ask_rows(py, engine.file(), sampling, x, move |predictor, x, first| {
+        Ok([Mat::column(predictor.log_density(x, y.view().rows(first..first + x.nrows()))?)])
+    })?;
+    Ok(arrays::vector(py, all.into_vec()))
+}
+
+/// `P(observation ≤ y)` for each target, `[N, P]`.
+#[pyfunction]
+pub fn below<'py>(
+    py: Python<'py>,
+    engine: &Engine,
+    x: PyReadonlyArray2<'_, f64>,
+    y: PyReadonlyArray2<'_, f64>,
+    sampling: Sampling,
+) -> PyResult<Matrix<'py>> {
+    let (x, y) = pair(&x, &y)?;
+    let [all] = ask_rows(py, engine.file(), sampling, x, move |predictor, x, first| {
+        Ok([predictor.below(x, y.view().rows(first..first + x.nrows()))?])
+    })?;
+    arrays::array(py, all)
+}
+
+/// Slopes of the function's mean and variance in the inputs, `[N, P · D]` each.
+#[pyfunction]
+pub fn input_gradient<'py>(
+    py: Python<'py>,
+    engine: &Engine,
+    x: PyReadonlyArray2<'_, f64>,
+    sampling: Sampling,
+) -> PyResult<(Matrix<'py>, Matrix<'py>)> {
+    let [mean, variance] = ask_rows(py, engine.file(), sampling, arrays::matrix(&x)?, |predictor, x, _| {
+        let slopes = predictor.input_gradient(x)?;
+        Ok([slopes.mean, slopes.variance])
+    })?;
+    Ok((arrays::array(py, mean)?, arrays::array(py, variance)?))
+}
+
+/// Draws of observations, each row by itself, `[draws, N, P]`.
+#[pyfunction]
+pub fn draws<'py>(
+    py: Python<'py>,
+    engine: &Engine,
+    x: PyReadonlyArray2<'_, f64>,
+    count: usize,
+    sampling: Sampling,
+) -> PyResult<Tensor<'py>> {
+    let x = arrays::matrix(&x)?;
+    let (rows, (_, outputs, _)) = (x.nrows(), engine.widths());
+    let all = ask(py, engine.file(), sampling, move |predictor| predictor.draws_of_y(x.view(), count))?;
+    arrays::stack(py, all, rows, outputs)
+}
+
+/// Draws of observations of whole functions, `[draws, N, P]`.
+#[pyfunction]
+pub fn joint_draws<'py>(
+    py: Python<'py>,
+    engine: &Engine,
+    x: PyReadonlyArray2<'_, f64>,
+    count: usize,
+    sampling: Sampling,
+) -> PyResult<Tensor<'py>> {
+    let x = arrays::matrix(&x)?;
+    let (rows, (_, outputs, _)) = (x.nrows(), engine.widths());
+    let all = ask(py, engine.file(), sampling, move |predictor| Ok(predictor.joint_draws(x.view(), count)?.y))?;
+    arrays::stack(py, all, rows, outputs)
+}
+
+/// Mean `[N, P]` and covariance `[P, N, N]` of the function over all rows.
+#[pyfunction]
+pub fn joint_moments<'py>(
+    py: Python<'py>,
+    engine: &Engine,
+    x: PyReadonlyArray2<'_, f64>,
+    sampling: Sampling,
+) -> PyResult<(Matrix<'py>, Tensor<'py>)> {
+    let x = arrays::matrix(&x)?;
+    let rows = x.nrows();
+    let all = ask(py, engine.file(), sampling, move |predictor| predictor.joint_moments(x.view()))?;
+    Ok((arrays::array(py, all.mean)?, arrays::stack(py, all.covariance, rows, rows)?))
+}
+
+/// Inputs and as many targets.
+fn pair(x: &PyReadonlyArray2<'_, f64>, y: &PyReadonlyArray2<'_, f64>) -> PyResult<(Mat, Mat)> {
+    let (x, y) = (arrays::matrix(x)?, arrays::matrix(y)?);
+    if x.nrows() != y.nrows() {
+        let (expected, found) = (x.nrows(), y.nrows());
+        return Err(PyValueError::new_err(format!("y: expected {expected} rows, as many as X has, found {found}")));
+    }
+    Ok((x, y))
+}

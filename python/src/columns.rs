@@ -1,0 +1,49 @@
+//! What a model file says of a model that came from arrays, so that the command line can use it.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use deepgp::{DeepGp, FitSettings, Regressor, Scaling, Standardiser};
+use deepgp_io::table::{InputColumn, Kind, Missing, Schema};
+use deepgp_io::{History, ModelFile, Record, TableRecord};
+
+/// `width` columns of numbers, known by their names or, without, by their positions, and targets, named or counted.
+pub fn schema(names: Option<Vec<String>>, width: usize, targets: Option<Vec<String>>, outputs: usize) -> Schema {
+    let targets = targets.unwrap_or_else(|| match outputs {
+        1 => vec!["y".into()],
+        _ => (0..outputs).map(|i| format!("y{i}")).collect(),
+    });
+    let positions = if names.is_none() { Some(width) } else { None };
+    let names = names.unwrap_or_else(|| (1..=width).map(|position| format!("c{position}")).collect());
+    let column = |name| InputColumn { name, kind: Kind::Number { fill: None } };
+    Schema { inputs: names.into_iter().map(column).collect(), targets, missing: Missing::Reject, positions }
+}
+
+/// A file for `regressor`, with a record of these settings.
+pub fn file(regressor: Regressor, schema: Schema, settings: FitSettings, rows: usize) -> ModelFile {
+    let record = Record {
+        table: TableRecord { path: "(arrays in Python)".into(), sha256: String::new(), rows },
+        settings,
+        test: None,
+        steps: 0,
+        train_seconds: 0.0,
+        elbo: None,
+        stop: None,
+        written: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+        version: env!("CARGO_PKG_VERSION").into(),
+        test_rows: 0,
+        scores: Vec::new(),
+        notes: Vec::new(),
+        out: String::new(),
+        checkpoint_every: String::new(),
+    };
+    ModelFile { regressor, schema, record, history: History::default(), state: None }
+}
+
+/// A file for a model that takes numbers as they are: nothing is shifted or scaled.
+pub fn unscaled(model: DeepGp) -> ModelFile {
+    let units = |width: usize| Scaling { shift: vec![0.0; width], scale: vec![1.0; width] };
+    let (inputs, outputs) = (model.input_width(), model.likelihood().observed_width());
+    let standardiser = Standardiser { x: units(inputs), y: units(outputs) };
+    let schema = schema(None, inputs, None, outputs);
+    file(Regressor { model, standardiser }, schema, FitSettings::default(), 0)
+}

@@ -1,0 +1,39 @@
+//! Where to compute. All that Python knows of devices is here.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use deepgp::accelerator::Accelerator;
+use deepgp_cuda::Cuda;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+
+/// The one GPU of this process, once it has been found: it keeps its compiled kernels from fit to fit.
+static GPU: Mutex<Option<Arc<Cuda>>> = Mutex::new(None);
+
+fn gpu() -> deepgp::Result<Arc<Cuda>> {
+    let mut place = GPU.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(found) = &*place {
+        return Ok(found.clone());
+    }
+    let found = Arc::new(Cuda::open(0)?);
+    Ok(place.insert(found).clone())
+}
+
+/// The accelerator of that name; `None` is the CPU, which `auto` falls back to.
+pub fn open(name: &str) -> PyResult<Option<Arc<dyn Accelerator>>> {
+    match name {
+        "cpu" => Ok(None),
+        "auto" => Ok(gpu().ok().map(|gpu| gpu as Arc<dyn Accelerator>)),
+        "cuda" => match gpu() {
+            Ok(gpu) => Ok(Some(gpu)),
+            Err(error) => Err(PyRuntimeError::new_err(format!("device='cuda': {error} (device='cpu')"))),
+        },
+        _ => Err(PyValueError::new_err(format!("`device` is {name:?}, but must be 'auto', 'cpu' or 'cuda'"))),
+    }
+}
+
+/// Fails unless the device of that name can be used.
+#[pyfunction]
+pub fn check_device(name: &str) -> PyResult<()> {
+    open(name).map(drop)
+}

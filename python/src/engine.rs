@@ -1,0 +1,351 @@
+//! A model and its units, as Python holds them: parameters in and out, the bound and its gradient, a step, files.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use deepgp::noise::{Key, Purpose};
+use deepgp::{Adam, Batch, Dataset, Elbo, Mat, Noise, Standardiser};
+use deepgp_io::ModelFile;
+use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArrayDyn};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::arrays::{Matrix, Vector};
+use crate::plan::{LayerArrays, Plan};
+use crate::{arrays, background, columns, device, errors, settings};
+
+/// The ELBO and its parts: data term, KL of each layer, clamped variances, and each jitter that was raised, in words.
+type Parts<'py> = (f64, f64, Vector<'py>, usize, Vec<String>);
+
+/// A model, its units and how it came about: what a model file holds. Safe to share between threads.
+#[pyclass(frozen, module = "deepgp._core")]
+pub struct Engine {
+    file: Mutex<Arc<ModelFile>>,
+    adam: Mutex<Option<Adam>>,
+}
+
+impl Engine {
+    pub fn new(file: ModelFile) -> Self {
+        Self { file: Mutex::new(Arc::new(file)), adam: Mutex::new(None) }
+    }
+
+    /// As it is now. What another thread changes afterwards does not touch it.
+    pub fn file(&self) -> Arc<ModelFile> {
+        lock(&self.file).clone()
+    }
+
+    /// Changes all or nothing.
+    fn change(&self, by: impl FnOnce(&mut ModelFile) -> PyResult<()>) -> PyResult<()> {
+        let mut place = lock(&self.file);
+        let mut changed = ModelFile::clone(&place);
+        by(&mut changed)?;
+        *place = Arc::new(changed);
+        Ok(())
+    }
+}
+
+/// Nothing is left half done by a panic, so its poison does not matter.
+fn lock<T>(place: &Mutex<T>) -> MutexGuard<'_, T> {
+    place.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Rows to evaluate the bound on, from a dictionary.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Rows<'py> {
+    x: PyReadonlyArray2<'py, f64>,
+    y: PyReadonlyArray2<'py, f64>,
+    weights: Option<PyReadonlyArray1<'py, f64>>,
+    noise: Option<Vec<PyReadonlyArray2<'py, f64>>>,
+    num_data: Option<usize>,
+    samples: usize,
+    kl_weight: f64,
+    seed: u64,
+}
+
+/// The same, owned by the thread that works on them.
+struct OwnRows {
+    data: Dataset,
+    noise: Option<Vec<Mat>>,
+    num_data: usize,
+    samples: usize,
+    kl_weight: f64,
+    key: Key,
+    /// The step whose noise is drawn.
+    step: u32,
+}
+
+impl OwnRows {
+    /// In the model's units.
+    fn new(rows: &Rows<'_>, standardiser: &Standardiser) -> PyResult<Self> {
+        let data = dataset(&rows.x, &rows.y, rows.weights.as_ref())?;
+        let data = standardiser.apply(&data).map_err(errors::library)?;
+        let noise = rows.noise.as_ref().map(|noise| arrays::matrices(noise)).transpose()?;
+        let Rows { samples, kl_weight, seed, .. } = *rows;
+        let num_data = rows.num_data.unwrap_or(data.len());
+        Ok(Self { data, noise, num_data, samples, kl_weight, key: Key::new(seed, Purpose::Train), step: 0 })
+    }
+
+    fn evaluate<T>(&self, then: impl FnOnce(Batch<'_>, Noise<'_>) -> T) -> T {
+        let all: Vec<u32> = (0..self.data.len() as u32).collect();
+        let Self { data, num_data, samples, kl_weight, .. } = self;
+        let batch = Batch { data, rows: &all, num_data: *num_data, samples: *samples, kl_weight: *kl_weight };
+        match &self.noise {
+            Some(given) => then(batch, Noise::Given(given)),
+            None => then(batch, Noise::Rows { key: self.key, step: self.step }),
+        }
+    }
+}
+
+/// Checked data in the units in which it came.
+pub fn dataset(
+    x: &PyReadonlyArray2<'_, f64>,
+    y: &PyReadonlyArray2<'_, f64>,
+    weights: Option<&PyReadonlyArray1<'_, f64>>,
+) -> PyResult<Dataset> {
+    let data = Dataset::new(arrays::matrix(x)?, arrays::matrix(y)?).map_err(errors::library)?;
+    match weights {
+        None => Ok(data),
+        Some(weights) => data.with_weights(weights.as_array().iter().copied().collect()).map_err(errors::library),
+    }
+}
+
+fn parts(py: Python<'_>, elbo: Elbo) -> Parts<'_> {
+    let jitter = elbo.jitter.iter().map(|event| {
+        format!("layer {}: {} needed a jitter of {:e}; {}", event.layer, event.matrix, event.jitter, event.cause)
+    });
+    (elbo.total(), elbo.data_term, arrays::vector(py, elbo.kl), elbo.clamped, jitter.collect())
+}
+
+#[pymethods]
+impl Engine {
+    /// Builds a model that takes numbers as they are.
+    #[staticmethod]
+    fn build(
+        py: Python<'_>,
+        words: &str,
+        layers: Vec<LayerArrays<'_>>,
+        x: Option<PyReadonlyArray2<'_, f64>>,
+    ) -> PyResult<Self> {
+        let plan = Plan::new(words, &layers, x.as_ref().map(arrays::matrix).transpose()?)?;
+        let model = background::run(py, move |_| plan.build())?.map_err(errors::library)?;
+        Ok(Self::new(columns::unscaled(model)))
+    }
+
+    /// Reads a model file.
+    #[staticmethod]
+    fn load(path: PathBuf) -> PyResult<Self> {
+        Ok(Self::new(ModelFile::load(&path).map_err(errors::file)?))
+    }
+
+    /// Writes a model file, whole or not at all.
+    fn save(&self, path: PathBuf) -> PyResult<()> {
+        self.file().save(&path).map_err(errors::file)
+    }
+
+    /// From the bytes of a model file.
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
+        Ok(Self::new(ModelFile::from_bytes(bytes, Path::new("the pickled model")).map_err(errors::file)?))
+    }
+
+    /// The bytes of a model file.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.file().to_bytes().map_err(errors::file)?))
+    }
+
+    /// One that shares nothing with this one.
+    fn copy(&self) -> Self {
+        Self { file: Mutex::new(self.file()), adam: Mutex::new(lock(&self.adam).clone()) }
+    }
+
+    /// Has the model computed on another device.
+    fn place(&self, device: &str) -> PyResult<()> {
+        let accelerator = device::open(device)?;
+        self.change(|file| {
+            file.regressor.model = file.regressor.model.clone().computed_on(accelerator);
+            Ok(())
+        })
+    }
+
+    /// Where the model is computed, in words.
+    fn device(&self) -> String {
+        self.file().regressor.model.accelerator().map_or_else(|| "cpu".into(), |accelerator| accelerator.name())
+    }
+
+    /// Every parameter's values by its name.
+    fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let all = PyDict::new(py);
+        for parameter in self.file().regressor.model.parameters() {
+            all.set_item(&parameter.name, arrays::shaped(py, &parameter.shape, parameter.values)?)?;
+        }
+        Ok(all)
+    }
+
+    /// Sets parameters by name: all of these, or none if one cannot be.
+    fn set_parameters(&self, values: Vec<(String, PyReadonlyArrayDyn<'_, f64>)>) -> PyResult<()> {
+        self.change(|file| {
+            let model = &mut file.regressor.model;
+            let known = model.parameters();
+            for (name, array) in &values {
+                let flat = match known.iter().find(|parameter| parameter.name == *name) {
+                    Some(parameter) => arrays::values_of(name, array, &parameter.shape)?,
+                    None => Vec::new(), // the library knows what to say
+                };
+                model.set_parameter(name, &flat).map_err(errors::library)?;
+            }
+            Ok(())
+        })?;
+        *lock(&self.adam) = None;
+        Ok(())
+    }
+
+    /// Keeps steps away from a parameter, or from all whose names start so.
+    fn freeze(&self, name: &str) -> PyResult<()> {
+        self.change(|file| file.regressor.model.freeze(name).map_err(errors::library))
+    }
+
+    /// Undoes `freeze`.
+    fn unfreeze(&self, name: &str) -> PyResult<()> {
+        self.change(|file| file.regressor.model.unfreeze(name).map_err(errors::library))
+    }
+
+    /// Names of the parameters that steps leave alone.
+    fn frozen(&self) -> Vec<String> {
+        let all = self.file().regressor.model.parameters();
+        all.into_iter().filter(|parameter| parameter.frozen).map(|parameter| parameter.name).collect()
+    }
+
+    /// The bound on some rows.
+    fn elbo<'py>(&self, py: Python<'py>, rows: Rows<'_>) -> PyResult<Parts<'py>> {
+        let file = self.file();
+        let rows = OwnRows::new(&rows, &file.regressor.standardiser)?;
+        let work = move |_: &_| rows.evaluate(|batch, noise| file.regressor.model.elbo(batch, noise));
+        Ok(parts(py, background::run(py, work)?.map_err(errors::library)?))
+    }
+
+    /// The bound on some rows, and its gradient in every parameter's values.
+    fn elbo_gradient<'py>(&self, py: Python<'py>, rows: Rows<'_>) -> PyResult<(Parts<'py>, Bound<'py, PyDict>)> {
+        let file = self.file();
+        let own = file.clone();
+        let rows = OwnRows::new(&rows, &file.regressor.standardiser)?;
+        let work = move |_: &_| rows.evaluate(|batch, noise| own.regressor.model.elbo_gradient(batch, noise));
+        let (elbo, gradient) = background::run(py, work)?.map_err(errors::library)?;
+        let all = PyDict::new(py);
+        for parameter in file.regressor.model.parameters() {
+            let values = gradient[parameter.range].to_vec();
+            all.set_item(&parameter.name, arrays::shaped(py, &parameter.shape, values)?)?;
+        }
+        Ok((parts(py, elbo), all))
+    }
+
+    /// One step of Adam on some rows; the bound is that before the step. The step's own number makes its noise.
+    fn train_step<'py>(&self, py: Python<'py>, rows: Rows<'_>, learning_rate: f64) -> PyResult<Parts<'py>> {
+        let file = self.file();
+        let mut rows = OwnRows::new(&rows, &file.regressor.standardiser)?;
+        let parameters = file.regressor.model.parameters();
+        let raw = file.regressor.model.raw();
+        let before = lock(&self.adam).clone().unwrap_or_else(|| Adam::new(raw.len()));
+        rows.step = before.updates as u32;
+        let work = move |_: &_| {
+            let model = &file.regressor.model;
+            let (elbo, gradient) = rows.evaluate(|batch, noise| model.elbo_gradient(batch, noise))?;
+            let (mut after, mut moved) = (before.clone(), raw.clone());
+            after.ascend(&before, (&raw, &mut moved), &gradient, &parameters, learning_rate);
+            Ok((elbo, after, moved))
+        };
+        let (elbo, after, moved) = background::run(py, work)?.map_err(errors::library)?;
+        self.change(|file| {
+            file.regressor.model.set_raw(&moved);
+            Ok(())
+        })?;
+        *lock(&self.adam) = Some(after);
+        Ok(parts(py, elbo))
+    }
+
+    /// Mean and variance of the last layer at each row, after one sample of the hidden layers.
+    fn propagate<'py>(
+        &self,
+        py: Python<'py>,
+        x: PyReadonlyArray2<'_, f64>,
+        noise: Option<Vec<PyReadonlyArray2<'_, f64>>>,
+        seed: u64,
+    ) -> PyResult<(Matrix<'py>, Matrix<'py>)> {
+        let file = self.file();
+        let x = file.regressor.standardiser.x.apply("x", arrays::matrix(&x)?.view()).map_err(errors::library)?;
+        let noise = noise.as_ref().map(|noise| arrays::matrices(noise)).transpose()?;
+        let own = file.clone();
+        let work = move |_: &_| {
+            let drawn = Noise::Rows { key: Key::new(seed, Purpose::Train), step: 0 };
+            let noise = noise.as_ref().map_or(drawn, |given| Noise::Given(given));
+            own.regressor.model.propagate(x.view(), noise, 1)
+        };
+        let mut moments = background::run(py, work)?.map_err(errors::library)?;
+        let units = &file.regressor.standardiser.y;
+        units.undo(&mut moments.mean);
+        units.undo_variance(&mut moments.variance);
+        Ok((arrays::array(py, moments.mean)?, arrays::array(py, moments.variance)?))
+    }
+
+    /// Shift and scale of inputs and targets.
+    fn standardiser<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let file = self.file();
+        let Standardiser { x, y } = &file.regressor.standardiser;
+        let all = PyDict::new(py);
+        for (name, values) in
+            [("x_shift", &x.shift), ("x_scale", &x.scale), ("y_shift", &y.shift), ("y_scale", &y.scale)]
+        {
+            all.set_item(name, arrays::vector(py, values.clone()))?;
+        }
+        Ok(all)
+    }
+
+    /// Names of the encoded inputs and of the targets.
+    fn columns(&self) -> (Vec<String>, Vec<String>) {
+        let file = self.file();
+        (file.schema.feature_names(), file.schema.targets.clone())
+    }
+
+    /// Whether the inputs have no names, so that those of `columns` are made up.
+    fn is_unnamed(&self) -> bool {
+        self.file().schema.positions.is_some()
+    }
+
+    /// Inputs, targets, and outputs of each hidden layer.
+    pub fn widths(&self) -> (usize, usize, Vec<usize>) {
+        let file = self.file();
+        let model = &file.regressor.model;
+        let hidden = model.layers().len() - 1;
+        let widths = model.layers()[..hidden].iter().map(deepgp::Layer::output_width).collect();
+        (model.input_width(), model.likelihood().observed_width(), widths)
+    }
+
+    /// The settings that the model was made with, as a JSON object.
+    fn settings(&self) -> PyResult<String> {
+        Ok(serde_json::Value::Object(settings::flat(&self.file().record.settings)?).to_string())
+    }
+
+    /// Steps, seconds, the last ELBO, why training ended, and what is worth knowing.
+    fn record(&self) -> (u64, f64, Option<f64>, Option<String>, Vec<String>) {
+        let record = &self.file().record;
+        (record.steps, record.train_seconds, record.elbo, record.stop.clone(), record.notes.clone())
+    }
+
+    /// The course of training, an array a column.
+    fn history<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let file = self.file();
+        let all = PyDict::new(py);
+        let add = |name: &str, values: Vec<f64>| all.set_item(name, arrays::vector(py, values));
+        let points = file.history.points();
+        add("step", points.iter().map(|p| p.step as f64).collect())?;
+        add("seconds", points.iter().map(|p| p.seconds).collect())?;
+        add("elbo", points.iter().map(|p| p.elbo).collect())?;
+        add("data_term", points.iter().map(|p| p.data_term).collect())?;
+        add("kl", points.iter().map(|p| p.kl).collect())?;
+        add("noise", points.iter().map(|p| p.noise).collect())?;
+        let looks = file.history.validation();
+        add("validation_step", looks.iter().map(|look| look.0 as f64).collect())?;
+        add("validation_score", looks.iter().map(|look| look.1).collect())?;
+        Ok(all)
+    }
+}

@@ -1,0 +1,336 @@
+//! Training, with somebody watching: progress, callbacks, a time limit and Ctrl-C around the library's loop.
+//!
+//! Training runs on a thread of its own; all Python is called on the thread that called. Whatever ends training early, what has
+//! been learnt until then is there.
+
+use std::ops::ControlFlow;
+use std::panic::resume_unwind;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use deepgp::accelerator::Accelerator;
+use deepgp::params::Constraint;
+use deepgp::{Dataset, Error, Fit, FitSettings, InducingSize, Regressor, StepOutcome, StepReport, Stop, TrainState};
+use deepgp_io::table::Schema;
+use deepgp_io::{History, HistoryPoint, ModelFile, Record};
+use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::background::{Caller, Event, Job, TICK};
+use crate::engine::{self, Engine};
+use crate::{columns, device, errors, settings};
+
+/// How often training leaves a copy of what it has learnt, for the case that nobody waits for the next step.
+const KEPT_EVERY: Duration = Duration::from_millis(250);
+/// How long a watcher has to read before the next line.
+const SHOWN_EVERY: Duration = Duration::from_millis(100);
+/// How long a caller who was interrupted waits for the step to end.
+const GRACE: Duration = Duration::from_millis(300);
+/// Kinds of note that are kept, once each.
+const MOST_NOTES: usize = 20;
+
+const INTERRUPTED: &str = "it was interrupted";
+
+/// What a watcher sees of a step.
+#[derive(Clone)]
+struct Pulse {
+    step: u64,
+    epoch: f64,
+    /// ELBO, data term and KL; nothing if the step was rolled back.
+    elbo: Option<(f64, f64, f64)>,
+    noise: f64,
+    learning_rate: f64,
+    validation: Option<f64>,
+    seconds: f64,
+    rolled_back: Option<String>,
+}
+
+impl Pulse {
+    fn dictionary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let all = PyDict::new(py);
+        all.set_item("step", self.step)?;
+        all.set_item("epoch", self.epoch)?;
+        all.set_item("elbo", self.elbo.map(|(elbo, ..)| elbo))?;
+        all.set_item("data_term", self.elbo.map(|(_, data_term, _)| data_term))?;
+        all.set_item("kl", self.elbo.map(|(.., kl)| kl))?;
+        all.set_item("noise", self.noise)?;
+        all.set_item("learning_rate", self.learning_rate)?;
+        all.set_item("validation", self.validation)?;
+        all.set_item("seconds", self.seconds)?;
+        all.set_item("rolled_back", &self.rolled_back)?;
+        Ok(all)
+    }
+}
+
+/// A step that the work waits for a word about: whether to end.
+struct Question {
+    pulse: Pulse,
+    answer: Sender<bool>,
+}
+
+/// What the work leaves for its caller to look at.
+#[derive(Default)]
+struct Board {
+    /// The last step.
+    pulse: Option<Pulse>,
+    /// The model before the first step.
+    start: Option<ModelFile>,
+    /// What had become of its parameters, and how, a moment ago.
+    learnt: Option<Learnt>,
+}
+
+/// The best parameters so far by the validation rows, if there are any, else the last ones.
+struct Learnt {
+    raw: Vec<f64>,
+    record: Record,
+    history: History,
+}
+
+impl Board {
+    /// The model as it was a moment ago.
+    fn model(&mut self) -> Option<ModelFile> {
+        let (mut file, Learnt { raw, record, history }) = (self.start.take()?, self.learnt.take()?);
+        file.regressor.model.set_raw(&raw);
+        let record = Record { stop: Some(INTERRUPTED.into()), ..record };
+        Some(ModelFile { record, history, ..file })
+    }
+}
+
+/// What to do, and how.
+struct Order {
+    data: Dataset,
+    settings: FitSettings,
+    schema: Schema,
+    /// The model to go on with.
+    from: Option<Regressor>,
+    time_limit: Option<f64>,
+    /// Whether every step is asked about.
+    ask: bool,
+    /// Where to compute.
+    accelerator: Option<Arc<dyn Accelerator>>,
+    board: Arc<Mutex<Board>>,
+}
+
+/// How training ended: the model, if a step was made, and the exception that ended it, if one did.
+type Outcome = (Option<Engine>, Option<Py<PyAny>>);
+
+/// Trains a model. `progress` is called now and then, `callback` at every step, which ends training by returning true.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "called from one place, by keyword")]
+#[pyo3(signature = (*, x, y, weights, words, names, engine, device, time_limit, progress, callback))]
+pub fn fit(
+    py: Python<'_>,
+    x: PyReadonlyArray2<'_, f64>,
+    y: PyReadonlyArray2<'_, f64>,
+    weights: Option<PyReadonlyArray1<'_, f64>>,
+    words: &str,
+    names: (Option<Vec<String>>, Option<Vec<String>>),
+    engine: Option<&Engine>,
+    device: &str,
+    time_limit: Option<f64>,
+    progress: Option<Bound<'_, PyAny>>,
+    callback: Option<Bound<'_, PyAny>>,
+) -> PyResult<Outcome> {
+    let settings = settings::parse(words)?;
+    settings.train.check().map_err(errors::library)?;
+    let board = Arc::new(Mutex::new(Board::default()));
+    let data = engine::dataset(&x, &y, weights.as_ref())?;
+    let order = Order {
+        schema: columns::schema(names.0, data.x().ncols(), names.1, data.y().ncols()),
+        data,
+        settings,
+        from: engine.map(|engine| engine.file().regressor.clone()),
+        time_limit,
+        ask: callback.is_some(),
+        accelerator: device::open(device)?,
+        board: board.clone(),
+    };
+    let job = Job::start(move |caller| order.carry_out(caller))?;
+    let (mut shown, mut shown_at) = (0, Instant::now());
+    let mut show = |every: Duration| match &progress {
+        Some(progress) if shown_at.elapsed() >= every => {
+            shown_at = Instant::now();
+            let pulse = latest(&board, &mut shown);
+            pulse.map_or(Ok(()), |pulse| progress.call1((pulse.dictionary(py)?,)).map(drop))
+        }
+        _ => Ok(()),
+    };
+    loop {
+        let watched = match job.next(py, TICK) {
+            Event::Done(Ok(result)) => {
+                show(Duration::ZERO)?;
+                let file = result.map_err(errors::library)?;
+                return Ok((Some(Engine::new(file)), None));
+            }
+            Event::Done(Err(panic)) => resume_unwind(panic),
+            Event::Message(Question { pulse, answer }) => {
+                let asked = callback
+                    .as_ref()
+                    .map_or(Ok(false), |callback| callback.call1((pulse.dictionary(py)?,))?.is_truthy());
+                // If it hears nothing, the work ends.
+                asked.map(|end| answer.send(end).unwrap_or_default())
+            }
+            Event::Silence => Ok(()),
+        };
+        let watched = watched.and_then(|()| py.check_signals()).and_then(|()| show(SHOWN_EVERY));
+        if let Err(error) = watched {
+            let learnt = end_early(py, &job, &board)?;
+            return Ok((learnt.map(Engine::new), Some(error.into_value(py).into_any())));
+        }
+    }
+}
+
+/// Asks training to end, and takes what there is: the end itself if it comes soon, or else what had been learnt a moment ago.
+fn end_early(
+    py: Python<'_>,
+    job: &Job<Question, deepgp::Result<ModelFile>>,
+    board: &Mutex<Board>,
+) -> PyResult<Option<ModelFile>> {
+    job.stop();
+    let asked = Instant::now();
+    loop {
+        match job.next(py, TICK) {
+            // Before the first step there is nothing worth keeping.
+            Event::Done(Ok(result)) => return Ok(result.ok().filter(|file| file.record.steps > 0)),
+            Event::Done(Err(panic)) => resume_unwind(panic),
+            Event::Message(Question { answer, .. }) => answer.send(true).unwrap_or_default(),
+            Event::Silence => {}
+        }
+        if asked.elapsed() >= GRACE {
+            return Ok(lock(board).model());
+        }
+    }
+}
+
+/// The last step, if it is not the one that was shown already.
+fn latest(board: &Mutex<Board>, shown: &mut u64) -> Option<Pulse> {
+    let pulse = lock(board).pulse.clone().filter(|pulse| pulse.step > *shown)?;
+    *shown = pulse.step;
+    Some(pulse)
+}
+
+fn lock(board: &Mutex<Board>) -> MutexGuard<'_, Board> {
+    board.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Order {
+    /// Trains.
+    fn carry_out(self, caller: &Caller<Question>) -> deepgp::Result<ModelFile> {
+        let Self { data, mut settings, schema, from, time_limit, ask, accelerator, board } = self;
+        let started = Instant::now();
+        let data = data.merged()?;
+        let asked = settings.clone();
+        let mut start = match from {
+            Some(model) => model,
+            None => start(&data, &mut settings)?,
+        };
+        start.model = start.model.computed_on(accelerator);
+        let mut file = columns::file(start.clone(), schema, asked, data.len());
+        lock(&board).start = Some(file.clone());
+        let watch = NoiseWatch::new(&start);
+        let (mut time_up, mut kept) = (false, None);
+        let fit = start.train(&data, &settings, |report, state| {
+            let seconds = started.elapsed().as_secs_f64();
+            let pulse = note(&mut file, report, watch.deviation(state), seconds);
+            let mut end = caller.has_left();
+            if ask && !end {
+                let (answer, heard) = channel();
+                caller.tell(Question { pulse: pulse.clone(), answer });
+                end = heard.recv().unwrap_or(true);
+            }
+            let mut board = lock(&board);
+            board.pulse = Some(pulse);
+            if kept.is_none_or(|kept: Instant| kept.elapsed() >= KEPT_EVERY) {
+                kept = Some(Instant::now());
+                let raw = state.best.as_ref().map_or(&state.now.raw, |best| &best.raw).clone();
+                board.learnt = Some(Learnt { raw, record: file.record.clone(), history: file.history.clone() });
+            }
+            time_up = time_limit.is_some_and(|limit| seconds >= limit);
+            if time_up || end { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        let Fit { regressor, stop, .. } = fit;
+        file.regressor = regressor;
+        // In the words of the command line, which shows them too.
+        file.record.stop = Some(match &stop {
+            Stop::Steps => "all steps were made".into(),
+            Stop::Patience => "the validation rows saw nothing better for a while".into(),
+            Stop::Callback if time_up => "the time was up".into(),
+            Stop::Callback => INTERRUPTED.into(),
+            Stop::Stuck(reason) => format!("it could not go on: {reason}"),
+        });
+        Ok(file)
+    }
+}
+
+/// A model at its starting point. Sizes are the most there can be: where rows do not differ enough, fewer are taken.
+fn start(data: &Dataset, settings: &mut FitSettings) -> deepgp::Result<Regressor> {
+    loop {
+        let found = Regressor::start(data, settings);
+        let Err(Error::TooManyInducing { distinct, .. }) = &found else { return found };
+        settings.model.inducing = settings.model.inducing.map(|size| match size {
+            InducingSize::Tied(m) => InducingSize::Tied(m.min(*distinct)),
+            InducingSize::Decoupled { mean, covariance } => {
+                InducingSize::Decoupled { mean: mean.min(*distinct), covariance: covariance.min(*distinct) }
+            }
+        });
+    }
+}
+
+/// Takes note of a step, for the file and for whoever watches.
+fn note(file: &mut ModelFile, report: &StepReport, noise: f64, seconds: f64) -> Pulse {
+    file.record.steps = report.step;
+    file.record.train_seconds = seconds;
+    if let Some(score) = report.validation {
+        file.history.push_validation(report.step, score);
+    }
+    let (mut elbo, mut rolled_back) = (None, None);
+    match &report.outcome {
+        StepOutcome::Taken(parts) => {
+            let (total, data_term, kl) = (parts.total(), parts.data_term, parts.kl.iter().sum());
+            file.record.elbo = Some(total);
+            file.history.push(HistoryPoint { step: report.step, seconds, elbo: total, data_term, kl, noise });
+            elbo = Some((total, data_term, kl));
+            for event in &parts.jitter {
+                let (layer, matrix, cause) = (event.layer, event.matrix, &event.cause);
+                remember(file, || format!("layer {layer}: {matrix} needed more jitter than asked for; {cause}"));
+            }
+        }
+        StepOutcome::RolledBack(reason) => {
+            rolled_back = Some(reason.to_string());
+            remember(file, || format!("a step was rolled back: {reason}"));
+        }
+    }
+    let StepReport { step, epoch, learning_rate, validation, .. } = *report;
+    Pulse { step, epoch, elbo, noise, learning_rate, validation, seconds, rolled_back }
+}
+
+fn remember(file: &mut ModelFile, text: impl FnOnce() -> String) {
+    if file.record.notes.len() < MOST_NOTES {
+        let text = text();
+        if !file.record.notes.contains(&text) {
+            file.record.notes.push(text);
+        }
+    }
+}
+
+/// Reads the first target's noise off the raw parameters.
+struct NoiseWatch {
+    at: Option<(usize, Constraint)>,
+    scale: f64,
+}
+
+impl NoiseWatch {
+    fn new(regressor: &Regressor) -> Self {
+        let parameters = regressor.model.parameters();
+        let noise = parameters.iter().find(|parameter| parameter.name == "likelihood.noise");
+        let at = noise.map(|parameter| (parameter.range.start, parameter.constraint));
+        Self { at, scale: regressor.standardiser.y.scale.first().copied().unwrap_or(1.0) }
+    }
+
+    /// Its standard deviation, in the target's units.
+    fn deviation(&self, state: &TrainState) -> f64 {
+        self.at.map_or(f64::NAN, |(at, constraint)| constraint.value(state.now.raw[at]).sqrt() * self.scale)
+    }
+}

@@ -1,0 +1,41 @@
+//! What Python sees of the library: one class, [`engine::Engine`], and functions over it. Arrays, settings and errors are
+//! translated here; what a user meets is written in Python, in `python/deepgp`.
+//!
+//! All work runs without the interpreter, on a thread of its own ([`background`]), so that Ctrl-C is heard.
+
+mod answers;
+mod arrays;
+mod background;
+mod columns;
+mod device;
+mod engine;
+mod errors;
+mod fit;
+mod plan;
+mod settings;
+mod simulate;
+
+/// The compiled part of `deepgp`.
+#[pyo3::pymodule]
+mod _core {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::answers::{below, draws, input_gradient, joint_draws, joint_moments, log_density, moments, quantiles};
+    #[pymodule_export]
+    use crate::device::check_device;
+    #[pymodule_export]
+    use crate::engine::Engine;
+    #[pymodule_export]
+    use crate::fit::fit;
+    #[pymodule_export]
+    use crate::settings::default_settings;
+    #[pymodule_export]
+    use crate::simulate::{eight_link_arm, step_curve};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::background::remember_process();
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

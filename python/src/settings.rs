@@ -1,0 +1,59 @@
+//! Settings by the names they have in the library: Python gives a JSON object of some, the others have their defaults.
+
+use deepgp::{FitSettings, PredictSettings};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use serde_json::{Map, Value};
+
+/// The parts of [`FitSettings`] that hold settings, and where `seed` stands twice.
+const PARTS: [&str; 2] = ["model", "train"];
+
+/// The library's defaults as one JSON object, `seed` once.
+#[pyfunction]
+pub fn default_settings() -> PyResult<String> {
+    let mut all = flat(&FitSettings::default())?;
+    all.insert("prediction_samples".into(), PredictSettings::default().samples.into());
+    Ok(Value::Object(all).to_string())
+}
+
+/// Settings from a JSON object of those that differ from the defaults. The error names the one that cannot be.
+pub fn parse(text: &str) -> PyResult<FitSettings> {
+    let given: Map<String, Value> = serde_json::from_str(text).map_err(|e| PyValueError::new_err(e.to_string()))?;
+    let mut settings = FitSettings::default();
+    for (name, value) in given {
+        settings = with(&settings, &name, value)?;
+    }
+    Ok(settings)
+}
+
+/// `settings` with one of them changed.
+fn with(settings: &FitSettings, name: &str, value: Value) -> PyResult<FitSettings> {
+    let wrong = |reason: String| PyValueError::new_err(format!("`{name}`: {reason}"));
+    let mut tree = serde_json::to_value(settings).map_err(|e| wrong(e.to_string()))?;
+    let mut known = false;
+    for part in PARTS {
+        if let Some(place) = tree.get_mut(part).and_then(|own| own.get_mut(name)) {
+            *place = value.clone();
+            known = true;
+        }
+    }
+    if !known {
+        let place = tree.get_mut(name).filter(|_| !PARTS.contains(&name));
+        *place.ok_or_else(|| wrong("there is no such setting".into()))? = value;
+    }
+    serde_json::from_value(tree).map_err(|e| wrong(e.to_string()))
+}
+
+/// All settings side by side.
+pub fn flat(settings: &FitSettings) -> PyResult<Map<String, Value>> {
+    let tree = serde_json::to_value(settings).map_err(|e| PyValueError::new_err(e.to_string()))?;
+    let Value::Object(tree) = tree else { return Ok(Map::new()) };
+    let mut all = Map::new();
+    for (name, value) in tree {
+        match value {
+            Value::Object(part) if PARTS.contains(&name.as_str()) => all.extend(part),
+            other => drop(all.insert(name, other)),
+        }
+    }
+    Ok(all)
+}

@@ -1,0 +1,92 @@
+"""One file for Python and the command line: what one fits, the other opens, and predicts the same bits."""
+
+import csv
+import io
+import json
+import subprocess
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import QUICK
+
+from deepgp import DeepGPRegressor, Model
+
+NAMES = [f"joint{i}" for i in range(8)]
+
+
+def run(command, *arguments):
+    done = subprocess.run([command, *map(str, arguments)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def predictions(text):
+    rows = list(csv.DictReader(io.StringIO(text)))
+    return {name: np.array([float(row[name]) for row in rows]) for name in rows[0]}
+
+
+@pytest.fixture
+def table(arm, tmp_path):
+    X, y = arm
+    frame = pd.DataFrame(X, columns=NAMES).assign(distance=y)
+    frame.to_csv(tmp_path / "arm.csv", index=False)
+    return tmp_path / "arm.csv"
+
+
+@pytest.mark.parametrize("precision", ["f64", "mixed"])
+def test_a_model_of_the_command_line_predicts_the_same_bits_here(command, table, arm, tmp_path, precision):
+    X, _ = arm
+    model = tmp_path / "model.deepgp"
+    size = ["--hidden-layers", 2, "--width", 3, "--mean-inducing", 20, "--covariance-inducing", 10]
+    run(command, "fit", table, "--target", "distance", "--out", model, "--steps", 50, "--precision", precision, *size)
+    said = predictions(run(command, "predict", model, table, "--quantiles", "0.1,0.9", "--draws", 2))
+    frame = pd.DataFrame(X, columns=NAMES)
+    regressor = DeepGPRegressor.load(model)
+    mean, std = regressor.predict(frame, return_std=True)
+    assert np.array_equal(mean, said["mean"])
+    assert np.array_equal(std, said["std"])
+    assert np.array_equal(regressor.predict_quantiles(frame, [0.1, 0.9]), np.column_stack([said["q0.1"], said["q0.9"]]))
+    assert np.array_equal(regressor.sample_y(frame, 2, joint=False), np.column_stack([said["draw1"], said["draw2"]]))
+    engine = Model.load(model)
+    assert np.array_equal(engine.predict(X).f.std[:, 0], said["f_std"])
+    assert list(regressor.feature_names_in_) == NAMES
+    assert (regressor.hidden_layers, regressor.width, regressor.mean_inducing) == (2, 3, 20)
+    assert (regressor.precision, regressor.stop_, regressor.n_iter_) == (precision, "steps", 50)
+    assert np.array_equal(regressor.history_["step"], np.arange(1, 51))
+    again = regressor.set_params(warm_start=True, steps=5).fit(frame, arm[1])
+    assert again.n_iter_ == 5
+
+
+def test_a_model_of_python_opens_in_the_command_line(command, table, arm, tmp_path):
+    X, y = arm
+    frame = pd.DataFrame(X, columns=NAMES)
+    regressor = DeepGPRegressor(**QUICK).fit(frame, pd.Series(y, name="distance"))
+    regressor.save(tmp_path / "model.deepgp")
+    said = predictions(run(command, "predict", tmp_path / "model.deepgp", table))
+    assert np.array_equal(said["mean"], regressor.predict(frame))
+    info = json.loads(run(command, "info", tmp_path / "model.deepgp", "--json"))
+    assert "distance" in json.dumps(info)
+    run(command, "evaluate", tmp_path / "model.deepgp", table)
+    again = DeepGPRegressor.load(tmp_path / "model.deepgp")
+    assert again.get_params() == {**regressor.get_params(), "callbacks": None}
+    assert np.array_equal(again.predict(frame), regressor.predict(frame))
+
+
+def test_columns_without_names_are_known_by_their_places(command, arm, fitted, tmp_path):
+    X, _ = arm
+    fitted.save(tmp_path / "model.deepgp")
+    np.save(tmp_path / "new.npy", X)
+    said = predictions(run(command, "predict", tmp_path / "model.deepgp", tmp_path / "new.npy"))
+    assert np.array_equal(said["mean"], fitted.predict(X))
+    assert not hasattr(DeepGPRegressor.load(tmp_path / "model.deepgp"), "feature_names_in_")
+
+
+def test_several_targets(command, arm, tmp_path):
+    X, y = arm
+    regressor = DeepGPRegressor(**QUICK).fit(X, pd.DataFrame({"near": y, "far": 3 * y}))
+    regressor.save(tmp_path / "model.deepgp")
+    np.save(tmp_path / "new.npy", X)
+    said = predictions(run(command, "predict", tmp_path / "model.deepgp", tmp_path / "new.npy"))
+    assert np.array_equal(np.column_stack([said["near_mean"], said["far_mean"]]), regressor.predict(X))
+    assert np.array_equal(DeepGPRegressor.load(tmp_path / "model.deepgp").predict(X), regressor.predict(X))

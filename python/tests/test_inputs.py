@@ -1,0 +1,145 @@
+"""What may come in: any numbers in any layout; and what may not, with scikit-learn's errors."""
+
+import numpy as np
+import pytest
+from conftest import QUICK
+from sklearn.exceptions import NotFittedError
+
+from deepgp import DeepGPRegressor, Model
+
+LAYOUTS = {
+    "fortran": np.asfortranarray,
+    "every second of twice as many": lambda a: np.repeat(a, 2, axis=0)[::2],
+    "columns of a wider one": lambda a: np.hstack([a, a])[:, : a.shape[1]],
+    "backwards twice": lambda a: a[::-1].copy()[::-1],
+    "transposed": lambda a: a.T.copy().T,
+    "read-only": lambda a: (own := a.copy(), own.setflags(write=False))[0],
+    "foreign bytes": lambda a: a.astype(">f8"),
+    "lists": lambda a: a.tolist(),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_every_layout_gives_the_same_bits(arm, fitted, layout):
+    X, y = arm
+    again = DeepGPRegressor(**QUICK).fit(layout(X), layout(y.reshape(-1, 1)))
+    assert np.array_equal(again.predict(layout(X))[:, 0], fitted.predict(X))
+    model = fitted.model_
+    assert model.elbo(layout(X), layout(y.reshape(-1, 1))).total == model.elbo(X, y).total
+    noise = [np.random.default_rng(1).standard_normal((120, 2))]
+    assert model.elbo(X, y, [layout(noise[0])]).total == model.elbo(X, y, noise).total
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int64, np.int8, np.uint8, bool, object])
+def test_every_type_of_number_is_taken_for_what_it_is(arm, dtype):
+    X, y = arm
+    X = np.abs(10 * X).astype(dtype)
+    wide = X.astype(np.float64)
+    settings = {**QUICK, "mean_inducing": 5, "covariance_inducing": 5}
+    one, other = DeepGPRegressor(**settings).fit(X, y), DeepGPRegressor(**settings).fit(wide, y)
+    assert np.array_equal(one.predict(X), other.predict(wide))
+    assert one.predict(X).dtype == np.float64
+    assert one.model_.elbo(X, y).total == one.model_.elbo(wide, y).total
+
+
+def test_nothing_is_written_into_what_came_in(arm):
+    X, y = arm
+    before = X.copy(), y.copy()
+    DeepGPRegressor(**QUICK).fit(X, y).predict(X)
+    assert np.array_equal(X, before[0])
+    assert np.array_equal(y, before[1])
+
+
+def test_later_changes_of_what_came_in_do_not_matter(arm):
+    X, y = arm[0].copy(), arm[1].copy()
+    regressor = DeepGPRegressor(**QUICK).fit(X, y)
+    expected = regressor.predict(arm[0])
+    X[:] = 0
+    assert np.array_equal(regressor.predict(arm[0]), expected)
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_quantiles", "sample_y", "save"])
+def test_an_estimator_that_is_not_fitted_says_so(arm, method, tmp_path):
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        getattr(DeepGPRegressor(), method)(tmp_path / "m" if method == "save" else arm[0])
+    with pytest.raises(NotFittedError):
+        DeepGPRegressor().score(*arm)
+    with pytest.raises(NotFittedError):
+        DeepGPRegressor().log_density(*arm)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_numbers_that_are_none_are_refused(arm, fitted, value):
+    X, y = arm[0].copy(), arm[1].copy()
+    X[3, 2] = value
+    for call in (lambda: DeepGPRegressor(**QUICK).fit(X, y), lambda: fitted.predict(X)):
+        with pytest.raises(ValueError, match="Input X contains"):
+            call()
+    with pytest.raises(ValueError, match="x: row 3, column 2 is"):
+        fitted.model_.predict(X)
+    y[5] = value
+    with pytest.raises(ValueError, match=r"Input y contains|y contains"):
+        DeepGPRegressor(**QUICK).fit(arm[0], y)
+    with pytest.raises(ValueError, match="y: row 5, column 0 is"):
+        fitted.log_density(arm[0], y)
+
+
+def test_shapes_that_do_not_fit_are_refused(arm, fitted):
+    X, y = arm
+    model = fitted.model_
+    for call, said in [
+        (lambda: DeepGPRegressor().fit(X, y[:-1]), "inconsistent numbers of samples"),
+        (lambda: DeepGPRegressor().fit(X[:, 0], y), "Expected 2D array, got 1D array"),
+        (lambda: DeepGPRegressor().fit(X[None], y), "Found array with dim 3"),
+        (lambda: DeepGPRegressor().fit(X[:2], y[:2]), "2 sample"),
+        (lambda: DeepGPRegressor().fit(X[:0], y[:0]), "0 sample"),
+        (lambda: fitted.predict(X[:, :3]), "X has 3 features, but DeepGPRegressor is expecting 8"),
+        (lambda: fitted.predict(X[0]), "Expected 2D array, got 1D array"),
+        (lambda: fitted.log_density(X, y[:-1]), "expected 120 rows"),
+        (lambda: fitted.log_density(X, np.column_stack([y, y])), "2 columns, but the model has 1"),
+        (lambda: model.predict(X[:, :3]), "3 columns, but the model has 8"),
+        (lambda: model.predict(X[0]), "Expected 2D array, got 1D array"),
+        (lambda: model.elbo(X, y[:-1]), "expected 120 rows"),
+        (lambda: model.elbo(X, y, sample_weight=[1.0]), "expected 120, found 1"),
+        (lambda: DeepGPRegressor().fit(X + 1j, y), "Complex data not supported"),
+        (lambda: model.predict(X + 1j), "Complex data not supported"),
+        (lambda: DeepGPRegressor().fit(np.full((9, 2), "a"), np.arange(9)), "could not convert string"),
+        (lambda: model.predict([["a"] * 8]), "must hold numbers"),
+        (lambda: DeepGPRegressor().fit(X, np.full(120, 3.0)), "y: column 0 has the value 3 in every row"),
+        (lambda: DeepGPRegressor(constant_columns="reject").fit(X * 0, y), "every row"),
+    ]:
+        with pytest.raises(ValueError, match=said):
+            call()
+
+
+def test_a_fit_that_failed_leaves_the_estimator_as_it_was(arm, fitted):
+    X, y = arm
+    regressor = DeepGPRegressor(**QUICK).fit(X, y)
+    with pytest.raises(ValueError, match="every row"):
+        regressor.fit(X[:, :3], np.zeros(120))
+    assert regressor.n_features_in_ == 8
+    assert np.array_equal(regressor.predict(X), fitted.predict(X))
+    unfitted = DeepGPRegressor(**QUICK)
+    with pytest.raises(ValueError, match="every row"):
+        unfitted.fit(X, np.zeros(120))
+    with pytest.raises(NotFittedError):
+        unfitted.predict(X)
+
+
+def test_a_column_that_does_not_vary_is_kept(arm):
+    X, y = arm
+    flat = np.column_stack([X, np.ones(120)])
+    assert np.isfinite(DeepGPRegressor(**QUICK).fit(flat, y).predict(flat)).all()
+
+
+def test_files_that_are_no_models_say_so(tmp_path):
+    (tmp_path / "empty").touch()
+    for path, error, said in [
+        ("nowhere/model.deepgp", FileNotFoundError, "check the path"),
+        ("empty", ValueError, "it is empty"),
+        (".", OSError, "cannot read"),
+    ]:
+        with pytest.raises(error, match=said):
+            Model.load(tmp_path / path)
+        with pytest.raises(error, match=said):
+            DeepGPRegressor.load(str(tmp_path / path))
