@@ -86,9 +86,9 @@ def test_a_device_that_is_not_there_is_refused_by_name_and_passed_over_by_auto(a
     fitted = DeepGPRegressor(device="auto", **settings).fit(*arm)
     if fitted.model_.device != "cpu":
         pytest.skip(f"there is a GPU: {fitted.model_.device}")
-    with pytest.raises(RuntimeError, match="device='cuda'.*(libcuda|GPU|found).*device='cpu'"):
+    with pytest.raises(RuntimeError, match=r"device='cuda'.*(libcuda|GPU|found).*device='cpu'"):
         DeepGPRegressor(device="cuda", **settings).fit(*arm)
     with pytest.raises(RuntimeError, match="device='cuda'"):
         fitted.model_.computed_on("cuda")
-    with pytest.raises(ValueError, match="'tpu'|\"tpu\""):
+    with pytest.raises(ValueError, match="tpu"):
         DeepGPRegressor(device="tpu", **settings).fit(*arm)
