@@ -493,3 +493,49 @@ fn back_arrays<T: Real>(
     };
     (back, grams)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use deepgp::{DeepGp, InducingSize, Mat, ModelSettings};
+
+    fn used(rows: usize, gradients: bool, base: u64) -> usize {
+        let x = Mat::from_fn(60, 3, |i, j| ((7 * i + 3 * j) % 61) as f64);
+        let inducing = Some(InducingSize::Decoupled { mean: 20, covariance: 10 });
+        let settings = ModelSettings { hidden_layers: 1, width: 4, inducing, ..ModelSettings::default() };
+        let model = DeepGp::for_regression(x.view(), 1, &settings).unwrap();
+        let task = Task {
+            rows,
+            samples: 2,
+            gradients,
+            plans: 3,
+            data: 60,
+            weighted: false,
+            given_noise: false,
+            lanes: 1,
+            symmetric: true,
+        };
+        let mut arena = Arena::new(base);
+        let arrays = Arrays::<f64>::new(&Blueprint::new(&model).unwrap(), task, &|n| n * n, &mut arena);
+        assert_eq!(arrays.layers.len(), 2);
+        assert_eq!((arrays.layers[0].rows.rows, arrays.layers[1].rows.rows), (rows, 2 * rows));
+        arena.used()
+    }
+
+    #[test]
+    fn what_is_measured_is_what_is_laid_out_and_grows_with_the_rows() {
+        assert_eq!(used(64, true, 0), used(64, true, 1 << 40));
+        assert!(used(128, true, 0) > used(64, true, 0));
+        assert!(used(64, false, 0) < used(64, true, 0));
+    }
+
+    #[test]
+    fn chunks_divide_the_rows() {
+        for (m, n) in [(1, 1), (500, 10), (100, 100), (1000, 100), (2000, 200), (600, 513)] {
+            assert_eq!(ROW_MULTIPLE % chunks(m, n), 0, "{m} {n}");
+        }
+        assert_eq!(symmetric_blocks(200, 10), (28, 1));
+        assert_eq!(symmetric_blocks(32, 11), (1, 2));
+        assert!(symmetric_chunks(16, 200, 10) == 1 && symmetric_chunks(6560, 200, 10) > 4);
+    }
+}

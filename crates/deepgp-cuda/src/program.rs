@@ -248,3 +248,64 @@ pub const COVARIANCES: &[&str] = &[
     "inducing_gradient",
     "theta_gradient",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nested() -> KernelForm {
+        let one = KernelForm::One;
+        let product = KernelForm::Product(vec![one(KernelChoice::Matern32), one(KernelChoice::RationalQuadratic)]);
+        KernelForm::Sum(vec![one(KernelChoice::SquaredExponential), product])
+    }
+
+    #[test]
+    fn a_nested_kernel_is_written_out_with_its_derivatives() {
+        let text = KernelText::new(&nested(), 3);
+        assert_eq!((text.leaves, text.parameters), (3, 4 + 4 + 5));
+        for line in [
+            "#define D 3",
+            "#define FROM_VALUE 0",
+            "case 2: return 8;",
+            "return (v[0] + (v[1] * v[2]));",
+            "share[0] = (T(1));",
+            "share[1] = ((T(1) * v[2]));",
+            "share[2] = ((v[1] * T(1)));",
+        ] {
+            assert!(text.source.contains(line), "`{line}` is missing in\n{}", text.source);
+        }
+        let deeper = KernelForm::Product(vec![KernelForm::One(KernelChoice::Matern52), nested()]);
+        assert_eq!(derivative(&deeper, 0, 0), "(T(1) * (v[1] + (v[2] * v[3])))");
+        assert_eq!(derivative(&deeper, 0, 3), "(v[0] * ((v[2] * T(1))))");
+    }
+
+    #[test]
+    fn wide_inputs_are_taken_by_products_unless_there_is_a_kink() {
+        let products = |choice, width| KernelText::new(&KernelForm::One(choice), width).products;
+        assert!(!products(KernelChoice::SquaredExponential, MANY_COLUMNS));
+        assert!(products(KernelChoice::SquaredExponential, MANY_COLUMNS + 1));
+        assert!(!products(KernelChoice::Matern12, MANY_COLUMNS + 1));
+    }
+
+    #[test]
+    #[allow(unsafe_code, clippy::explicit_write, reason = "the test harness would swallow `eprintln`")]
+    fn everything_compiles_where_there_is_a_compiler() {
+        use std::io::Write as _;
+        // SAFETY: this looks for a library and runs nothing of it but its initialisation.
+        if !unsafe { cudarc::nvrtc::sys::is_culib_present() } {
+            writeln!(std::io::stderr(), "SKIPPED: compiling kernels: there is no libnvrtc").unwrap();
+            return;
+        }
+        for (real, arch) in [("double", "compute_90"), ("float", "compute_90"), ("double", "compute_80")] {
+            let mut sources = vec![general_source(real)];
+            sources.extend([1, 10, 40].map(|width| KernelText::new(&nested(), width).source(real)));
+            for source in sources {
+                let options = CompileOptions {
+                    options: vec![format!("--gpu-architecture={arch}"), "--std=c++17".into()],
+                    ..CompileOptions::default()
+                };
+                compile_ptx_with_opts(source, options).unwrap();
+            }
+        }
+    }
+}

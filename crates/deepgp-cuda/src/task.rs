@@ -455,3 +455,18 @@ fn too_large(needed: usize, free: usize, rows: usize, measure: impl Fn(usize) ->
         gib(free)
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_large_a_task_says_what_would_fit() {
+        let measure = |rows: usize| rows << 20;
+        let Fault::Device(message) = too_large(measure(1000), 600 << 20, 1000, measure) else { panic!() };
+        assert!(message.contains("1000 rows at once need 0.98 GiB, but 0.59 GiB are free"), "{message}");
+        assert!(message.contains("592 rows at once would fit"), "{message}");
+        let Fault::Device(message) = too_large(measure(1000), 1 << 20, 1000, measure) else { panic!() };
+        assert!(message.contains("fewer inducing inputs"), "{message}");
+    }
+}
