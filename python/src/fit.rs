@@ -10,10 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use deepgp::accelerator::Accelerator;
-use deepgp::params::Constraint;
-use deepgp::{Dataset, Error, Fit, FitSettings, InducingSize, Regressor, StepOutcome, StepReport, Stop, TrainState};
+use deepgp::{Dataset, Error, Fit, FitSettings, InducingSize, Regressor, StepOutcome, StepReport};
 use deepgp_io::table::Schema;
-use deepgp_io::{History, HistoryPoint, ModelFile, Record};
+use deepgp_io::{History, ModelFile, NoiseWatch, Record};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -28,10 +27,6 @@ const KEPT_EVERY: Duration = Duration::from_millis(250);
 const SHOWN_EVERY: Duration = Duration::from_millis(100);
 /// How long a caller who was interrupted waits for the step to end.
 const GRACE: Duration = Duration::from_millis(300);
-/// Kinds of note that are kept, once each.
-const MOST_NOTES: usize = 20;
-
-const INTERRUPTED: &str = "it was interrupted";
 
 /// What a watcher sees of a step.
 #[derive(Clone)]
@@ -93,7 +88,7 @@ impl Board {
     fn model(&mut self) -> Option<ModelFile> {
         let (mut file, Learnt { raw, record, history }) = (self.start.take()?, self.learnt.take()?);
         file.regressor.model.set_raw(&raw);
-        let record = Record { stop: Some(INTERRUPTED.into()), ..record };
+        let record = Record { stop: Some(Record::INTERRUPTED.into()), ..record };
         Some(ModelFile { record, history, ..file })
     }
 }
@@ -252,14 +247,7 @@ impl Order {
         })?;
         let Fit { regressor, stop, .. } = fit;
         file.regressor = regressor;
-        // In the words of the command line, which shows them too.
-        file.record.stop = Some(match &stop {
-            Stop::Steps => "all steps were made".into(),
-            Stop::Patience => "the validation rows saw nothing better for a while".into(),
-            Stop::Callback if time_up => "the time was up".into(),
-            Stop::Callback => INTERRUPTED.into(),
-            Stop::Stuck(reason) => format!("it could not go on: {reason}"),
-        });
+        file.record.end(&stop, time_up);
         Ok(file)
     }
 }
@@ -280,57 +268,11 @@ fn start(data: &Dataset, settings: &mut FitSettings) -> deepgp::Result<Regressor
 
 /// Takes note of a step, for the file and for whoever watches.
 fn note(file: &mut ModelFile, report: &StepReport, noise: f64, seconds: f64) -> Pulse {
-    file.record.steps = report.step;
-    file.record.train_seconds = seconds;
-    if let Some(score) = report.validation {
-        file.history.push_validation(report.step, score);
-    }
-    let (mut elbo, mut rolled_back) = (None, None);
-    match &report.outcome {
-        StepOutcome::Taken(parts) => {
-            let (total, data_term, kl) = (parts.total(), parts.data_term, parts.kl.iter().sum());
-            file.record.elbo = Some(total);
-            file.history.push(HistoryPoint { step: report.step, seconds, elbo: total, data_term, kl, noise });
-            elbo = Some((total, data_term, kl));
-            for event in &parts.jitter {
-                let (layer, matrix, cause) = (event.layer, event.matrix, &event.cause);
-                remember(file, || format!("layer {layer}: {matrix} needed more jitter than asked for; {cause}"));
-            }
-        }
-        StepOutcome::RolledBack(reason) => {
-            rolled_back = Some(reason.to_string());
-            remember(file, || format!("a step was rolled back: {reason}"));
-        }
-    }
+    file.log(report, noise, seconds);
+    let (elbo, rolled_back) = match &report.outcome {
+        StepOutcome::Taken(parts) => (Some((parts.total(), parts.data_term, parts.kl.iter().sum())), None),
+        StepOutcome::RolledBack(reason) => (None, Some(reason.to_string())),
+    };
     let StepReport { step, epoch, learning_rate, validation, .. } = *report;
     Pulse { step, epoch, elbo, noise, learning_rate, validation, seconds, rolled_back }
-}
-
-fn remember(file: &mut ModelFile, text: impl FnOnce() -> String) {
-    if file.record.notes.len() < MOST_NOTES {
-        let text = text();
-        if !file.record.notes.contains(&text) {
-            file.record.notes.push(text);
-        }
-    }
-}
-
-/// Reads the first target's noise off the raw parameters.
-struct NoiseWatch {
-    at: Option<(usize, Constraint)>,
-    scale: f64,
-}
-
-impl NoiseWatch {
-    fn new(regressor: &Regressor) -> Self {
-        let parameters = regressor.model.parameters();
-        let noise = parameters.iter().find(|parameter| parameter.name == "likelihood.noise");
-        let at = noise.map(|parameter| (parameter.range.start, parameter.constraint));
-        Self { at, scale: regressor.standardiser.y.scale.first().copied().unwrap_or(1.0) }
-    }
-
-    /// Its standard deviation, in the target's units.
-    fn deviation(&self, state: &TrainState) -> f64 {
-        self.at.map_or(f64::NAN, |(at, constraint)| constraint.value(state.now.raw[at]).sqrt() * self.scale)
-    }
 }

@@ -5,16 +5,12 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use deepgp::params::Constraint;
-use deepgp::{Dataset, Elbo, Fit, Regressor, StepOutcome, StepReport, Stop, TrainState};
-use deepgp_io::{HistoryPoint, ModelError, ModelFile};
+use deepgp::{Dataset, Fit, Regressor, StepOutcome, StepReport, Stop, TrainState};
+use deepgp_io::{ModelError, ModelFile, NoiseWatch};
 
 use crate::interrupt;
 use crate::progress::{Progress, Pulse};
 use crate::span::Every;
-
-/// Kinds of note that are told once each, not at every step.
-const MOST_NOTES: usize = 20;
 
 /// What goes on around training.
 #[derive(Clone, Debug)]
@@ -67,27 +63,13 @@ pub fn train(mut file: ModelFile, data: &Dataset, run: &Run) -> Result<Finished>
     let mut last_look = file.history.validation().last().map(|(_, score)| *score);
 
     let callback = |report: &StepReport, state: &TrainState| {
-        let seconds = started.elapsed().as_secs_f64();
-        file.record.steps = report.step;
-        file.record.train_seconds = earlier + seconds;
-        if let Some(score) = report.validation {
-            file.history.push_validation(report.step, score);
-            last_look = Some(score);
-        }
-        match &report.outcome {
-            StepOutcome::Taken(elbo) => {
-                file.record.elbo = Some(elbo.total());
-                note_jitter(&mut file.record.notes, elbo);
-                let noise = watch.deviation(state);
-                let (data_term, kl) = (elbo.data_term, elbo.kl.iter().sum());
-                let (step, elbo) = (report.step, elbo.total());
-                file.history.push(HistoryPoint { step, seconds: earlier + seconds, elbo, data_term, kl, noise });
-                let validation = last_look;
-                progress.show(Pulse { step, epoch: report.epoch, elbo, data_term, kl, noise, validation });
-            }
-            StepOutcome::RolledBack(reason) => {
-                note(&mut file.record.notes, format!("a step was rolled back: {reason}"))
-            }
+        let (seconds, noise) = (started.elapsed().as_secs_f64(), watch.deviation(state));
+        file.log(report, noise, earlier + seconds);
+        last_look = report.validation.or(last_look);
+        if let StepOutcome::Taken(elbo) = &report.outcome {
+            let (step, epoch, validation) = (report.step, report.epoch, last_look);
+            let (elbo, data_term, kl) = (elbo.total(), elbo.data_term, elbo.kl.iter().sum());
+            progress.show(Pulse { step, epoch, elbo, data_term, kl, noise, validation });
         }
         due |= match run.every {
             Every::Steps(steps) => report.step.is_multiple_of(steps),
@@ -118,15 +100,9 @@ pub fn train(mut file: ModelFile, data: &Dataset, run: &Run) -> Result<Finished>
     if ending != Ending::Done {
         save_checkpoint(&file, &start, &state, &run.checkpoint)?;
     }
-    file.record.stop = Some(match &stop {
-        Stop::Steps => "all steps were made".into(),
-        Stop::Patience => "the validation rows saw nothing better for a while".into(),
-        Stop::Callback if time_up => "the time was up".into(),
-        Stop::Callback => "it was interrupted".into(),
-        Stop::Stuck(reason) => format!("it could not go on: {reason}"),
-    });
+    file.record.end(&stop, time_up);
     if let Stop::Stuck(reason) = &stop {
-        note(&mut file.record.notes, format!("training could not go on; the model is the last good one: {reason}"));
+        file.record.note(|| format!("training could not go on; the model is the last good one: {reason}"));
     }
     file.record.steps = state.step;
     file.regressor = regressor;
@@ -138,38 +114,4 @@ pub fn save_checkpoint(file: &ModelFile, start: &Regressor, state: &TrainState, 
     let mut regressor = start.clone();
     regressor.model.set_raw(state.best.as_ref().map_or(&state.now.raw, |best| &best.raw));
     ModelFile { regressor, state: Some(state.clone()), ..file.clone() }.save(path)
-}
-
-/// Reads the first target's noise off the raw parameters.
-struct NoiseWatch {
-    at: Option<(usize, Constraint)>,
-    scale: f64,
-}
-
-impl NoiseWatch {
-    fn new(regressor: &Regressor) -> Self {
-        let parameters = regressor.model.parameters();
-        let noise = parameters.iter().find(|p| p.name == "likelihood.noise");
-        let at = noise.map(|p| (p.range.start, p.constraint));
-        Self { at, scale: regressor.standardiser.y.scale.first().copied().unwrap_or(1.0) }
-    }
-
-    /// In the target's units.
-    fn deviation(&self, state: &TrainState) -> f64 {
-        self.at.map_or(f64::NAN, |(at, constraint)| constraint.value(state.now.raw[at]).sqrt() * self.scale)
-    }
-}
-
-fn note_jitter(notes: &mut Vec<String>, elbo: &Elbo) {
-    for event in &elbo.jitter {
-        let (layer, matrix, cause) = (event.layer, event.matrix, &event.cause);
-        note(notes, format!("layer {layer}: {matrix} needed more jitter than asked for; {cause}"));
-    }
-}
-
-/// Once each.
-fn note(notes: &mut Vec<String>, text: String) {
-    if notes.len() < MOST_NOTES && !notes.contains(&text) {
-        notes.push(text);
-    }
 }

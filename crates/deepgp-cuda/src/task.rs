@@ -96,15 +96,9 @@ impl<T: Real> DeviceTask<T> {
         let lanes = (0..shape.lanes).map(|_| Lane::new(&context)).collect::<Outcome<Vec<_>>>()?;
         let shared = cuda.shared_memory()? - INVERT_OWN;
         general.allow_shared("invert_lower", shared)?;
+        check_orders(&blueprint, prologue::largest_order(shared))?;
         let mut workspaces = Vec::new();
         for gram in blueprint.layers.iter().flat_map(|layer| &layer.grams).filter(|gram| gram.factored) {
-            if gram.order > prologue::largest_order(shared) {
-                let (order, largest) = (gram.order, prologue::largest_order(shared));
-                let advice = "take fewer, or the `dual` form, or compute on the CPU";
-                return Err(Fault::Device(format!(
-                    "{order} inducing inputs are more than the {largest} it can factor; {advice}"
-                )));
-            }
             workspaces.push((gram.order, lanes[0].factor_workspace(gram.order)?));
         }
         let workspace = |n: usize| workspaces.iter().find(|w| w.0 == n).map_or(0, |w| w.1);
@@ -117,6 +111,7 @@ impl<T: Real> DeviceTask<T> {
         if needed > free {
             return Err(too_large(needed, free, shape.rows, measure));
         }
+        check_rows(&blueprint, shape)?;
         let memory = Memory::zeroed(&context, needed)?;
         let arrays = Arrays::new(&blueprint, shape, &workspace, &mut Arena::new(memory.address()));
         for (lane, workspace) in lanes.iter().zip(&arrays.workspaces) {
@@ -432,6 +427,38 @@ impl<T: Real> DeviceTask<T> {
         };
         Ok(numbers.chunks_exact(length).map(record).collect())
     }
+}
+
+/// Fails if a factor has more than `largest` rows, all that can be inverted.
+fn check_orders(blueprint: &Blueprint, largest: usize) -> Outcome<()> {
+    let orders = blueprint.layers.iter().flat_map(|layer| {
+        let dual = (layer.covariance_form == CovarianceForm::Dual).then_some(layer.covariances);
+        layer.grams.iter().filter(|gram| gram.factored).map(|gram| gram.order).chain(dual)
+    });
+    match orders.max().filter(|order| *order > largest) {
+        None => Ok(()),
+        Some(order) => Err(Fault::Device(format!(
+            "{order} inducing inputs are more than the {largest} it can factor; take fewer, or compute on the CPU"
+        ))),
+    }
+}
+
+/// Rows of a kernel matrix that one grid of blocks can have, and numbers that its threads can count.
+const MOST_ROWS: usize = 65_535 * 32;
+const MOST_NUMBERS: usize = 1 << 26;
+
+/// Fails if there are more rows than kernels can count.
+fn check_rows(blueprint: &Blueprint, shape: Task) -> Outcome<()> {
+    let widest = blueprint.layers.iter().map(|layer| layer.outputs.max(layer.width + 1)).max().unwrap_or(1);
+    let most = MOST_ROWS.min(MOST_NUMBERS / widest) / shape.samples / ROW_MULTIPLE * ROW_MULTIPLE;
+    if shape.rows <= most {
+        return Ok(());
+    }
+    Err(Fault::Device(format!(
+        "{} rows at once are more than the {most} it can count with these widths and samples; set `batch_size` to that, or \
+         compute on the CPU",
+        shape.rows
+    )))
 }
 
 /// How much is missing, and how many rows would fit.

@@ -6,4 +6,4 @@ mod model;
 pub mod table;
 
 pub use error::{Error, Result};
-pub use model::{History, HistoryPoint, ModelError, ModelFile, Record, ScoreRecord, TableRecord};
+pub use model::{History, HistoryPoint, ModelError, ModelFile, NoiseWatch, Record, ScoreRecord, TableRecord};

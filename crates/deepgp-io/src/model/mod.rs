@@ -7,6 +7,7 @@
 mod description;
 mod error;
 mod history;
+mod log;
 mod record;
 mod state;
 
@@ -22,6 +23,7 @@ use sha2::{Digest, Sha256};
 
 pub use error::ModelError;
 pub use history::{History, HistoryPoint};
+pub use log::NoiseWatch;
 pub use record::{Record, ScoreRecord, TableRecord};
 
 use crate::atomic;
