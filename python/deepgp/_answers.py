@@ -58,7 +58,7 @@ class Answers:
         -------
         ndarray of shape (N, P, levels)
         """
-        inputs, wanted = self._inputs(X), [float(level) for level in levels]
+        inputs, wanted = self._inputs(X), np.atleast_1d(np.asarray(levels, dtype=np.float64)).ravel().tolist()
         flat = _core.quantiles(self._engine, inputs, wanted, _sampling(samples, seed, threads))
         return flat.reshape(len(inputs), self.n_outputs, len(wanted))
 

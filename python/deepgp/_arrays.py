@@ -10,7 +10,7 @@ Floats = NDArray[np.float64]
 
 
 def numbers(name: str, values: Any) -> Floats:
-    """`values` as an array of `float64`, copied only if it is not one already."""
+    """`values` as an array of `float64`, copied only if it is not one already, or lies across the machine's words."""
     array = np.asarray(values)
     if array.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: `{name}` has complex numbers")
@@ -19,7 +19,9 @@ def numbers(name: str, values: Any) -> Floats:
             array = array.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise type(error)(f"`{name}` must hold numbers: {error}") from None
-    return np.asarray(array, dtype=np.float64)
+    array = np.asarray(array, dtype=np.float64)
+    # The engine counts strides in numbers: a column of a packed record would be read at the wrong places.
+    return array if array.flags.aligned else array.copy()
 
 
 def matrix(name: str, values: Any, width: int | None = None) -> Floats:

@@ -11,6 +11,9 @@ from . import _base, _settings
 from ._arrays import Floats
 from ._model import Model
 
+# Rows that the library takes jointly, at most.
+_JOINT_ROWS = 2000
+
 
 class Predictions:
     """Predictions of a fitted estimator."""
@@ -55,6 +58,8 @@ class Predictions:
         if return_std and return_cov:
             raise RuntimeError("At most one of return_std or return_cov can be requested.")
         X = self._check_inputs(X)
+        if return_cov:
+            _check_joint(X, "return_std")
         y = self.model_.predict(X, **self._mixture()).y
         if return_cov:
             _, covariance = self.model_.joint_moments(X, **self._mixture())
@@ -76,6 +81,14 @@ class Predictions:
         Returns
         -------
         ndarray of shape (n_samples, n_quantiles) or (n_samples, n_outputs, n_quantiles)
+
+        Examples
+        --------
+        >>> from deepgp import DeepGPRegressor, datasets
+        >>> X, y = datasets.step_curve(40)
+        >>> regressor = DeepGPRegressor(hidden_layers=0, steps=50).fit(X, y)
+        >>> regressor.predict_quantiles(X, [0.05, 0.95]).shape
+        (40, 2)
         """
         X = self._check_inputs(X)
         found = self.model_.quantiles(X, np.atleast_1d(quantiles).tolist(), **self._mixture())
@@ -85,7 +98,7 @@ class Predictions:
         self,
         X: Any,
         n_samples: int = 1,
-        random_state: int | np.random.RandomState | None = 0,
+        random_state: int | np.random.RandomState | np.random.Generator | None = 0,
         *,
         joint: bool = True,
     ) -> Floats:
@@ -97,7 +110,7 @@ class Predictions:
             Inputs.
         n_samples : int, default=1
             How many draws.
-        random_state : int, RandomState instance or None, default=0
+        random_state : int, RandomState or Generator instance or None, default=0
             Seeds them.
         joint : bool, default=True
             Whether a draw is one function seen at all rows, up to 2000 of them; else each row is drawn by itself.
@@ -105,9 +118,19 @@ class Predictions:
         Returns
         -------
         ndarray of shape (n_samples_X, n_samples) or (n_samples_X, n_outputs, n_samples)
+
+        Examples
+        --------
+        >>> from deepgp import DeepGPRegressor, datasets
+        >>> X, y = datasets.step_curve(40)
+        >>> regressor = DeepGPRegressor(hidden_layers=0, steps=50).fit(X, y)
+        >>> regressor.sample_y(X, 3).shape
+        (40, 3)
         """
         X = self._check_inputs(X)
         count = _settings.integer("n_samples", n_samples)
+        if joint:
+            _check_joint(X, "joint=False")
         draw = self.model_.joint_draws if joint else self.model_.draws
         found = np.moveaxis(draw(X, count, **{**self._mixture(), "seed": _settings.seed_of(random_state)}), 0, -1)
         return found[:, 0] if self._one_target else found
@@ -126,8 +149,18 @@ class Predictions:
         -------
         ndarray of shape (n_samples,)
             Jointly over targets.
+
+        Examples
+        --------
+        >>> from deepgp import DeepGPRegressor, datasets
+        >>> X, y = datasets.step_curve(40)
+        >>> regressor = DeepGPRegressor(hidden_layers=0, steps=50).fit(X, y)
+        >>> regressor.log_density(X, y).shape
+        (40,)
         """
         X = self._check_inputs(X)
+        if y is None:
+            raise ValueError("log_density requires y to be passed, but the target y is None")
         return self.model_.log_density(X, y, **self._mixture())
 
     def _check_inputs(self, X: Any) -> Any:
@@ -140,3 +173,9 @@ class Predictions:
     def _flat(self, values: Floats) -> Floats:
         """Without the axis of the targets, if `y` had none."""
         return values[..., 0] if self._one_target else values
+
+
+def _check_joint(X: Any, instead: str) -> None:
+    """Fails if there are more rows than can be taken jointly."""
+    if len(X) > _JOINT_ROWS:
+        raise ValueError(f"X has {len(X)} rows, but at most {_JOINT_ROWS} can be taken jointly: use {instead}, or fewer rows")

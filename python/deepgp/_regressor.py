@@ -93,7 +93,7 @@ default="squared-exponential"
         Each is called with a `StepReport` after every step; if one returns True, training ends.
     verbose : int, default=0
         Above 0, a line shows the progress.
-    random_state : int, RandomState instance or None, default=0
+    random_state : int, RandomState or Generator instance or None, default=0
         Seeds everything that is drawn. None draws a seed from NumPy's global state.
     device : {"auto", "cpu", "cuda"}, default="auto"
         Where to compute: on an NVIDIA GPU, on the CPU, or (`"auto"`) on a GPU if there is one. An estimator that was
@@ -179,7 +179,7 @@ default="squared-exponential"
         warm_start: bool = False,
         callbacks: Sequence[Callable[[StepReport], bool | None]] | None = None,
         verbose: int = 0,
-        random_state: int | np.random.RandomState | None = 0,
+        random_state: int | np.random.RandomState | np.random.Generator | None = 0,
         device: str = "auto",
         threads: int = 0,
     ) -> None:
@@ -233,7 +233,10 @@ default="squared-exponential"
             Fitted. If training is interrupted, by Ctrl-C or by an exception in a callback, it is fitted with what it
             had learnt and the exception goes on.
         """
+        if not isinstance(self.device, str):
+            raise ValueError(f"`device` is {self.device!r}, but must be 'auto', 'cpu' or 'cuda'")
         _core.check_device(self.device)
+        _settings.integer("prediction_samples", self.prediction_samples, least=1)
         known = {name: getattr(self, name, None) for name in _OF_COLUMNS}
         engine, error, flat = None, None, True
         try:
@@ -248,6 +251,8 @@ default="squared-exponential"
         if self.stop_ == "stuck":
             message = f"training could not go on after {self.n_iter_} steps; the model is the last good one"
             warnings.warn("; ".join([message, *self.notes_[-1:]]), _base.ConvergenceWarning, stacklevel=2)
+        elif rolled_back := [note for note in self.notes_ if note.startswith("a step was rolled back")]:
+            warnings.warn(rolled_back[-1], _base.ConvergenceWarning, stacklevel=2)
         return self
 
     def _train(self, X: Any, y: Any, sample_weight: Any) -> tuple[_core.Engine | None, BaseException | None, bool]:
@@ -261,12 +266,12 @@ default="squared-exponential"
         X, y = _base.validate_data(self, X, y, reset=before is None, **rules)
         targets = _arrays.columns("y", y)
         words = _settings.to_json(_settings.of_regressor(self))
-        time_limit = None if self.time_limit is None else _settings.number("time_limit", self.time_limit)
+        time_limit = _settings.time_limit(self.time_limit)
         progress = Progress(self.steps) if self.verbose else None
         engine, error = _core.fit(
-            x=X,
+            x=_arrays.matrix("X", X),
             y=targets,
-            weights=None if sample_weight is None else _base.check_weights(sample_weight, X),
+            weights=None if sample_weight is None else _arrays.vector("sample_weight", _base.check_weights(sample_weight, X)),
             words=words,
             names=(self._feature_names(), names),
             engine=None if before is None else before._engine,
@@ -306,6 +311,8 @@ default="squared-exponential"
             one column of zeros and ones for each level, as in `feature_names_in_`.
         """
         model = Model.load(path)
+        if model._engine.record()[0] == 0:
+            raise ValueError(f"{os.fspath(path)} holds a Model that was not fitted: open it with Model.load")
         settings = _settings.of_engine(model._engine)
         regressor = cls(**settings)
         regressor._adopt(model, flat=model.n_outputs == 1)

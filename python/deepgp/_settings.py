@@ -60,10 +60,16 @@ def to_json(values: Mapping[str, Any]) -> str:
     return json.dumps(values, default=plain)
 
 
+# The largest integer that crosses to the engine.
+_LARGEST = 2**63 - 1
+
+
 def integer(name: str, value: Any, least: int = 0) -> int:
-    """`value` as an integer; the error names the setting."""
+    """`value` as an integer that the engine can hold; the error names the setting."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral) or value < least:
         raise ValueError(f"`{name}` is {value!r}, but must be an integer of at least {least}")
+    if value > _LARGEST:
+        raise ValueError(f"`{name}` is {value!r}, but must be below 2**63")
     return int(value)
 
 
@@ -72,6 +78,16 @@ def number(name: str, value: Any) -> float:
     if not isinstance(value, numbers.Real) or not np.isfinite(float(value)):
         raise ValueError(f"`{name}` is {value!r}, but must be a finite number")
     return float(value)
+
+
+def time_limit(value: Any) -> float | None:
+    """Seconds, or nothing for no limit."""
+    if value is None or (isinstance(value, numbers.Real) and float(value) == float("inf")):
+        return None
+    seconds = number("time_limit", value)
+    if seconds < 0:
+        raise ValueError(f"`time_limit` is {value!r}, but must be 0 seconds or more")
+    return seconds
 
 
 def checked(name: str, value: Any) -> Any:
@@ -144,12 +160,10 @@ def check_structure(regressor: Any, before: Mapping[str, Any]) -> None:
 def seed_of(random_state: Any) -> int:
     """A seed, as scikit-learn understands `random_state`."""
     if isinstance(random_state, numbers.Integral):
-        if random_state < 0:
-            raise ValueError(f"`random_state` is {random_state}, but must be 0 or more")
-        return int(random_state)
+        return integer("random_state", random_state)
     if random_state is None:
         random_state = np.random.mtrand._rand
     draw = getattr(random_state, "randint", None) or getattr(random_state, "integers", None)
     if draw is None:
-        raise ValueError(f"{random_state!r} cannot be used to seed: give an integer, a RandomState or None")
+        raise ValueError(f"{random_state!r} cannot be used to seed: give an integer, a RandomState, a Generator or None")
     return int(draw(np.iinfo(np.int32).max))

@@ -2,21 +2,30 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use deepgp::Error;
 use deepgp::accelerator::Accelerator;
 use deepgp_cuda::Cuda;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
-/// The one GPU of this process, once it has been found: it keeps its compiled kernels from fit to fit.
-static GPU: Mutex<Option<Arc<Cuda>>> = Mutex::new(None);
+/// The one GPU of a process, by the process's number, once it has been found: it keeps its compiled kernels from fit to fit. A process that
+/// was forked off cannot use its parent's.
+static GPU: Mutex<Option<(u32, Arc<Cuda>)>> = Mutex::new(None);
 
 fn gpu() -> deepgp::Result<Arc<Cuda>> {
     let mut place = GPU.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(found) = &*place {
-        return Ok(found.clone());
+    match &*place {
+        Some((process, found)) if *process == std::process::id() => Ok(found.clone()),
+        Some(_) => Err(Error::Device {
+            device: "cuda".into(),
+            what: "a forked process cannot use the GPU of its parent; start processes with `spawn`".into(),
+        }),
+        None => {
+            let found = Arc::new(Cuda::open(0)?);
+            *place = Some((std::process::id(), found.clone()));
+            Ok(found)
+        }
     }
-    let found = Arc::new(Cuda::open(0)?);
-    Ok(place.insert(found).clone())
 }
 
 /// The accelerator of that name; `None` is the CPU, which `auto` falls back to.

@@ -245,8 +245,8 @@ impl Order {
             time_up = time_limit.is_some_and(|limit| seconds >= limit);
             if time_up || end { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
-        let Fit { regressor, stop, .. } = fit;
-        file.regressor = regressor;
+        let Fit { regressor, stop, state } = fit;
+        (file.regressor, file.record.steps) = (regressor, state.step);
         file.record.end(&stop, time_up);
         Ok(file)
     }

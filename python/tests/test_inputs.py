@@ -143,3 +143,39 @@ def test_files_that_are_no_models_say_so(tmp_path):
             Model.load(tmp_path / path)
         with pytest.raises(error, match=said):
             DeepGPRegressor.load(str(tmp_path / path))
+
+
+def test_numbers_across_the_machines_words_are_read_where_they_are(arm):
+    X, y = arm
+    packed = np.zeros(len(X), [("id", "u1"), ("x", "f8", (X.shape[1],)), ("y", "f8"), ("w", "f8")])
+    packed["x"], packed["y"], packed["w"] = X, y, 1.0
+    assert not packed["x"].flags.aligned
+    settings = {"hidden_layers": 0, "inducing": 10, "steps": 20}
+    expected = DeepGPRegressor(**settings).fit(X, y, sample_weight=np.ones(len(X)))
+    found = DeepGPRegressor(**settings).fit(packed["x"], packed["y"], sample_weight=packed["w"])
+    np.testing.assert_array_equal(found.predict(packed["x"]), expected.predict(X))
+
+
+def test_more_rows_than_can_be_taken_jointly_are_refused_with_a_way_out(arm):
+    X, y = arm
+    regressor = DeepGPRegressor(hidden_layers=0, inducing=10, steps=5).fit(X, y)
+    many = np.zeros((2001, X.shape[1]))
+    with pytest.raises(ValueError, match="2001 rows.*joint=False"):
+        regressor.sample_y(many)
+    with pytest.raises(ValueError, match="2001 rows.*return_std"):
+        regressor.predict(many, return_cov=True)
+    assert regressor.sample_y(many, joint=False).shape == (2001, 1)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "message"),
+    [
+        ("device", None, "`device` is None"),
+        ("random_state", 2**70, "`random_state` is .* below"),
+        ("prediction_samples", 0, "`prediction_samples` is 0"),
+        ("time_limit", -1, "`time_limit` is -1"),
+    ],
+)
+def test_settings_that_cannot_be_meant_are_named(arm, setting, value, message):
+    with pytest.raises(ValueError, match=message):
+        DeepGPRegressor(hidden_layers=0, inducing=10, steps=5, **{setting: value}).fit(*arm)

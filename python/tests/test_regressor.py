@@ -12,7 +12,7 @@ from conftest import QUICK
 from scipy.stats import norm
 from sklearn.exceptions import ConvergenceWarning
 
-from deepgp import DeepGPRegressor, StepReport, datasets
+from deepgp import DeepGPRegressor, Model, StepReport, datasets
 
 
 def test_it_learns_in_the_units_of_the_data():
@@ -306,3 +306,30 @@ def test_a_run_that_cannot_go_on_warns(arm):
 
     with pytest.warns(ConvergenceWarning, match="could not go on after 60 steps"):
         Stuck(**QUICK).fit(*arm)
+
+
+@pytest.mark.parametrize("out", [None, "ascii", "bare"])
+def test_a_line_that_cannot_be_shown_costs_no_fit(arm, monkeypatch, out):
+    class Bare:
+        def write(self, text):
+            pass
+
+        def flush(self):
+            pass
+
+    place = {"ascii": io.TextIOWrapper(io.BytesIO(), encoding="ascii"), "bare": Bare()}.get(out)
+    monkeypatch.setattr(sys, "stdout", place)
+    fitted = DeepGPRegressor(hidden_layers=0, inducing=10, steps=5, verbose=1).fit(*arm)
+    assert fitted.n_iter_ == 5
+
+
+def test_steps_that_were_rolled_back_are_warned_of(arm):
+    with pytest.warns(ConvergenceWarning, match="rolled back"):
+        DeepGPRegressor(hidden_layers=1, inducing=10, steps=30, learning_rate=1e200, validation=None).fit(*arm)
+
+
+def test_a_model_that_was_not_fitted_is_no_estimator(tmp_path, arm):
+    path = tmp_path / "model.deepgp"
+    Model({"hidden_layers": 0, "inducing": 5}, arm[0]).save(path)
+    with pytest.raises(ValueError, match="not fitted.*Model.load"):
+        DeepGPRegressor.load(path)

@@ -9,6 +9,7 @@ use deepgp_io::table::{Missing, Schema};
 
 use crate::device::{DEVICES, Device};
 use crate::options::{COVARIANCE_FORMS, FitOptions, MISSING, choice};
+use crate::reproduce::{DATASETS, MODELS, Model};
 use crate::span::{Every, Span};
 
 /// Deep Gaussian processes: from a table to a calibrated model, predictions with honest uncertainty, and a report.
@@ -58,6 +59,11 @@ pub enum Command {
         after_help = "Example:\n  deepgp benchmark --rows 10000 --columns 9 --hidden-layers 4 --precision mixed --json"
     )]
     Benchmark(BenchmarkArgs),
+    /// Run the paper's experiments again, beside its numbers
+    #[command(
+        after_help = "Example:\n  deepgp reproduce --data data --out paper --dataset kin8nm --hidden-layers 0,1 --splits 2"
+    )]
+    Reproduce(ReproduceArgs),
     /// Print completions for a shell
     #[command(
         allow_negative_numbers = true,
@@ -177,7 +183,7 @@ pub struct ResumeArgs {
     /// Threads to work with; 0 for all
     #[arg(long)]
     pub threads: Option<usize>,
-    /// Where to compute
+    /// Where to compute; on another device than before, last digits differ
     #[arg(long, default_value = "auto", value_parser = choice::<Device>(DEVICES))]
     pub device: Device,
     /// Also write a report as a web page
@@ -312,4 +318,43 @@ pub struct BenchmarkArgs {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
+}
+
+/// `deepgp reproduce`.
+#[derive(Args, Debug)]
+pub struct ReproduceArgs {
+    /// The folder with kin8nm.csv.gz, protein.csv.gz, molecules.csv.gz (or .csv, .parquet); the target is the column `y`
+    #[arg(long)]
+    pub data: PathBuf,
+    /// The folder for results.jsonl, tables.md and tables.tex; runs that are there are not made again
+    #[arg(long)]
+    pub out: PathBuf,
+    /// Which data
+    #[arg(long, value_delimiter = ',', default_value = "kin8nm,protein,molecules",
+          value_parser = clap::builder::PossibleValuesParser::new(DATASETS))]
+    pub dataset: Vec<String>,
+    /// Layers before the last one
+    #[arg(long, value_delimiter = ',', default_value = "0,1,2,3,4")]
+    pub hidden_layers: Vec<usize>,
+    /// Which models: the paper's two, and the decoupled one with a whitened covariance
+    #[arg(long, value_delimiter = ',', default_value = "full,decoupled", value_parser = choice::<Model>(MODELS))]
+    pub models: Vec<Model>,
+    /// Random splits into 80 % training and 20 % test rows
+    #[arg(long, default_value_t = 5)]
+    pub splits: u64,
+    /// Passes over the training rows
+    #[arg(long, default_value_t = 5000)]
+    pub epochs: u64,
+    /// Where to compute
+    #[arg(long, default_value = "auto", value_parser = choice::<Device>(DEVICES))]
+    pub device: Device,
+    /// Threads to work with; 0 for all
+    #[arg(long, default_value_t = 0)]
+    pub threads: usize,
+    /// Stop after this time, e.g. 90s, 10m, 2h; the same command goes on
+    #[arg(long)]
+    pub time_limit: Option<Span>,
+    /// How to talk.
+    #[command(flatten)]
+    pub voice: Voice,
 }

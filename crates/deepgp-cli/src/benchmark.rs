@@ -44,7 +44,8 @@ pub fn benchmark(plan: &Plan) -> Result<Outcome> {
         return side_by_side(plan, &model, &data, settings);
     }
     let mut trainer = Trainer::new(model, &data, None, settings)?;
-    for _ in 0..3 {
+    // An accelerator makes ten steps at once, and reports their average.
+    for _ in 0..if accelerator.is_some() { 10 } else { 3 } {
         trainer.step()?;
     }
     let mut seconds = Vec::new();
@@ -120,6 +121,7 @@ fn on_accelerator(plan: &Plan, device: &str, seconds: &[f64], predict: Option<f6
 
 /// Steps a second of several models together, each trained from a thread of its own, and of one alone.
 fn side_by_side(plan: &Plan, model: &DeepGp, data: &Dataset, settings: TrainSettings) -> Result<Outcome> {
+    let steps = plan.steps.max(1).next_multiple_of(10);
     let rate = |replicas: usize| -> Result<f64> {
         // All are ready before the clock starts.
         let ready = Barrier::new(replicas);
@@ -131,7 +133,7 @@ fn side_by_side(plan: &Plan, model: &DeepGp, data: &Dataset, settings: TrainSett
                     let trainer = Trainer::new(model.clone(), data, None, settings);
                     ready.wait();
                     let (mut trainer, started) = (trainer?, Instant::now());
-                    for _ in 0..plan.steps.max(1) {
+                    for _ in 0..steps {
                         trainer.step()?;
                     }
                     Ok(started.elapsed().as_secs_f64())
@@ -142,7 +144,7 @@ fn side_by_side(plan: &Plan, model: &DeepGp, data: &Dataset, settings: TrainSett
             joined.collect::<Result<Vec<f64>>>()
         })?;
         let longest = seconds.into_iter().fold(0.0, f64::max);
-        Ok((replicas * plan.steps.max(1)) as f64 / longest)
+        Ok((replicas * steps) as f64 / longest)
     };
     let (alone, together) = (rate(1)?, rate(plan.replicas)?);
     if plan.json {

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use anyhow::{Result, bail};
-use deepgp::Regressor;
+use anyhow::{Result, anyhow, bail};
 use deepgp::accelerator::Accelerator;
+use deepgp::{Error, Regressor};
 use deepgp_cuda::Cuda;
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +49,14 @@ impl Device {
     pub fn place(self, regressor: &mut Regressor, voice: Voice) -> Result<()> {
         place_on(self.open(voice)?, regressor, voice);
         Ok(())
+    }
+}
+
+/// An error of the library in the words of the command line: what a device cannot do, the CPU can.
+pub fn explain(error: Error) -> anyhow::Error {
+    match error {
+        Error::Device { .. } => anyhow!("{error} (--device cpu)"),
+        other => other.into(),
     }
 }
 

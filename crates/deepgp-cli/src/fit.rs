@@ -128,6 +128,7 @@ pub fn resume(args: ResumeArgs) -> Result<Outcome> {
     settings.steps = steps.unwrap_or(settings.steps);
     settings.threads = threads.unwrap_or(settings.threads);
     (state.settings.steps, state.settings.threads) = (settings.steps, settings.threads);
+    let accelerator = device.open(voice)?;
     let lock = lock(&checkpoint)?;
     for path in [Some(&out), report.as_ref()].into_iter().flatten() {
         paths::check_writable(path)?;
@@ -147,7 +148,7 @@ pub fn resume(args: ResumeArgs) -> Result<Outcome> {
     file.record.out = paths::absolute(&out);
     file.record.checkpoint_every = every.to_string();
     output::say(voice, &format!("going on from step {} of {}", file.record.steps, file.record.settings.train.steps));
-    device.place(&mut file.regressor, voice)?;
+    device::place_on(accelerator, &mut file.regressor, voice);
     let run = Run { checkpoint, every, time_limit: time_limit.map(|span| span.0), quiet: voice.quiet };
     let finished = run::train(file, &train, &run)?;
     let outcome = finish(finished, &train, held_out.as_ref(), &run, &out, report.as_deref(), voice);

@@ -20,6 +20,7 @@ mod predict;
 mod progress;
 mod report;
 mod report_command;
+mod reproduce;
 mod rows;
 mod run;
 mod score;
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         Command::Info(args) => info::info(&args),
         Command::Report(args) => report_command::report(args),
         Command::Benchmark(args) => benchmark::benchmark(&args),
+        Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "deepgp", &mut script);

@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::args::PredictArgs;
 use crate::output::{self, Outcome, Reader};
 use crate::usage::Usage;
-use crate::{interrupt, paths};
+use crate::{device, interrupt, paths};
 
 /// Rows in memory at once, at most; and rows times samples, so that progress shows and an interruption is heard.
 const CHUNK: usize = 8192;
@@ -29,7 +29,7 @@ pub fn predict(args: PredictArgs) -> Result<Outcome> {
     let schema = sampling.schema(&file);
     let mut encoder = schema.encoder(&Source::open(&table)?, Targets::Unneeded)?;
     sampling.device.place(&mut file.regressor, voice)?;
-    let predictor = file.regressor.predictor(sampling.settings())?;
+    let predictor = file.regressor.predictor(sampling.settings()).map_err(device::explain)?;
     let columns = Columns { targets: &schema.targets, quantiles: &quantiles, draws };
     // The levels are checked before anything is written.
     predictor.quantiles(Mat::zeros(0, schema.width()).view(), &quantiles)?;

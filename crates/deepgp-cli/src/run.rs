@@ -8,9 +8,9 @@ use anyhow::{Context, Result};
 use deepgp::{Dataset, Fit, Regressor, StepOutcome, StepReport, Stop, TrainState};
 use deepgp_io::{ModelError, ModelFile, NoiseWatch};
 
-use crate::interrupt;
 use crate::progress::{Progress, Pulse};
 use crate::span::Every;
+use crate::{device, interrupt};
 
 /// What goes on around training.
 #[derive(Clone, Debug)]
@@ -86,7 +86,7 @@ pub fn train(mut file: ModelFile, data: &Dataset, run: &Run) -> Result<Finished>
         }
         if time_up || interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let fit = start.clone().resume(data, &settings, state, callback)?;
+    let fit = start.clone().resume(data, &settings, state, callback).map_err(device::explain)?;
     progress.finish();
     if let Some(error) = failed {
         return Err(error.into());
@@ -97,6 +97,8 @@ pub fn train(mut file: ModelFile, data: &Dataset, run: &Run) -> Result<Finished>
         Stop::Callback => Ending::Interrupted,
         _ => Ending::Done,
     };
+    // On an accelerator a run ends with a burst, beyond the last step that was told of.
+    file.record.steps = state.step;
     if ending != Ending::Done {
         save_checkpoint(&file, &start, &state, &run.checkpoint)?;
     }
@@ -104,7 +106,6 @@ pub fn train(mut file: ModelFile, data: &Dataset, run: &Run) -> Result<Finished>
     if let Stop::Stuck(reason) = &stop {
         file.record.note(|| format!("training could not go on; the model is the last good one: {reason}"));
     }
-    file.record.steps = state.step;
     file.regressor = regressor;
     Ok(Finished { file, ending, known_notes })
 }

@@ -4,6 +4,7 @@ use anyhow::Result;
 use deepgp::{Assessment, Dataset, Mat, PredictSettings, Score, baseline};
 use deepgp_io::{ModelFile, ScoreRecord};
 
+use crate::device;
 use crate::text::{number, percent, table as aligned};
 
 /// How many neighbours vote.
@@ -31,7 +32,7 @@ impl Scored {
 
     /// The same with other settings of the prediction.
     pub fn with(file: &ModelFile, train: Option<&Dataset>, test: &Dataset, settings: PredictSettings) -> Result<Self> {
-        let predictor = file.regressor.predictor(settings)?;
+        let predictor = file.regressor.predictor(settings).map_err(device::explain)?;
         let model = predictor.assess(test)?;
         let interval = predictor.quantiles(test.x().view(), &[0.025, 0.975])?;
         let y = test.y().clone();

@@ -29,8 +29,8 @@ pub fn chunks(m: usize, n: usize) -> usize {
 }
 
 /// Tiles and outputs that a block of `symmetric_sums` takes: `SIDE` and `GROUP` in `symmetric.cu`.
-const SIDE: usize = 32;
-const GROUP: usize = 10;
+pub const SIDE: usize = 32;
+pub const GROUP: usize = 10;
 /// From so many inducing inputs on it is faster than a product of whole matrices.
 const SYMMETRIC_FROM: usize = 128;
 /// Rows of a chunk there, at least.

@@ -10,6 +10,8 @@ pub type Outcome<T> = Result<T, Fault>;
 pub enum Fault {
     /// The device, its driver or one of its libraries failed.
     Device(String),
+    /// It is too much at once for the device; less may do.
+    TooLarge(String),
     /// The model, not the device, is at fault.
     Model(Error),
 }
@@ -18,7 +20,7 @@ impl Fault {
     /// As an error of the library, from a device of this name.
     pub fn on(self, device: &str) -> Error {
         match self {
-            Self::Device(what) => Error::Device { device: device.to_string(), what },
+            Self::Device(what) | Self::TooLarge(what) => Error::Device { device: device.to_string(), what },
             Self::Model(error) => error,
         }
     }

@@ -235,6 +235,7 @@ impl Lane {
     #[allow(unsafe_code)]
     pub fn copy<T>(&self, from: Span<T>, to: Span<T>) -> Outcome<()> {
         assert!(from.len() <= to.len(), "what is copied fits");
+        self.bind()?;
         let bytes = from.len() * size_of::<T>();
         // SAFETY: both spans lie in live memory and do not overlap.
         Ok(unsafe { result::memcpy_dtod_async(to.address(), from.address(), bytes, self.stream.cu_stream()) }?)

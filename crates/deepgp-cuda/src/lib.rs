@@ -16,7 +16,7 @@
 //! ```
 //!
 //! Data, parameters and optimiser stay on the device. A step is one captured graph in which the factorisations of all layers run
-//! beside one another and beside the rows ([`task`]); the host hears of it a burst of steps at a time. Several models can train on
+//! beside one another and beside the rows (`task.rs`); the host hears of it a burst of steps at a time. Several models can train on
 //! one device at once, each from a thread of its own: one of them seldom fills it.
 
 mod arrays;
@@ -24,6 +24,7 @@ mod blueprint;
 mod epilogue;
 mod evaluate;
 mod fault;
+mod jitter;
 mod lane;
 mod memory;
 mod mixtures;
@@ -76,13 +77,19 @@ impl Cuda {
         let open = || -> Outcome<Self> {
             let count = CudaContext::device_count()?;
             if ordinal as i32 >= count {
-                return Err(Fault::Device(format!("there is no GPU {ordinal}: the driver sees {count}")));
+                return Err(Fault::Device(format!(
+                    "there is no GPU {ordinal}: the driver sees {count}; compute on the CPU"
+                )));
             }
             let context = CudaContext::new(ordinal)?;
             // SAFETY: every array is used by lanes whose order this crate keeps itself.
             unsafe { context.disable_event_tracking() };
             let name = format!("cuda: {}", context.name()?);
-            Ok(Self { context, name, programs: Mutex::default() })
+            let cuda = Self { context, name, programs: Mutex::default() };
+            // What cannot be compiled for this GPU shows here, where a caller can still fall back.
+            let _gate = memory::gate();
+            cuda.general_program(<f64 as lane::Real>::NAME)?;
+            Ok(cuda)
         };
         open().map_err(|fault| fault.on("cuda"))
     }

@@ -1,4 +1,7 @@
 //! Prediction: moments of the last layer for every row and sample. The mixtures themselves are reduced on the host.
+//!
+//! Rows go through in chunks of one size, a short one filled up, so that a row's bits do not depend on the others; the size is smaller
+//! where memory is short, which may change last digits.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -8,8 +11,9 @@ use deepgp::{DeepGp, Error, Mat, Moments, PredictSettings, View};
 
 use crate::Cuda;
 use crate::arrays::Task;
-use crate::evaluate::{Raised, mixture_size, upload_values};
-use crate::fault::Outcome;
+use crate::evaluate::{mixture_size, upload_values};
+use crate::fault::{Fault, Outcome};
+use crate::jitter::Raised;
 use crate::lane::Real;
 use crate::rows::NoiseSource;
 use crate::task::{DeviceTask, PlanWords, Record};
@@ -26,13 +30,6 @@ pub struct DeviceMixtures<T> {
     rows: usize,
     samples: usize,
 }
-
-// SAFETY: raw handles make a task not `Send` by itself. Its lanes and programs may be used from any thread, one at a time, which the
-// mutex sees to.
-#[allow(unsafe_code)]
-unsafe impl<T: Real> Send for DeviceMixtures<T> {}
-#[allow(unsafe_code)]
-unsafe impl<T: Real> Sync for DeviceMixtures<T> {}
 
 impl<T: Real> DeviceMixtures<T> {
     /// Takes a model on board and computes what does not depend on rows.
@@ -52,7 +49,7 @@ impl<T: Real> DeviceMixtures<T> {
                 symmetric: false,
             };
             match DeviceTask::<T>::new(cuda, model, shape) {
-                Err(_) if rows > 16 => rows /= 2,
+                Err(Fault::TooLarge(_)) if rows > 16 => rows /= 2,
                 task => break task?,
             }
         };

@@ -280,6 +280,30 @@ mod tests {
     }
 
     #[test]
+    fn both_sides_count_alike() {
+        use crate::{arrays, prologue, rows};
+        let general = general_source("double");
+        for (name, value) in [
+            ("CLUSTER", prologue::CLUSTER),
+            ("FACTOR_WARPS", prologue::FACTOR_WARPS),
+            ("STRIP", prologue::STRIP),
+            ("SIDE", arrays::SIDE),
+            ("GROUP", arrays::GROUP),
+            ("UNDER_WAY", rows::UNDER_WAY),
+        ] {
+            assert!(general.contains(&format!("#define {name} {value}\n")), "{name}");
+        }
+        let (first, second) = (deepgp::Adam::BETA_1, deepgp::Adam::BETA_2);
+        assert!(
+            general
+                .contains(&format!("{first} * m + (1 - {first}) * g, new_v = {second} * v + (1 - {second}) * g * g"))
+        );
+        assert!(general.contains(&format!("+ {:e})", deepgp::Adam::EPSILON)));
+        let covariance = KernelText::new(&nested(), 3).source("float");
+        assert!(covariance.contains("#define ROWS 32\n#define COLUMNS 64\n"));
+    }
+
+    #[test]
     fn wide_inputs_are_taken_by_products_unless_there_is_a_kink() {
         let products = |choice, width| KernelText::new(&KernelForm::One(choice), width).products;
         assert!(!products(KernelChoice::SquaredExponential, MANY_COLUMNS));

@@ -12,10 +12,10 @@ use crate::memory::Span;
 use crate::program::{FACTOR, Program};
 
 /// Blocks and their threads that factor a matrix together: `CLUSTER` and `FACTOR_WARPS` in `matrix.cu`.
-const CLUSTER: usize = 8;
-const FACTOR_THREADS: usize = 16 * 32;
+pub const CLUSTER: usize = 8;
+pub const FACTOR_WARPS: usize = 16;
 /// Columns of an inverse factor that one block computes: `STRIP` in `matrix.cu`.
-const STRIP: usize = 8;
+pub const STRIP: usize = 8;
 /// What `invert_lower` takes of shared memory for itself.
 pub const INVERT_OWN: usize = 10 << 10;
 
@@ -192,7 +192,7 @@ fn kernel_matrix<T: Real>(scope: Scope<'_>, layer: &LayerArrays<T>, gram: &GramA
     }
     match scope.general.find(FACTOR) {
         Some(kernel) => {
-            lane.launch(kernel, (CLUSTER, 1), FACTOR_THREADS, 0, &[gram.l.into(), n.into(), gram.info.into()])?;
+            lane.launch(kernel, (CLUSTER, 1), 32 * FACTOR_WARPS, 0, &[gram.l.into(), n.into(), gram.info.into()])?;
         }
         None => lane.factor(gram.l, n, gram.workspace, gram.info)?,
     }

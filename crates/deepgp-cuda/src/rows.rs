@@ -15,7 +15,7 @@ use crate::program::SYMMETRIC_SUMS;
 use crate::prologue::Scope;
 
 /// Outputs that a thread of `through_variance` has under way: as in `rows.cu`.
-const UNDER_WAY: usize = 10;
+pub const UNDER_WAY: usize = 10;
 
 /// Where samples of the hidden layers get their noise.
 #[derive(Clone, Copy, Debug)]

@@ -8,8 +8,9 @@ use deepgp::{Adam, Dataset, DeepGp, Elbo, Error, Snapshot, TrainSettings, TrainS
 
 use crate::Cuda;
 use crate::arrays::Task;
-use crate::evaluate::{Raised, elbo, mixture_size, upload_data, upload_values};
+use crate::evaluate::{elbo, mixture_size, upload_data, upload_values};
 use crate::fault::{Fault, Outcome};
+use crate::jitter::Raised;
 use crate::lane::Real;
 use crate::memory::Span;
 use crate::rows::NoiseSource;
@@ -17,9 +18,6 @@ use crate::task::{DeviceTask, PlanWords};
 
 /// The most steps that are planned at once.
 const PLANS: usize = 16;
-/// Adam's, as on the CPU.
-const BETA_1: f64 = 0.9;
-const BETA_2: f64 = 0.999;
 
 /// See the module.
 pub struct DeviceRun<T> {
@@ -108,8 +106,7 @@ impl<T: Real> DeviceRun<T> {
     fn give_out(&mut self, plans: &[StepPlan<'_>]) -> Outcome<()> {
         self.place_rows(plans)?;
         let words = |(i, plan): (usize, &StepPlan<'_>)| {
-            let t = (self.updates + 1 + i as u64) as f64;
-            let rate = plan.learning_rate * (1.0 - BETA_2.powf(t)).sqrt() / (1.0 - BETA_1.powf(t));
+            let rate = Adam::corrected(plan.learning_rate, self.updates + 1 + i as u64);
             let rows = plan.rows.len();
             let scale = self.scale / rows as f64;
             PlanWords { rate, kl_weight: plan.kl_weight, scale, step: plan.step as u32, live: rows as u32 }
@@ -126,7 +123,8 @@ impl<T: Real> DeviceRun<T> {
         let (mut outcomes, mut raised) = (Vec::new(), Raised::default());
         while outcomes.len() < plans.len() {
             let rest = &plans[outcomes.len()..];
-            let burst = &rest[..rest.len().min(PLANS)];
+            // Jitter is raised for one step, as on the CPU.
+            let burst = &rest[..if raised.any() { 1 } else { rest.len().min(PLANS) }];
             self.give_out(burst)?;
             let records = self.task.records(burst.len())?;
             let good = records.iter().take_while(|record| record.good).count();
@@ -135,6 +133,7 @@ impl<T: Real> DeviceRun<T> {
                 (self.updates, self.updates_before) = (self.updates + good as u64, self.updates + good as u64 - 1);
             }
             if good == burst.len() {
+                raised.reset(&self.task)?;
                 continue;
             }
             let mut raw = vec![0.0; self.task.blueprint.parameters];
@@ -158,8 +157,11 @@ impl<T: Real> DeviceRun<T> {
         let n = self.task.blueprint.parameters;
         if let Some(before) = &state.before {
             self.put(before, arrays.before)?;
-            upload_values(&self.task, model)?;
-            self.constrain(arrays.before.first(n))?;
+            self.model.set_raw(&before.raw);
+            upload_values(&self.task, &self.model)?;
+            if before.adam.updates > 0 {
+                self.constrain(arrays.before.first(n))?;
+            }
             main.copy(arrays.values, arrays.before.from(3 * n))?;
             self.updates_before = before.adam.updates;
         }

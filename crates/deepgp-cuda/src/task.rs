@@ -10,6 +10,7 @@ use std::sync::Arc;
 use cudarc::driver::{CudaEvent, sys};
 use deepgp::{CovarianceForm, DeepGp, MeanFunction};
 
+use crate::Cuda;
 use crate::arrays::{
     Arrays, BackArrays, CONTROL_WORDS, LayerArrays, PLAN_WORDS, ROW_MULTIPLE, Task, divergences, record_length,
 };
@@ -20,18 +21,18 @@ use crate::lane::{Lane, Real};
 use crate::memory::{Arena, Memory, Span, gate};
 use crate::program::{Program, SYMMETRIC_SUMS};
 use crate::prologue::{self, INVERT_OWN, Scope};
-use crate::rows::{self, Setting, Targets};
-use crate::{Cuda, rows::NoiseSource};
+use crate::rows::{self, NoiseSource, Setting, Targets};
 
 /// See the module.
 #[derive(Debug)]
 pub struct DeviceTask<T> {
+    // First, so that its work has ended before the programs go.
+    held: Held,
     pub blueprint: Blueprint,
     pub arrays: Arrays<T>,
     pub shape: Task,
     general: Arc<Program>,
     kernels: Vec<Arc<Program>>,
-    held: Held,
 }
 
 /// Lanes, and the memory that their work uses.
@@ -108,10 +109,12 @@ impl<T: Real> DeviceTask<T> {
             arena.used()
         };
         let (needed, (free, _)) = (measure(shape.rows), context.mem_get_info()?);
+        // A model in training is asked for predictions now and then, which need memory too.
+        let free = if shape.gradients { free - free / 8 } else { free };
         if needed > free {
             return Err(too_large(needed, free, shape.rows, measure));
         }
-        check_rows(&blueprint, shape)?;
+        check_counts(&blueprint, shape)?;
         let memory = Memory::zeroed(&context, needed)?;
         let arrays = Arrays::new(&blueprint, shape, &workspace, &mut Arena::new(memory.address()));
         for (lane, workspace) in lanes.iter().zip(&arrays.workspaces) {
@@ -161,7 +164,7 @@ impl<T: Real> DeviceTask<T> {
         &self.general
     }
 
-    /// Plans the next steps: one list of row numbers for each, filled up with row 0.
+    /// Plans the next steps, and starts counting anew.
     pub fn set_plans(&self, plans: &[PlanWords]) -> Outcome<()> {
         let words = |plan: &PlanWords| -> [u64; PLAN_WORDS] {
             let last = u64::from(plan.step) | u64::from(plan.live) << 32;
@@ -172,10 +175,11 @@ impl<T: Real> DeviceTask<T> {
         self.main().upload(&[0i32; CONTROL_WORDS], self.arrays.control)
     }
 
-    /// Uploads row numbers for each planned step.
+    /// Uploads row numbers for each planned step, filled up with row 0.
     pub fn set_rows<'a>(&self, rows: impl Iterator<Item = &'a [u32]>) -> Outcome<()> {
         let mut ids = Vec::new();
         for (i, own) in rows.enumerate() {
+            assert!(own.len() <= self.shape.rows, "a minibatch fits");
             ids.extend_from_slice(own);
             ids.resize((i + 1) * self.shape.rows, 0);
         }
@@ -390,7 +394,6 @@ impl<T: Real> DeviceTask<T> {
     }
 
     /// Records work as a graph that can be given out again and again at once.
-    #[allow(unsafe_code)]
     pub fn capture(&self, work: impl FnOnce() -> Outcome<()>) -> Outcome<cudarc::driver::CudaGraph> {
         let _gate = gate();
         let stream = self.main().stream();
@@ -443,22 +446,31 @@ fn check_orders(blueprint: &Blueprint, largest: usize) -> Outcome<()> {
     }
 }
 
-/// Rows of a kernel matrix that one grid of blocks can have, and numbers that its threads can count.
+/// Rows of a kernel matrix that one grid of blocks can have, numbers that its threads can count, and outputs whose gradients fit into
+/// the shared memory that every device has.
 const MOST_ROWS: usize = 65_535 * 32;
 const MOST_NUMBERS: usize = 1 << 26;
+const MOST_OUTPUTS: usize = 6000;
 
-/// Fails if there are more rows than kernels can count.
-fn check_rows(blueprint: &Blueprint, shape: Task) -> Outcome<()> {
-    let widest = blueprint.layers.iter().map(|layer| layer.outputs.max(layer.width + 1)).max().unwrap_or(1);
-    let most = MOST_ROWS.min(MOST_NUMBERS / widest) / shape.samples / ROW_MULTIPLE * ROW_MULTIPLE;
+/// Fails if there are more rows or outputs than kernels can take.
+fn check_counts(blueprint: &Blueprint, shape: Task) -> Outcome<()> {
+    let widest = blueprint.layers.iter().map(|layer| layer.outputs.max(layer.text.leaves)).max().unwrap_or(1);
+    if widest > MOST_OUTPUTS {
+        return Err(Fault::Device(format!(
+            "a layer of {widest} outputs is wider than the {MOST_OUTPUTS} it can take; compute on the CPU"
+        )));
+    }
+    let samples = if blueprint.layers.len() == 1 { 1 } else { shape.samples };
+    let most = MOST_ROWS.min(MOST_NUMBERS / widest) / samples / ROW_MULTIPLE * ROW_MULTIPLE;
     if shape.rows <= most {
         return Ok(());
     }
-    Err(Fault::Device(format!(
-        "{} rows at once are more than the {most} it can count with these widths and samples; set `batch_size` to that, or \
-         compute on the CPU",
-        shape.rows
-    )))
+    let advice = match most {
+        1.. if shape.gradients => format!("set `batch_size` to {most}, or compute on the CPU"),
+        _ => "take fewer samples, or compute on the CPU".into(),
+    };
+    let rows = shape.rows;
+    Err(Fault::TooLarge(format!("{rows} rows of {samples} samples at once are more than it can count; {advice}")))
 }
 
 /// How much is missing, and how many rows would fit.
@@ -476,7 +488,7 @@ fn too_large(needed: usize, free: usize, rows: usize, measure: impl Fn(usize) ->
         0 => "take fewer inducing inputs or outputs, or compute on the CPU".to_string(),
         rows => format!("{rows} rows at once would fit: set `batch_size` to that, or compute on the CPU"),
     };
-    Fault::Device(format!(
+    Fault::TooLarge(format!(
         "out of memory: {rows} rows at once need {:.2} GiB, but {:.2} GiB are free; {advice}",
         gib(needed),
         gib(free)
@@ -486,14 +498,46 @@ fn too_large(needed: usize, free: usize, rows: usize, measure: impl Fn(usize) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use deepgp::{InducingSize, Mat, ModelSettings};
+
+    fn blueprint(hidden_layers: usize) -> Blueprint {
+        let x = Mat::from_fn(30, 2, |i, j| (i * (j + 2) % 31) as f64);
+        let inducing = Some(InducingSize::Tied(9));
+        let settings = ModelSettings { hidden_layers, width: 4, inducing, ..ModelSettings::default() };
+        Blueprint::new(&DeepGp::for_regression(x.view(), 1, &settings).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn more_rows_or_inducing_inputs_than_it_can_take_are_refused_with_advice() {
+        assert!(check_orders(&blueprint(1), 9).is_ok());
+        let Err(Fault::Device(message)) = check_orders(&blueprint(1), 8) else { panic!() };
+        assert!(message.contains("9 inducing inputs are more than the 8"), "{message}");
+        let shape = |rows, samples, gradients| Task {
+            rows,
+            samples,
+            gradients,
+            plans: 1,
+            data: 0,
+            weighted: false,
+            given_noise: false,
+            lanes: 0,
+            symmetric: false,
+        };
+        assert!(check_counts(&blueprint(1), shape(10_000, 100, true)).is_ok());
+        assert!(check_counts(&blueprint(0), shape(10_000, 1_000_000, true)).is_ok(), "one layer draws no samples");
+        let Err(Fault::TooLarge(message)) = check_counts(&blueprint(1), shape(3_000_000, 1, true)) else { panic!() };
+        assert!(message.contains("set `batch_size` to 2097120"), "{message}");
+        let Err(Fault::TooLarge(message)) = check_counts(&blueprint(1), shape(16, 3_000_000, false)) else { panic!() };
+        assert!(message.contains("take fewer samples"), "{message}");
+    }
 
     #[test]
     fn too_large_a_task_says_what_would_fit() {
         let measure = |rows: usize| rows << 20;
-        let Fault::Device(message) = too_large(measure(1000), 600 << 20, 1000, measure) else { panic!() };
+        let Fault::TooLarge(message) = too_large(measure(1000), 600 << 20, 1000, measure) else { panic!() };
         assert!(message.contains("1000 rows at once need 0.98 GiB, but 0.59 GiB are free"), "{message}");
         assert!(message.contains("592 rows at once would fit"), "{message}");
-        let Fault::Device(message) = too_large(measure(1000), 1 << 20, 1000, measure) else { panic!() };
+        let Fault::TooLarge(message) = too_large(measure(1000), 1 << 20, 1000, measure) else { panic!() };
         assert!(message.contains("fewer inducing inputs"), "{message}");
     }
 }

@@ -38,7 +38,7 @@ pub trait Accelerator: std::fmt::Debug + Send + Sync {
 pub struct StepPlan<'a> {
     /// Its number, from 0: the noise hangs on it.
     pub step: u64,
-    /// The rows of the minibatch; no more than `batch_size`.
+    /// The rows of the minibatch: no more than the largest of a pass that is cut evenly into batches of at most `batch_size`.
     pub rows: &'a [u32],
     /// Adam's rate, everything included.
     pub learning_rate: f64,

@@ -5,13 +5,6 @@ use rayon::prelude::*;
 use crate::params::{Constraint, Parameter};
 use crate::simd::vectorised;
 
-/// Decay of the mean of gradients.
-const BETA_1: f64 = 0.9;
-/// Decay of the mean of their squares.
-const BETA_2: f64 = 0.999;
-/// Keeps the quotient finite.
-const EPSILON: f64 = 1e-8;
-
 /// Numbers that a thread moves at once.
 const AT_ONCE: usize = 1 << 14;
 
@@ -27,6 +20,19 @@ pub struct Adam {
 }
 
 impl Adam {
+    /// Decay of the mean of gradients.
+    pub const BETA_1: f64 = 0.9;
+    /// Decay of the mean of their squares.
+    pub const BETA_2: f64 = 0.999;
+    /// Keeps the quotient finite.
+    pub const EPSILON: f64 = 1e-8;
+
+    /// What `rate` is at update `t`, from 1, once it makes up for means that have seen little.
+    pub fn corrected(rate: f64, t: u64) -> f64 {
+        let t = t as f64;
+        rate * (1.0 - Self::BETA_2.powf(t)).sqrt() / (1.0 - Self::BETA_1.powf(t))
+    }
+
     /// No update yet, for `parameters` numbers.
     pub fn new(parameters: usize) -> Self {
         Self { first: vec![0.0; parameters], second: vec![0.0; parameters], updates: 0 }
@@ -44,8 +50,7 @@ impl Adam {
         rate: f64,
     ) {
         self.updates = before.updates + 1;
-        let t = self.updates as f64;
-        let scaled_rate = rate * (1.0 - BETA_2.powf(t)).sqrt() / (1.0 - BETA_1.powf(t));
+        let scaled_rate = Self::corrected(rate, self.updates);
         for parameter in parameters {
             let (range, constraint) = (parameter.range.clone(), parameter.constraint);
             let from = [&raw_before[range.clone()], &before.first[range.clone()], &before.second[range.clone()]];
@@ -59,9 +64,9 @@ impl Adam {
             }
             // What stands above the diagonal of a triangle has no gradient, so it never moves.
             let one = |raw: f64, first: f64, second: f64, g: f64| {
-                let first = BETA_1 * first + (1.0 - BETA_1) * g;
-                let second = BETA_2 * second + (1.0 - BETA_2) * g * g;
-                (raw + scaled_rate * first / (second.sqrt() + EPSILON), first, second)
+                let first = Self::BETA_1 * first + (1.0 - Self::BETA_1) * g;
+                let second = Self::BETA_2 * second + (1.0 - Self::BETA_2) * g * g;
+                (raw + scaled_rate * first / (second.sqrt() + Self::EPSILON), first, second)
             };
             let ([raw_before, first_before, second_before], [raw, first, second]) = (from, to);
             if matches!(constraint, Constraint::Positive { .. }) {

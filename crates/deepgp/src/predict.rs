@@ -3,7 +3,7 @@
 //! At a row the model's answer is `1/S Σ_s N(f; μ_s, σ²_s)`, where `s` runs over samples of the hidden layers. Moments,
 //! quantiles and log density are those of the mixture: the density by log-sum-exp, never an average of logarithms. `f` is
 //! the function, `y` an observation of it; they are kept apart. All rows share the samples' noise, so results depend
-//! neither on the other rows nor on how rows are cut into chunks. Everything is in the model's units here; `Regressor`
+//! neither on the other rows nor on how rows are cut into chunks (on an accelerator, as long as it has memory for its usual chunk). Everything is in the model's units here; `Regressor`
 //! speaks the user's.
 
 use std::sync::OnceLock;

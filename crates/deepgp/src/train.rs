@@ -114,7 +114,7 @@ pub struct StepReport {
     pub kl_weight: f64,
     /// Mean log density of the validation rows (in the model's units), at steps that looked.
     pub validation: Option<f64>,
-    /// Wall-clock time of the step, without the look at the validation rows.
+    /// Wall-clock time of the step, without the look at the validation rows; on an accelerator the average over its burst.
     pub seconds: f64,
 }
 
@@ -266,7 +266,7 @@ impl<'a> Trainer<'a> {
         Ok(Self { model, data, validation, state, parameters, engine, threads, order, order_of, reports })
     }
 
-    /// The model at the parameters of [`Trainer::state`].
+    /// The model at the parameters of [`Trainer::state`], or newer ones.
     pub fn model(&self) -> &DeepGp {
         &self.model
     }
@@ -288,7 +288,7 @@ impl<'a> Trainer<'a> {
     /// Steps until the budget is spent, patience runs out, or the callback breaks. Can be called again to go on.
     ///
     /// The callback sees every step. On an accelerator it sees them burst by burst, beside a state that may be a second old; if it
-    /// breaks, the run ends with the burst.
+    /// breaks, the run ends with the burst, whose other steps it does not see.
     pub fn run(&mut self, mut callback: impl FnMut(&StepReport, &TrainState) -> ControlFlow<()>) -> Result<Stop> {
         let stop = loop {
             if self.reports.is_empty() {
@@ -304,7 +304,6 @@ impl<'a> Trainer<'a> {
                 Err(Error::Stuck { reason, .. }) => break Stop::Stuck(*reason),
                 Err(other) => return Err(other),
             };
-            self.fetch(FETCH_EVERY)?;
             if callback(&report, self.state()).is_break() {
                 break Stop::Callback;
             }
@@ -334,15 +333,27 @@ impl<'a> Trainer<'a> {
 
     /// One step of the optimiser: makes it, or hands out the report of one that was made in the last burst.
     pub fn step(&mut self) -> Result<StepReport> {
-        if let Some(report) = self.reports.pop_front() {
-            return Ok(report);
+        if self.reports.is_empty() {
+            self.burst()?;
         }
+        self.fetch(FETCH_EVERY)?;
+        Ok(self.reports.pop_front().expect("a burst makes a step"))
+    }
+
+    /// Makes steps: one on the CPU, a few on an accelerator. Leaves their reports.
+    fn burst(&mut self) -> Result<()> {
         let mut plans = vec![self.plan()];
         while matches!(self.engine, Engine::Accelerator { .. }) && !self.burst_ends() {
             plans.push(self.plan());
         }
         let started = Instant::now();
-        let outcomes = self.compute(&plans)?;
+        let outcomes = match self.compute(&plans) {
+            Ok(outcomes) => outcomes,
+            Err(error) => {
+                self.unplan(&plans);
+                return Err(error);
+            }
+        };
         let seconds = started.elapsed().as_secs_f64() / outcomes.len() as f64;
         let made = outcomes.len();
         // What was planned beyond a step that failed is planned anew.
@@ -367,7 +378,7 @@ impl<'a> Trainer<'a> {
         if let Some(last) = self.reports.back_mut() {
             last.validation = validation;
         }
-        Ok(self.reports.pop_front().expect("a step was made"))
+        Ok(())
     }
 
     /// Whether a burst cannot go on: there is something to look at first, or a new order of rows.

@@ -1,0 +1,103 @@
+//! One run of the paper's grid: which data, which model, how deep, which split.
+
+use deepgp::{ConstantColumns, CovarianceForm, FitSettings, InducingSize};
+use serde::{Deserialize, Serialize};
+
+/// The datasets of the paper, as files are named after them.
+pub const DATASETS: &[&str] = &["kin8nm", "protein", "molecules"];
+/// Inducing inputs of the full model.
+const FULL: usize = 200;
+/// Inducing inputs of the decoupled models.
+const DECOUPLED: InducingSize = InducingSize::Decoupled { mean: 500, covariance: 100 };
+/// The share of rows that models are tested on.
+pub const TEST: f64 = 0.2;
+
+/// A model of the paper, or the one beside them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Model {
+    /// One set of 200 inducing inputs, whitened.
+    Full,
+    /// 500 for the mean (whitened), 100 for the covariance (standard): the paper's choice.
+    Decoupled,
+    /// The same with a whitened covariance, which is safer to train.
+    DecoupledWhitened,
+}
+
+impl Model {
+    /// Its name on the command line, in results and in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Decoupled => "decoupled",
+            Self::DecoupledWhitened => "decoupled-whitened",
+        }
+    }
+}
+
+/// The names of [`Model`].
+pub const MODELS: &[&str] = &["full", "decoupled", "decoupled-whitened"];
+
+/// Which run.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Cell {
+    /// One of [`DATASETS`].
+    pub dataset: String,
+    /// Layers before the last one.
+    pub hidden: usize,
+    /// Which model.
+    pub model: Model,
+    /// The number of the split, from 0; it seeds everything.
+    pub split: u64,
+}
+
+impl Cell {
+    /// The paper's settings for so many training rows.
+    pub fn settings(&self, epochs: u64, rows: usize, threads: usize) -> FitSettings {
+        let mut settings = FitSettings {
+            validation: None,
+            // molecules has columns that do not vary.
+            constant_columns: ConstantColumns::Keep,
+            ..FitSettings::default()
+        };
+        let (model, train) = (&mut settings.model, &mut settings.train);
+        model.hidden_layers = self.hidden;
+        model.seed = self.split;
+        model.inducing = Some(if self.model == Model::Full { InducingSize::Tied(FULL) } else { DECOUPLED });
+        model.covariance_form = match self.model {
+            Model::Decoupled => CovarianceForm::Standard,
+            Model::Full | Model::DecoupledWhitened => CovarianceForm::Whitened,
+        };
+        train.seed = self.split;
+        train.steps = epochs * rows.div_ceil(train.batch_size) as u64;
+        train.threads = threads;
+        settings
+    }
+
+    /// About how much work it is, in no particular unit.
+    pub fn work(&self, steps: u64) -> f64 {
+        steps as f64 * (self.hidden as f64 + 0.5)
+    }
+}
+
+impl std::fmt::Display for Cell {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { dataset, hidden, model, split } = self;
+        write!(f, "{dataset}, {}, {hidden} hidden, split {split}", model.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_those_of_the_paper() {
+        let cell = Cell { dataset: "protein".into(), hidden: 3, model: Model::Decoupled, split: 4 };
+        let settings = cell.settings(5000, 36_584, 1);
+        assert_eq!(settings.train.steps, 20_000);
+        assert_eq!((settings.train.batch_size, settings.train.learning_rate, settings.model.width), (10_000, 0.01, 10));
+        assert_eq!((settings.model.covariance_form, settings.model.hidden_layers), (CovarianceForm::Standard, 3));
+        assert_eq!(settings.validation, None);
+    }
+}

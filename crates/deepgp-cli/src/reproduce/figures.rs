@@ -1,0 +1,96 @@
+//! The paper's two figures: log likelihood and RMSE against the number of hidden layers, a panel for each dataset.
+
+use super::cell::{DATASETS, Model};
+use super::paper::Printed;
+use super::results::Line;
+use super::summary::{Summary, summaries};
+use crate::picture::{Axis, Chart, Colour, Mark, Panel, Picture};
+
+/// What is drawn against the depth: ours, mean and deviation, and the paper's.
+struct Quantity {
+    file: &'static str,
+    title: &'static str,
+    ours: fn(&Summary) -> (f64, f64),
+    paper: fn(Printed) -> f64,
+}
+
+const QUANTITIES: [Quantity; 2] = [
+    Quantity {
+        file: "log-likelihood",
+        title: "Test log likelihood against hidden layers",
+        ours: |s| s.log_likelihood,
+        paper: |p| p.log_likelihood.0,
+    },
+    Quantity { file: "rmse", title: "Test RMSE against hidden layers", ours: |s| s.rmse, paper: |p| p.rmse.0 },
+];
+
+/// How a model is drawn, and called in the legend.
+fn look(model: Model) -> (Colour, &'static str, &'static str) {
+    match model {
+        Model::Full => (Colour::Other, "full 200", "the paper's"),
+        Model::Decoupled => (Colour::Model, "decoupled 500/100", "the paper's"),
+        Model::DecoupledWhitened => (Colour::Muted, "decoupled, whitened", ""),
+    }
+}
+
+/// The figures by the names of their files, without endings; none if there are no results.
+pub fn figures(lines: &[Line]) -> Vec<(&'static str, Picture)> {
+    let panels = |quantity: &Quantity| -> Vec<Panel> {
+        let own =
+            DATASETS.iter().map(|dataset| (*dataset, summaries(lines, dataset))).filter(|(_, all)| !all.is_empty());
+        own.enumerate().map(|(i, (dataset, all))| panel(dataset, &all, quantity, i == 0)).collect()
+    };
+    let mut all = Vec::new();
+    for quantity in &QUANTITIES {
+        let panels = panels(quantity);
+        if !panels.is_empty() {
+            let chart = panels.into_iter().fold(Chart::new(quantity.title), |chart, panel| chart.with(panel, 1.0));
+            all.push((quantity.file, chart.draw()));
+        }
+    }
+    all
+}
+
+/// Bands of one deviation, lines of means, and the paper's points. `named` puts them into the legend.
+fn panel(dataset: &str, all: &[Summary], quantity: &Quantity, named: bool) -> Panel {
+    let deepest = all.iter().map(|s| s.hidden).max().unwrap_or(0) as f64;
+    let mut panel = Panel::new(Axis::new("hidden layers").between(-0.3, deepest.max(1.0) + 0.3), Axis::new(dataset));
+    for model in [Model::Full, Model::Decoupled, Model::DecoupledWhitened] {
+        let (colour, name, papers) = look(model);
+        let own: Vec<&Summary> = all.iter().filter(|s| s.model == model).collect();
+        let label = |mark: Mark, text: &str| if named { mark.labelled(text) } else { mark };
+        let at = |s: &&Summary| (s.hidden as f64, (quantity.ours)(s));
+        panel = panel
+            .with(Mark::band(own.iter().map(at).map(|(x, (mean, spread))| (x, mean - spread, mean + spread)), colour));
+        panel = panel.with(label(Mark::line(own.iter().map(at).map(|(x, (mean, _))| (x, mean)), colour), name));
+        let printed = own.iter().filter_map(|s| Some((s.hidden as f64, (quantity.paper)(s.printed?))));
+        panel = panel.with(label(Mark::circles(printed, colour), papers));
+    }
+    panel
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::results::tests::line;
+    use super::*;
+
+    #[test]
+    fn both_figures_are_drawn_with_the_papers_points() {
+        assert!(figures(&[]).is_empty());
+        let mut lines = Vec::new();
+        for hidden in 0..3 {
+            for split in 0..3 {
+                let ll = 1.0 + 0.1 * hidden as f64 + 0.01 * split as f64;
+                lines.push(line(Model::Full, hidden, split, ll));
+                lines.push(line(Model::Decoupled, hidden, split, ll + 0.05));
+            }
+        }
+        let drawn = figures(&lines);
+        assert_eq!(drawn.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["log-likelihood", "rmse"]);
+        for (_, picture) in drawn {
+            let svg = picture.standalone();
+            assert!(svg.contains("full 200") && svg.contains("decoupled 500/100") && svg.contains("kin8nm"));
+            assert!(svg.matches("<circle").count() >= 6, "the paper's points");
+        }
+    }
+}

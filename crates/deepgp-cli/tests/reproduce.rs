@@ -1,0 +1,72 @@
+//! The paper's experiments on a small table: every run once, cut and gone on with, told beside the paper's numbers.
+
+mod common;
+
+use common::{Place, arm};
+use serde_json::Value;
+
+/// A table under a name of the paper's, with the target's column named as it should be.
+fn place() -> Place {
+    let place = Place::new();
+    place.write("kin8nm.csv", arm(700, 1).replace("distance", "y"));
+    place
+}
+
+const GRID: &str = "reproduce --data . --out paper --dataset kin8nm --hidden-layers 0,1 --splits 2 --device cpu";
+
+#[test]
+fn each_run_is_made_once_and_lands_in_tables_and_figures() {
+    let place = place();
+    let summary = place.json(&format!("{GRID} --epochs 2"));
+    assert_eq!((summary["runs"].as_u64(), summary["done"].as_u64()), (Some(8), Some(8)));
+    let results = place.read("paper/results.jsonl");
+    let lines: Vec<Value> = results.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 8);
+    for line in &lines {
+        assert_eq!(
+            (line["dataset"].as_str(), line["steps"].as_u64(), line["device"].as_str()),
+            (Some("kin8nm"), Some(2), Some("cpu"))
+        );
+        for score in ["test_log_likelihood", "test_rmse", "test_crps", "test_coverage_95", "seconds"] {
+            assert!(line[score].as_f64().unwrap().is_finite(), "{score}");
+        }
+        let form = if line["model"] == "full" { "whitened" } else { "standard" };
+        assert_eq!(line["settings"]["model"]["covariance_form"].as_str(), Some(form));
+    }
+    let tables = place.read("paper/tables.md");
+    assert!(tables.contains("| 1 | decoupled | 2 |") && tables.contains("| 1.34 ± 0.02 |"), "{tables}");
+    assert!(place.read("paper/tables.tex").contains("\\bottomrule"));
+    assert!(place.read("paper/rmse.svg").contains("hidden layers"));
+    assert!(place.path("paper/log-likelihood.png").exists());
+    // The same command finds nothing left to do.
+    let again = place.done(&format!("{GRID} --epochs 2"));
+    assert!(again.stderr.contains("8 runs, 8 of them done"), "{}", again.stderr);
+    assert_eq!(place.read("paper/results.jsonl"), results);
+    // And another one only what is new.
+    place.done(&format!("{GRID} --epochs 2 --models full,decoupled-whitened"));
+    assert_eq!(place.read("paper/results.jsonl").lines().count(), 12);
+}
+
+#[test]
+fn a_grid_that_is_cut_goes_on() {
+    let place = place();
+    let cut = place.done(&format!("{GRID} --epochs 1000000 --time-limit 1s"));
+    assert!(cut.stderr.contains("the time is up: 8 runs are left; the same command goes on"), "{}", cut.stderr);
+    assert_eq!(place.read("paper/results.jsonl"), "");
+    let on = place.done(&format!("{GRID} --epochs 2"));
+    assert!(on.stderr.contains("8 runs, 0 of them done") && on.stderr.contains("7 runs left"), "{}", on.stderr);
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let place = place();
+    for (arguments, parts) in [
+        ("reproduce --data . --out paper --dataset protein", ["protein was not found", "protein.csv.gz"]),
+        ("reproduce --data . --out paper --dataset iris", ["iris", "molecules"]),
+        ("reproduce --data . --out paper --models fuller", ["fuller", "decoupled-whitened"]),
+    ] {
+        let ended = place.run(arguments);
+        assert_ne!(ended.code, Some(0));
+        assert!(parts.iter().all(|part| ended.stderr.contains(part)), "{arguments}: {}", ended.stderr);
+    }
+}
