@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from . import _arrays, _core, _settings
 from ._arrays import Floats
 from ._results import Moments, Prediction

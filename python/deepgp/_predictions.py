@@ -178,4 +178,6 @@ class Predictions:
 def _check_joint(X: Any, instead: str) -> None:
     """Fails if there are more rows than can be taken jointly."""
     if len(X) > _JOINT_ROWS:
-        raise ValueError(f"X has {len(X)} rows, but at most {_JOINT_ROWS} can be taken jointly: use {instead}, or fewer rows")
+        raise ValueError(
+            f"X has {len(X)} rows, but at most {_JOINT_ROWS} can be taken jointly: use {instead}, or fewer rows"
+        )

@@ -271,7 +271,9 @@ default="squared-exponential"
         engine, error = _core.fit(
             x=_arrays.matrix("X", X),
             y=targets,
-            weights=None if sample_weight is None else _arrays.vector("sample_weight", _base.check_weights(sample_weight, X)),
+            weights=None
+            if sample_weight is None
+            else _arrays.vector("sample_weight", _base.check_weights(sample_weight, X)),
             words=words,
             names=(self._feature_names(), names),
             engine=None if before is None else before._engine,

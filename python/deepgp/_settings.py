@@ -68,7 +68,7 @@ def integer(name: str, value: Any, least: int = 0) -> int:
     """`value` as an integer that the engine can hold; the error names the setting."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral) or value < least:
         raise ValueError(f"`{name}` is {value!r}, but must be an integer of at least {least}")
-    if value > _LARGEST:
+    if int(value) > _LARGEST:
         raise ValueError(f"`{name}` is {value!r}, but must be below 2**63")
     return int(value)
 
@@ -165,5 +165,7 @@ def seed_of(random_state: Any) -> int:
         random_state = np.random.mtrand._rand
     draw = getattr(random_state, "randint", None) or getattr(random_state, "integers", None)
     if draw is None:
-        raise ValueError(f"{random_state!r} cannot be used to seed: give an integer, a RandomState, a Generator or None")
+        raise ValueError(
+            f"{random_state!r} cannot be used to seed: give an integer, a RandomState, a Generator or None"
+        )
     return int(draw(np.iinfo(np.int32).max))

@@ -37,7 +37,8 @@ def command():
     if named := os.environ.get("DEEPGP"):
         return named
     target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    built = sorted(target.glob("*/deepgp"), key=lambda path: path.stat().st_mtime)
+    # Not the folder of the documentation, which has the name too.
+    built = sorted(filter(pathlib.Path.is_file, target.glob("*/deepgp")), key=lambda path: path.stat().st_mtime)
     if not built:
         pytest.fail("the command `deepgp` is not built: run `cargo build -p deepgp-cli`, or name it in DEEPGP")
     return str(built[-1])

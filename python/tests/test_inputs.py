@@ -160,9 +160,9 @@ def test_more_rows_than_can_be_taken_jointly_are_refused_with_a_way_out(arm):
     X, y = arm
     regressor = DeepGPRegressor(hidden_layers=0, inducing=10, steps=5).fit(X, y)
     many = np.zeros((2001, X.shape[1]))
-    with pytest.raises(ValueError, match="2001 rows.*joint=False"):
+    with pytest.raises(ValueError, match=r"2001 rows.*joint=False"):
         regressor.sample_y(many)
-    with pytest.raises(ValueError, match="2001 rows.*return_std"):
+    with pytest.raises(ValueError, match=r"2001 rows.*return_std"):
         regressor.predict(many, return_cov=True)
     assert regressor.sample_y(many, joint=False).shape == (2001, 1)
 

@@ -89,7 +89,8 @@ def test_a_step_that_takes_seconds_is_not_waited_for():
         """,
     )
     assert late < 1
-    assert said[0] == "interrupted 1 (5,)"
+    # On a fast machine the second step may just have ended.
+    assert said[0] in ("interrupted 1 (5,)", "interrupted 2 (5,)")
 
 
 def test_a_look_at_the_validation_rows_that_takes_seconds_is_not_waited_for():

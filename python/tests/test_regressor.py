@@ -116,7 +116,7 @@ def test_many_rows_are_answered_as_few_are(fitted, rng):
 
 
 def test_too_many_rows_for_a_joint_answer_are_refused(fitted):
-    with pytest.raises(ValueError, match="1 to 2000 rows"):
+    with pytest.raises(ValueError, match="at most 2000"):
         fitted.sample_y(np.zeros((2001, 8)))
     assert fitted.sample_y(np.zeros((2001, 8)), joint=False).shape == (2001, 1)
 
@@ -292,7 +292,9 @@ def test_progress_is_one_line_in_a_terminal_and_ten_in_a_log(arm, monkeypatch):
 def test_steps_that_fail_are_rolled_back_and_told(arm):
     reasons = []
     settings = {**QUICK, "learning_rate": 1e6, "validation": None}
-    regressor = DeepGPRegressor(**settings, callbacks=[lambda report: reasons.append(report.rolled_back)]).fit(*arm)
+    regressor = DeepGPRegressor(**settings, callbacks=[lambda report: reasons.append(report.rolled_back)])
+    with pytest.warns(ConvergenceWarning, match="rolled back"):
+        regressor.fit(*arm)
     assert any(reason and "not finite" in reason for reason in reasons)
     assert any("rolled back" in note for note in regressor.notes_)
     assert np.isfinite(regressor.predict(arm[0])).all()
@@ -323,13 +325,8 @@ def test_a_line_that_cannot_be_shown_costs_no_fit(arm, monkeypatch, out):
     assert fitted.n_iter_ == 5
 
 
-def test_steps_that_were_rolled_back_are_warned_of(arm):
-    with pytest.warns(ConvergenceWarning, match="rolled back"):
-        DeepGPRegressor(hidden_layers=1, inducing=10, steps=30, learning_rate=1e200, validation=None).fit(*arm)
-
-
 def test_a_model_that_was_not_fitted_is_no_estimator(tmp_path, arm):
     path = tmp_path / "model.deepgp"
     Model({"hidden_layers": 0, "inducing": 5}, arm[0]).save(path)
-    with pytest.raises(ValueError, match="not fitted.*Model.load"):
+    with pytest.raises(ValueError, match=r"not fitted.*Model\.load"):
         DeepGPRegressor.load(path)
