@@ -345,6 +345,9 @@ pub struct ReproduceArgs {
     /// Passes over the training rows
     #[arg(long, default_value_t = 5000)]
     pub epochs: u64,
+    /// Also score the mean, linear regression and nearest neighbours on the same splits
+    #[arg(long)]
+    pub baselines: bool,
     /// Where to compute
     #[arg(long, default_value = "auto", value_parser = choice::<Device>(DEVICES))]
     pub device: Device,

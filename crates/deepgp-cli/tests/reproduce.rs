@@ -17,7 +17,7 @@ const GRID: &str = "reproduce --data . --out paper --dataset kin8nm --hidden-lay
 #[test]
 fn each_run_is_made_once_and_lands_in_tables_and_figures() {
     let place = place();
-    let summary = place.json(&format!("{GRID} --epochs 2"));
+    let summary = place.json(&format!("{GRID} --epochs 2 --baselines"));
     assert_eq!((summary["runs"].as_u64(), summary["done"].as_u64()), (Some(8), Some(8)));
     let results = place.read("paper/results.jsonl");
     let lines: Vec<Value> = results.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -35,6 +35,8 @@ fn each_run_is_made_once_and_lands_in_tables_and_figures() {
     }
     let tables = place.read("paper/tables.md");
     assert!(tables.contains("| 1 | decoupled | 2 |") && tables.contains("| 1.34 ± 0.02 |"), "{tables}");
+    assert_eq!(place.read("paper/baselines.jsonl").lines().count(), 6);
+    assert!(tables.contains("| | 10 nearest neighbours | 2 |"), "{tables}");
     assert!(place.read("paper/tables.tex").contains("\\bottomrule"));
     assert!(place.read("paper/rmse.svg").contains("hidden layers"));
     assert!(place.path("paper/log-likelihood.png").exists());

@@ -3,7 +3,8 @@
 
 use deepgp::{CovarianceForm, MeanForm};
 
-use crate::arrays::{BackArrays, GramArrays, LayerArrays, SQUARE_CHUNKS};
+use crate::arrays::{BackArrays, GramArrays, LayerArrays};
+use crate::chunks::SQUARE_CHUNKS;
 use crate::fault::Outcome;
 use crate::lane::{Factor, Lane, Real, Shape};
 use crate::memory::Span;

@@ -21,11 +21,13 @@
 
 mod arrays;
 mod blueprint;
+mod chunks;
 mod epilogue;
 mod evaluate;
 mod fault;
 mod jitter;
 mod lane;
+mod limits;
 mod memory;
 mod mixtures;
 mod program;

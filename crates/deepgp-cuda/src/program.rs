@@ -281,14 +281,14 @@ mod tests {
 
     #[test]
     fn both_sides_count_alike() {
-        use crate::{arrays, prologue, rows};
+        use crate::{chunks, prologue, rows};
         let general = general_source("double");
         for (name, value) in [
             ("CLUSTER", prologue::CLUSTER),
             ("FACTOR_WARPS", prologue::FACTOR_WARPS),
             ("STRIP", prologue::STRIP),
-            ("SIDE", arrays::SIDE),
-            ("GROUP", arrays::GROUP),
+            ("SIDE", chunks::SIDE),
+            ("GROUP", chunks::GROUP),
             ("UNDER_WAY", rows::UNDER_WAY),
         ] {
             assert!(general.contains(&format!("#define {name} {value}\n")), "{name}");

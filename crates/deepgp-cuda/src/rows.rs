@@ -1,13 +1,13 @@
 //! All rows of a batch through one layer, forward and backward. The equations are those of `deepgp`'s `layer/rows.rs`.
 //!
 //! Sums over rows are products that are cut into chunks of rows, so that there are enough of them to keep the device busy, and then
-//! added up in order. In `mixed` precision their factors may be rounded to TF32. They run on the layer's own lanes, beside the way back through the layers below.
+//! added up in order. In `mixed` precision their factors may be rounded to TF32. They run on the layer's own lanes, beside the way back
+//! through the layers below.
 
 use deepgp::{Floor, MeanFunction};
 
-use crate::arrays::{
-    BackArrays, LIKELIHOOD_ROWS, LayerArrays, RowArrays, SQUARE_CHUNKS, chunks, symmetric_blocks, symmetric_chunks,
-};
+use crate::arrays::{BackArrays, LayerArrays, RowArrays};
+use crate::chunks::{LIKELIHOOD_ROWS, SQUARE_CHUNKS, chunks, symmetric_blocks, symmetric_chunks};
 use crate::fault::Outcome;
 use crate::lane::{Factor, Lane, Real, Shape};
 use crate::memory::Span;

@@ -4,6 +4,7 @@
 //! goes on where it was, on several machines too, whose results are joined with `cat`. Tables and figures are written anew after every
 //! run.
 
+mod baselines;
 mod cell;
 mod figures;
 mod paper;
@@ -30,6 +31,7 @@ use crate::output::{self, Outcome};
 use crate::progress::{Progress, Pulse, duration};
 use crate::text::number;
 use crate::{interrupt, picture, rows};
+use baselines::BaselineLine;
 use cell::{Cell, TEST};
 pub use cell::{DATASETS, MODELS, Model};
 use results::{Line, Results};
@@ -46,9 +48,22 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<Outcome> {
     let tables: HashMap<&str, Dataset> =
         args.dataset.iter().map(|name| Ok((name.as_str(), load(&args.data, name)?))).collect::<Result<_>>()?;
     std::fs::create_dir_all(&args.out).with_context(|| format!("cannot make the folder {}", args.out.display()))?;
-    let mut results = Results::open(&args.out.join("results.jsonl"))?;
-    publish(&args.out, &results.lines)?;
+    let mut results = Results::<Line>::open(&args.out.join("results.jsonl"))?;
     let accelerator = args.device.open(voice)?;
+    if args.baselines {
+        for name in &args.dataset {
+            let path = args.out.join("baselines.jsonl");
+            baselines::fill(&path, name, &tables[name.as_str()], args.splits, args.threads, |line| {
+                let scores = [line.test_log_likelihood, line.test_rmse].map(number);
+                let (model, split) = (&line.model, line.split);
+                output::say(
+                    voice,
+                    &format!("{name}, {model}, split {split}: log likelihood {}, RMSE {}", scores[0], scores[1]),
+                );
+            })?;
+        }
+    }
+    publish(&args.out, &results.lines)?;
     let wanted = grid(args);
     let left: Vec<&Cell> = wanted.iter().filter(|cell| !results.has(cell)).collect();
     let device = accelerator.as_ref().map_or_else(|| "the CPU".into(), |accelerator| accelerator.name());
@@ -180,7 +195,9 @@ fn publish(folder: &Path, lines: &[Line]) -> Result<()> {
         let path = folder.join(name);
         atomic::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))
     };
-    write("tables.md".into(), tables::markdown(lines).as_bytes())?;
+    let path = folder.join("baselines.jsonl");
+    let baselines = if path.exists() { Results::<BaselineLine>::open(&path)?.lines } else { Vec::new() };
+    write("tables.md".into(), tables::markdown(lines, &baselines).as_bytes())?;
     write("tables.tex".into(), tables::latex(lines).as_bytes())?;
     for (name, picture) in figures::figures(lines) {
         let svg = picture.standalone();

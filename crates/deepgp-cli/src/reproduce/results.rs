@@ -1,10 +1,11 @@
-//! `results.jsonl`: a line for each finished run. Files of several machines can be joined with `cat`.
+//! `results.jsonl` and `baselines.jsonl`: a line for each finished run. Files of several machines can be joined with `cat`.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -43,22 +44,32 @@ pub struct Line {
     pub version: String,
 }
 
-impl Line {
+/// A line that says which run it is of.
+pub trait Keyed {
+    /// What tells runs apart.
+    type Key: PartialEq;
+
     /// Which run it is.
-    pub fn cell(&self) -> Cell {
+    fn key(&self) -> Self::Key;
+}
+
+impl Keyed for Line {
+    type Key = Cell;
+
+    fn key(&self) -> Cell {
         Cell { dataset: self.dataset.clone(), hidden: self.hidden, model: self.model, split: self.split }
     }
 }
 
 /// The file, open to be added to.
 #[derive(Debug)]
-pub struct Results {
+pub struct Results<L> {
     file: File,
     /// All lines, those that were there already first. Of a run that is there twice, the first counts.
-    pub lines: Vec<Line>,
+    pub lines: Vec<L>,
 }
 
-impl Results {
+impl<L: Keyed + Serialize + DeserializeOwned> Results<L> {
     /// Opens or makes the file. What a cut left of a last line is removed.
     pub fn open(path: &Path) -> Result<Self> {
         let shown = path.display();
@@ -73,9 +84,9 @@ impl Results {
         file.seek(SeekFrom::End(0))?;
         let mut results = Self { file, lines: Vec::new() };
         for (number, line) in text[..whole].lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            let line: Line = serde_json::from_str(line)
+            let line: L = serde_json::from_str(line)
                 .with_context(|| format!("{shown}: line {} is not the result of a run", number + 1))?;
-            if !results.has(&line.cell()) {
+            if !results.has(&line.key()) {
                 results.lines.push(line);
             }
         }
@@ -83,12 +94,12 @@ impl Results {
     }
 
     /// Whether a run is done.
-    pub fn has(&self, cell: &Cell) -> bool {
-        self.lines.iter().any(|line| line.cell() == *cell)
+    pub fn has(&self, key: &L::Key) -> bool {
+        self.lines.iter().any(|line| line.key() == *key)
     }
 
     /// Adds a line, and sees it to the disk.
-    pub fn add(&mut self, line: Line) -> Result<()> {
+    pub fn add(&mut self, line: L) -> Result<()> {
         let mut text = serde_json::to_string(&line)?;
         text.push('\n');
         self.file.write_all(text.as_bytes()).context("cannot write the results")?;
@@ -125,21 +136,21 @@ pub(super) mod tests {
     fn runs_come_back_and_a_torn_line_is_run_again() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("results.jsonl");
-        let mut results = Results::open(&path).unwrap();
+        let mut results = Results::<Line>::open(&path).unwrap();
         for split in 0..3 {
             results.add(line(Model::Full, 1, split, 1.3)).unwrap();
         }
         let text = std::fs::read_to_string(&path).unwrap();
         assert_eq!(text.lines().count(), 3);
         std::fs::write(&path, &text[..text.len() - 30]).unwrap();
-        let mut again = Results::open(&path).unwrap();
+        let mut again = Results::<Line>::open(&path).unwrap();
         assert_eq!(again.lines.len(), 2);
-        assert!(!again.has(&line(Model::Full, 1, 2, 0.0).cell()));
+        assert!(!again.has(&line(Model::Full, 1, 2, 0.0).key()));
         again.add(line(Model::Full, 1, 2, 1.3)).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
         std::fs::write(&path, format!("{text}{text}")).unwrap();
-        assert_eq!(Results::open(&path).unwrap().lines.len(), 3, "of two machines' results, each run once");
+        assert_eq!(Results::<Line>::open(&path).unwrap().lines.len(), 3, "of two machines' results, each run once");
         std::fs::write(&path, "what?\n").unwrap();
-        assert!(format!("{:#}", Results::open(&path).unwrap_err()).contains("line 1 is not the result"));
+        assert!(format!("{:#}", Results::<Line>::open(&path).unwrap_err()).contains("line 1 is not the result"));
     }
 }

@@ -26,7 +26,7 @@ pub struct Summary {
 }
 
 /// Mean and standard deviation; that of one number is 0.
-fn spread(values: &[f64]) -> (f64, f64) {
+pub fn spread(values: &[f64]) -> (f64, f64) {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();

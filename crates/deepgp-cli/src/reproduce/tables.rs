@@ -2,25 +2,55 @@
 
 use std::fmt::Write as _;
 
+use super::baselines::BaselineLine;
 use super::cell::DATASETS;
 use super::paper::Printed;
 use super::results::Line;
-use super::summary::summaries;
+use super::summary::{spread, summaries};
 
 /// Digits after the point that a dataset's RMSE is told with.
 fn digits(dataset: &str) -> usize {
     if dataset == "kin8nm" { 4 } else { 3 }
 }
 
-/// All tables as Markdown.
-pub fn markdown(lines: &[Line]) -> String {
+/// A mean and its deviation.
+fn pair(pair: (f64, f64), digits: usize) -> String {
+    format!("{:.digits$} ± {:.digits$}", pair.0, pair.1)
+}
+
+/// What all splits of a baseline say together.
+struct Simple<'a> {
+    model: &'a str,
+    splits: usize,
+    log_likelihood: (f64, f64),
+    rmse: (f64, f64),
+}
+
+fn of_baselines<'a>(lines: &'a [BaselineLine], dataset: &str) -> Vec<Simple<'a>> {
+    let own: Vec<&BaselineLine> = lines.iter().filter(|line| line.dataset == dataset).collect();
+    let mut names: Vec<&str> = own.iter().map(|line| line.model.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let each = |name: &str, value: fn(&BaselineLine) -> f64| -> Vec<f64> {
+        own.iter().filter(|line| line.model == name).map(|line| value(line)).collect()
+    };
+    let summary = |model| {
+        let likelihoods = each(model, |line| line.test_log_likelihood);
+        let (splits, log_likelihood) = (likelihoods.len(), spread(&likelihoods));
+        Simple { model, splits, log_likelihood, rmse: spread(&each(model, |line| line.test_rmse)) }
+    };
+    names.into_iter().map(summary).collect()
+}
+
+/// All tables as Markdown, simpler models below each.
+pub fn markdown(lines: &[Line], baselines: &[BaselineLine]) -> String {
     let mut text = String::from(
         "# The paper's tables, run again\n\nMeans and standard deviations over splits, medians of seconds; in bold the best of \
          its depth. The paper's seconds are those of a Tesla K80.\n",
     );
     for dataset in DATASETS {
-        let all = summaries(lines, dataset);
-        if all.is_empty() {
+        let (all, simpler) = (summaries(lines, dataset), of_baselines(baselines, dataset));
+        if all.is_empty() && simpler.is_empty() {
             continue;
         }
         let _ = write!(
@@ -30,7 +60,6 @@ pub fn markdown(lines: &[Line]) -> String {
         );
         for s in all {
             let bold = |best: bool, cell: String| if best { format!("**{cell}**") } else { cell };
-            let of = |pair: (f64, f64), digits: usize| format!("{:.digits$} ± {:.digits$}", pair.0, pair.1);
             let paper = |cell: fn(Printed) -> String| s.printed.map_or_else(|| "–".into(), cell);
             let _ = writeln!(
                 text,
@@ -38,13 +67,17 @@ pub fn markdown(lines: &[Line]) -> String {
                 s.hidden,
                 s.model.name(),
                 s.splits,
-                bold(s.best[0], of(s.log_likelihood, 3)),
+                bold(s.best[0], pair(s.log_likelihood, 3)),
                 paper(|p| format!("{:.2} ± {:.2}", p.log_likelihood.0, p.log_likelihood.1)),
-                bold(s.best[1], of(s.rmse, digits(dataset))),
+                bold(s.best[1], pair(s.rmse, digits(dataset))),
                 paper(|p| format!("{:.2} ± {:.2}", p.rmse.0, p.rmse.1)),
                 bold(s.best[2], format!("{:.1}", s.seconds)),
                 paper(|p| format!("{:.0}", p.seconds)),
             );
+        }
+        for Simple { model, splits, log_likelihood, rmse } in simpler {
+            let (ll, error) = (pair(log_likelihood, 3), pair(rmse, digits(dataset)));
+            let _ = writeln!(text, "| | {model} | {splits} | {ll} | – | {error} | – | – | – |");
         }
     }
     text
@@ -103,7 +136,15 @@ mod tests {
             lines.push(line(Model::Full, 1, split as u64, ll));
             lines.push(line(Model::Decoupled, 1, split as u64, ll + 0.1));
         }
-        let text = markdown(&lines);
+        let simple = |split, ll| BaselineLine {
+            dataset: "kin8nm".into(),
+            model: "linear regression".into(),
+            split,
+            test_log_likelihood: ll,
+            test_rmse: 0.2,
+        };
+        let text = markdown(&lines, &[simple(0, 0.1), simple(1, 0.3)]);
+        assert!(text.contains("| | linear regression | 2 | 0.200 ± 0.141 | – | 0.2000 ± 0.0000 |"), "{text}");
         let full = "| 1 | full | 3 | 1.320 ± 0.020 | 1.32 ± 0.03 | 0.0736 ± 0.0004 | 0.07 ± 0.00 | **11.0** | 481 |";
         let decoupled = "| 1 | decoupled | 3 | **1.420 ± 0.020** | 1.34 ± 0.02 | **0.0716 ± 0.0004** | 0.07 ± 0.00 | **11.0** | 433 |";
         assert!(text.contains(full) && text.contains(decoupled), "{text}");
@@ -115,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_single_model_is_not_the_best_of_anything() {
-        let text = markdown(&[line(Model::DecoupledWhitened, 2, 0, 1.4)]);
+        let text = markdown(&[line(Model::DecoupledWhitened, 2, 0, 1.4)], &[]);
         assert!(text.contains("| 2 | decoupled-whitened | 1 | 1.400 ± 0.000 | – |") && !text.contains("**"), "{text}");
     }
 }
