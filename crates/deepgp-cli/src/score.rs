@@ -42,10 +42,7 @@ impl Scored {
             scores[0].name = "sparse GP".into();
         }
         if let Some(train) = train {
-            let name = format!("{NEIGHBOURS} nearest neighbours");
-            scores.push(record(&name, &baseline::nearest_neighbours(train, test, NEIGHBOURS, settings.threads)?));
-            scores.push(record("linear regression", &baseline::linear(train, test)?));
-            scores.push(record("the mean", &baseline::mean(train, test)?));
+            scores.extend(baselines(train, test, settings.threads)?);
         }
         Ok(Self { y, model, interval, scores })
     }
@@ -63,6 +60,17 @@ impl Scored {
         };
         self.scores.iter().filter(finite).cloned().collect()
     }
+}
+
+/// What a model has to beat on `test`, learnt from `train`: from the best to the plainest, as a rule.
+pub fn baselines(train: &Dataset, test: &Dataset, threads: usize) -> deepgp::Result<Vec<ScoreRecord>> {
+    let record = |name: String, own: Assessment| ScoreRecord { name, score: Score::new(test.y().view(), &own) };
+    let neighbours = baseline::nearest_neighbours(train, test, NEIGHBOURS, threads)?;
+    Ok(vec![
+        record(format!("{NEIGHBOURS} nearest neighbours"), neighbours),
+        record("linear regression".into(), baseline::linear(train, test)?),
+        record("the mean".into(), baseline::mean(train, test)?),
+    ])
 }
 
 /// All scores, a line for each model, and for each target where there are several.

@@ -1,11 +1,13 @@
 //! The device against the CPU. Without a GPU every test says that it was skipped.
 
+mod foreign;
+
 use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
 
 use deepgp::accelerator::Accelerator;
-use deepgp::kernel::{Combination, Kernel, KernelForm, Matern32, RationalQuadratic, SquaredExponential};
+use deepgp::kernel::{Combination, Kernel, Matern32, RationalQuadratic, SquaredExponential};
 use deepgp::likelihood::Gaussian;
 use deepgp::noise::{Key, Purpose};
 use deepgp::{
@@ -14,6 +16,7 @@ use deepgp::{
     Regressor, StepOutcome, TrainSettings, Trainer, simulate,
 };
 use deepgp_cuda::Cuda;
+use foreign::Foreign;
 
 const MEANS: [MeanForm; 4] = [MeanForm::Whitened, MeanForm::Standard, MeanForm::Dual, MeanForm::ScaledDual];
 const COVARIANCES: [CovarianceForm; 3] = [CovarianceForm::Standard, CovarianceForm::Whitened, CovarianceForm::Dual];
@@ -427,72 +430,6 @@ fn frozen_parameters_stay() {
     trainer.run(|_, _| ControlFlow::Continue(())).unwrap();
     for (a, b) in before.iter().zip(trainer.finish().parameters()) {
         assert_eq!(a.frozen, a.values == b.values, "{}", a.name);
-    }
-}
-
-/// A kernel that the device knows nothing of.
-#[derive(Clone, Debug)]
-struct Foreign(SquaredExponential);
-
-impl deepgp::params::Parameters for Foreign {
-    fn visit(&mut self, leaf: &mut dyn FnMut(deepgp::params::Leaf<'_>)) {
-        self.0.visit(leaf);
-    }
-}
-
-impl<T: deepgp::Real> deepgp::kernel::Evaluate<T> for Foreign {
-    fn cross(
-        &self,
-        x: deepgp::View<'_, T>,
-        z: deepgp::View<'_, T>,
-        k: deepgp::ViewMut<'_, T>,
-        scratch: &mut deepgp::kernel::Scratch<T>,
-    ) {
-        self.0.cross(x, z, k, scratch);
-    }
-
-    fn cross_pullback(
-        &self,
-        x: deepgp::View<'_, T>,
-        z: deepgp::View<'_, T>,
-        k: deepgp::View<'_, T>,
-        k_bar: deepgp::ViewMut<'_, T>,
-        bars: deepgp::kernel::CrossBars<'_, T>,
-        scratch: &mut deepgp::kernel::Scratch<T>,
-    ) {
-        self.0.cross_pullback(x, z, k, k_bar, bars, scratch);
-    }
-
-    fn diagonal(&self, x: deepgp::View<'_, T>, out: &mut [T]) {
-        deepgp::kernel::Evaluate::diagonal(&self.0, x, out);
-    }
-
-    fn diagonal_pullback(
-        &self,
-        x: deepgp::View<'_, T>,
-        bar: &[T],
-        x_bar: Option<deepgp::ViewMut<'_, T>>,
-        theta: &mut [f64],
-    ) {
-        deepgp::kernel::Evaluate::diagonal_pullback(&self.0, x, bar, x_bar, theta);
-    }
-}
-
-impl Kernel for Foreign {
-    fn name(&self) -> String {
-        "foreign".into()
-    }
-
-    fn input_width(&self) -> usize {
-        self.0.input_width()
-    }
-
-    fn form(&self) -> Option<KernelForm> {
-        None
-    }
-
-    fn clone_box(&self) -> Box<dyn Kernel> {
-        Box::new(self.clone())
     }
 }
 

@@ -16,7 +16,7 @@ use crate::noise::Noise;
 use crate::predict::Moments;
 use crate::settings::{PredictSettings, TrainSettings};
 use crate::step::Elbo;
-use crate::train::TrainState;
+use crate::train_state::TrainState;
 
 /// A machine that can compute a model.
 pub trait Accelerator: std::fmt::Debug + Send + Sync {

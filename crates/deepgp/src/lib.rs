@@ -103,6 +103,7 @@ mod step;
 mod testing;
 mod threads;
 mod train;
+mod train_state;
 
 pub use adam::Adam;
 pub use batch::Batch;
@@ -127,4 +128,5 @@ pub use settings::{
     Schedule, TrainSettings,
 };
 pub use step::Elbo;
-pub use train::{Best, Snapshot, StepOutcome, StepReport, Stop, TrainState, Trainer};
+pub use train::Trainer;
+pub use train_state::{Best, Snapshot, StepOutcome, StepReport, Stop, TrainState};

@@ -11,7 +11,8 @@ use crate::model::DeepGp;
 use crate::predict::{InputGradient, Moments, Prediction, Predictor};
 use crate::settings::{FitSettings, PredictSettings};
 use crate::threads::Threads;
-use crate::train::{StepReport, Stop, TrainState, Trainer};
+use crate::train::Trainer;
+use crate::train_state::{StepReport, Stop, TrainState};
 
 /// A regression model for data in the user's units.
 #[derive(Clone, Debug)]

@@ -3,14 +3,16 @@
 use std::path::Path;
 
 use anyhow::Result;
-use deepgp::{Assessment, Dataset, Score, baseline};
+use deepgp::Dataset;
+use deepgp_io::ScoreRecord;
 use serde::{Deserialize, Serialize};
 
 use super::cell::TEST;
 use super::results::{Keyed, Results};
+use crate::score;
 
-/// How many neighbours vote.
-const NEIGHBOURS: usize = 10;
+/// How many there are.
+const COUNT: usize = 3;
 
 /// One baseline on one split. Scores are in the target's units.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,25 +47,24 @@ pub fn fill(
     mut told: impl FnMut(&BaselineLine),
 ) -> Result<()> {
     let mut results = Results::<BaselineLine>::open(path)?;
-    type Baseline<'a> = Box<dyn Fn(&Dataset, &Dataset) -> deepgp::Result<Assessment> + 'a>;
-    let neighbours = format!("{NEIGHBOURS} nearest neighbours");
-    let all: [(&str, Baseline<'_>); 3] = [
-        ("the mean", Box::new(baseline::mean)),
-        ("linear regression", Box::new(baseline::linear)),
-        (&neighbours, Box::new(|train, test| baseline::nearest_neighbours(train, test, NEIGHBOURS, threads))),
-    ];
     for split in 0..splits {
-        for (name, make) in &all {
-            let (dataset, model) = (dataset.to_string(), name.to_string());
-            if results.has(&(dataset.clone(), model.clone(), split)) {
-                continue;
+        if results.lines.iter().filter(|line| (line.dataset.as_str(), line.split) == (dataset, split)).count() == COUNT
+        {
+            continue;
+        }
+        let (train, test) = data.split(TEST, split)?;
+        for ScoreRecord { name, score } in score::baselines(&train, &test, threads)? {
+            let line = BaselineLine {
+                dataset: dataset.into(),
+                model: name,
+                split,
+                test_log_likelihood: score.log_likelihood,
+                test_rmse: score.rmse[0],
+            };
+            if !results.has(&line.key()) {
+                told(&line);
+                results.add(line)?;
             }
-            let (train, test) = data.split(TEST, split)?;
-            let score = Score::new(test.y().view(), &make(&train, &test)?);
-            let (test_log_likelihood, test_rmse) = (score.log_likelihood, score.rmse[0]);
-            let line = BaselineLine { dataset, model, split, test_log_likelihood, test_rmse };
-            told(&line);
-            results.add(line)?;
         }
     }
     Ok(())
