@@ -9,7 +9,7 @@ use deepgp_io::table::{Missing, Schema};
 
 use crate::device::{DEVICES, Device};
 use crate::options::{COVARIANCE_FORMS, FitOptions, MISSING, choice};
-use crate::reproduce::{DATASETS, MODELS, Model};
+use crate::reproduce::{DATASETS, EXPERIMENTS, Experiment, MODELS, Model};
 use crate::span::{Every, Span};
 
 /// Deep Gaussian processes: from a table to a calibrated model, predictions with honest uncertainty, and a report.
@@ -326,22 +326,25 @@ pub struct ReproduceArgs {
     /// The folder with kin8nm.csv.gz, protein.csv.gz, molecules.csv.gz (or .csv, .parquet); the target is the column `y`
     #[arg(long)]
     pub data: PathBuf,
-    /// The folder for results.jsonl, tables.md and tables.tex; runs that are there are not made again
+    /// The folder for results, tables, figures and the page that shows them; runs that are there are not made again
     #[arg(long)]
     pub out: PathBuf,
-    /// Which data
-    #[arg(long, value_delimiter = ',', default_value = "kin8nm,protein,molecules",
-          value_parser = clap::builder::PossibleValuesParser::new(DATASETS))]
-    pub dataset: Vec<String>,
-    /// Layers before the last one
-    #[arg(long, value_delimiter = ',', default_value = "0,1,2,3,4")]
-    pub hidden_layers: Vec<usize>,
-    /// Which models: the paper's two, and the decoupled one with a whitened covariance
+    /// Which: the paper's tables 3 to 6 and figures; the forms of mean and covariance of its tables 1 and 2; where inducing inputs
+    /// start and how they move
+    #[arg(long, value_delimiter = ',', default_value = "tables", value_parser = choice::<Experiment>(EXPERIMENTS))]
+    pub experiments: Vec<Experiment>,
+    /// Which data [default: the paper's three; kin8nm for forms; kin8nm and molecules for inducing]
+    #[arg(long, value_delimiter = ',', value_parser = clap::builder::PossibleValuesParser::new(DATASETS))]
+    pub dataset: Option<Vec<String>>,
+    /// Layers before the last one [default: 0,1,2,3,4; 1,2 for forms; 1 for inducing]
+    #[arg(long, value_delimiter = ',')]
+    pub hidden_layers: Option<Vec<usize>>,
+    /// Which models in the tables: the paper's two, and the decoupled one with a whitened covariance
     #[arg(long, value_delimiter = ',', default_value = "full,decoupled", value_parser = choice::<Model>(MODELS))]
     pub models: Vec<Model>,
-    /// Random splits into 80 % training and 20 % test rows
-    #[arg(long, default_value_t = 5)]
-    pub splits: u64,
+    /// Random splits into 80 % training and 20 % test rows [default: 5; 1 for forms; 3 for inducing]
+    #[arg(long)]
+    pub splits: Option<u64>,
     /// Passes over the training rows
     #[arg(long, default_value_t = 5000)]
     pub epochs: u64,
@@ -354,10 +357,31 @@ pub struct ReproduceArgs {
     /// Threads to work with; 0 for all
     #[arg(long, default_value_t = 0)]
     pub threads: usize,
+    /// Runs to make at a time [default: 1 on the CPU; several on a GPU, which one run does not fill]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
     /// Stop after this time, e.g. 90s, 10m, 2h; the same command goes on
     #[arg(long)]
     pub time_limit: Option<Span>,
     /// How to talk.
     #[command(flatten)]
     pub voice: Voice,
+}
+
+impl ReproduceArgs {
+    /// The datasets of an experiment.
+    pub fn datasets_of(&self, experiment: Experiment) -> Vec<String> {
+        let usual = || experiment.datasets().iter().map(|name| (*name).into()).collect();
+        self.dataset.clone().unwrap_or_else(usual)
+    }
+
+    /// The hidden layers of its models.
+    pub fn depths_of(&self, experiment: Experiment) -> Vec<usize> {
+        self.hidden_layers.clone().unwrap_or_else(|| experiment.depths().to_vec())
+    }
+
+    /// How many splits.
+    pub fn splits_of(&self, experiment: Experiment) -> u64 {
+        self.splits.unwrap_or(experiment.splits())
+    }
 }

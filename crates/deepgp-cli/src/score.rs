@@ -9,6 +9,8 @@ use crate::text::{number, percent, table as aligned};
 
 /// How many neighbours vote.
 const NEIGHBOURS: usize = 10;
+/// The names of the simpler models.
+pub const BASELINES: [&str; 3] = ["10 nearest neighbours", "linear regression", "the mean"];
 
 /// Rows with known targets, what the model says of them, and how simpler models do.
 #[derive(Clone, Debug)]
@@ -64,13 +66,11 @@ impl Scored {
 
 /// What a model has to beat on `test`, learnt from `train`: from the best to the plainest, as a rule.
 pub fn baselines(train: &Dataset, test: &Dataset, threads: usize) -> deepgp::Result<Vec<ScoreRecord>> {
-    let record = |name: String, own: Assessment| ScoreRecord { name, score: Score::new(test.y().view(), &own) };
     let neighbours = baseline::nearest_neighbours(train, test, NEIGHBOURS, threads)?;
-    Ok(vec![
-        record(format!("{NEIGHBOURS} nearest neighbours"), neighbours),
-        record("linear regression".into(), baseline::linear(train, test)?),
-        record("the mean".into(), baseline::mean(train, test)?),
-    ])
+    let all = [neighbours, baseline::linear(train, test)?, baseline::mean(train, test)?];
+    let record =
+        |(name, own): (&str, Assessment)| ScoreRecord { name: name.into(), score: Score::new(test.y().view(), &own) };
+    Ok(BASELINES.into_iter().zip(all).map(record).collect())
 }
 
 /// All scores, a line for each model, and for each target where there are several.

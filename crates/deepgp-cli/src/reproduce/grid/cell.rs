@@ -3,8 +3,10 @@
 use deepgp::{ConstantColumns, CovarianceForm, FitSettings, InducingSize};
 use serde::{Deserialize, Serialize};
 
-/// The datasets of the paper, as files are named after them.
-pub const DATASETS: &[&str] = &["kin8nm", "protein", "molecules"];
+/// The datasets of the paper, as files are named after them, and [`DISTINCT`].
+pub const DATASETS: &[&str] = &["kin8nm", "protein", "molecules", DISTINCT];
+/// The rows of protein whose inputs no earlier row has: random splits of the whole put equal rows on both sides.
+pub const DISTINCT: &str = "protein-distinct";
 /// Inducing inputs of the full model.
 const FULL: usize = 200;
 /// Inducing inputs of the decoupled models.
@@ -53,7 +55,7 @@ pub struct Cell {
 
 impl Cell {
     /// The paper's settings for so many training rows.
-    pub fn settings(&self, epochs: u64, rows: usize, threads: usize) -> FitSettings {
+    pub fn fit_settings(&self, epochs: u64, rows: usize, threads: usize) -> FitSettings {
         let mut settings = FitSettings {
             validation: None,
             // molecules has columns that do not vary.
@@ -73,11 +75,6 @@ impl Cell {
         train.threads = threads;
         settings
     }
-
-    /// About how much work it is, in no particular unit.
-    pub fn work(&self, steps: u64) -> f64 {
-        steps as f64 * (self.hidden as f64 + 0.5)
-    }
 }
 
 impl std::fmt::Display for Cell {
@@ -94,7 +91,7 @@ mod tests {
     #[test]
     fn settings_are_those_of_the_paper() {
         let cell = Cell { dataset: "protein".into(), hidden: 3, model: Model::Decoupled, split: 4 };
-        let settings = cell.settings(5000, 36_584, 1);
+        let settings = cell.fit_settings(5000, 36_584, 1);
         assert_eq!(settings.train.steps, 20_000);
         assert_eq!((settings.train.batch_size, settings.train.learning_rate, settings.model.width), (10_000, 0.01, 10));
         assert_eq!((settings.model.covariance_form, settings.model.hidden_layers), (CovarianceForm::Standard, 3));

@@ -1,18 +1,13 @@
 //! What a model has to beat, on the same splits: the mean, linear regression and nearest neighbours.
 
-use std::path::Path;
-
 use anyhow::Result;
 use deepgp::Dataset;
 use deepgp_io::ScoreRecord;
 use serde::{Deserialize, Serialize};
 
+use super::super::journal::{Journal, Keyed};
 use super::cell::TEST;
-use super::results::{Keyed, Results};
 use crate::score;
-
-/// How many there are.
-const COUNT: usize = 3;
 
 /// One baseline on one split. Scores are in the target's units.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,17 +34,15 @@ impl Keyed for BaselineLine {
 
 /// Makes what is missing of a dataset's baselines; calls `told` on each.
 pub fn fill(
-    path: &Path,
+    journal: &mut Journal<BaselineLine>,
     dataset: &str,
     data: &Dataset,
     splits: u64,
     threads: usize,
     mut told: impl FnMut(&BaselineLine),
 ) -> Result<()> {
-    let mut results = Results::<BaselineLine>::open(path)?;
     for split in 0..splits {
-        if results.lines.iter().filter(|line| (line.dataset.as_str(), line.split) == (dataset, split)).count() == COUNT
-        {
+        if score::BASELINES.iter().all(|name| journal.has(&(dataset.into(), (*name).into(), split))) {
             continue;
         }
         let (train, test) = data.split(TEST, split)?;
@@ -61,9 +54,9 @@ pub fn fill(
                 test_log_likelihood: score.log_likelihood,
                 test_rmse: score.rmse[0],
             };
-            if !results.has(&line.key()) {
+            if !journal.has(&line.key()) {
                 told(&line);
-                results.add(line)?;
+                journal.add(line)?;
             }
         }
     }

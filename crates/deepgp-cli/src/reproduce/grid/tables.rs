@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
+use super::Line;
 use super::baselines::BaselineLine;
 use super::cell::DATASETS;
 use super::paper::Printed;
-use super::results::Line;
-use super::summary::{spread, summaries};
+use super::summary::{Simple, Summary, simple, summaries};
 
 /// Digits after the point that a dataset's RMSE is told with.
 fn digits(dataset: &str) -> usize {
@@ -18,38 +18,21 @@ fn pair(pair: (f64, f64), digits: usize) -> String {
     format!("{:.digits$} ± {:.digits$}", pair.0, pair.1)
 }
 
-/// What all splits of a baseline say together.
-struct Simple<'a> {
-    model: &'a str,
-    splits: usize,
-    log_likelihood: (f64, f64),
-    rmse: (f64, f64),
-}
-
-fn of_baselines<'a>(lines: &'a [BaselineLine], dataset: &str) -> Vec<Simple<'a>> {
-    let own: Vec<&BaselineLine> = lines.iter().filter(|line| line.dataset == dataset).collect();
-    let mut names: Vec<&str> = own.iter().map(|line| line.model.as_str()).collect();
-    names.sort_unstable();
-    names.dedup();
-    let each = |name: &str, value: fn(&BaselineLine) -> f64| -> Vec<f64> {
-        own.iter().filter(|line| line.model == name).map(|line| value(line)).collect()
-    };
-    let summary = |model| {
-        let likelihoods = each(model, |line| line.test_log_likelihood);
-        let (splits, log_likelihood) = (likelihoods.len(), spread(&likelihoods));
-        Simple { model, splits, log_likelihood, rmse: spread(&each(model, |line| line.test_rmse)) }
-    };
-    names.into_iter().map(summary).collect()
+/// Seconds, and how many runs shared the device meanwhile.
+fn seconds(summary: &Summary) -> String {
+    let Summary { seconds, sharing, .. } = summary;
+    if *sharing > 1 { format!("{seconds:.1} ×{sharing}") } else { format!("{seconds:.1}") }
 }
 
 /// All tables as Markdown, simpler models below each.
 pub fn markdown(lines: &[Line], baselines: &[BaselineLine]) -> String {
     let mut text = String::from(
         "# The paper's tables, run again\n\nMeans and standard deviations over splits, medians of seconds; in bold the best of \
-         its depth. The paper's seconds are those of a Tesla K80.\n",
+         its depth. The paper's seconds are those of a Tesla K80. Seconds are of runs that had the device to themselves; where \
+         there are none, ×4 says that four runs shared it.\n",
     );
     for dataset in DATASETS {
-        let (all, simpler) = (summaries(lines, dataset), of_baselines(baselines, dataset));
+        let (all, simpler) = (summaries(lines, dataset), simple(baselines, dataset));
         if all.is_empty() && simpler.is_empty() {
             continue;
         }
@@ -71,7 +54,7 @@ pub fn markdown(lines: &[Line], baselines: &[BaselineLine]) -> String {
                 paper(|p| format!("{:.2} ± {:.2}", p.log_likelihood.0, p.log_likelihood.1)),
                 bold(s.best[1], pair(s.rmse, digits(dataset))),
                 paper(|p| format!("{:.2} ± {:.2}", p.rmse.0, p.rmse.1)),
-                bold(s.best[2], format!("{:.1}", s.seconds)),
+                bold(s.best[2], seconds(&s)),
                 paper(|p| format!("{:.0}", p.seconds)),
             );
         }
@@ -114,7 +97,7 @@ pub fn latex(lines: &[Line]) -> String {
                 paper(|p| format!("{:.2} \\pm {:.2}", p.log_likelihood.0, p.log_likelihood.1)),
                 bold(s.best[1], of(s.rmse, digits(dataset))),
                 paper(|p| format!("{:.2} \\pm {:.2}", p.rmse.0, p.rmse.1)),
-                bold(s.best[2], format!("{:.1}", s.seconds)),
+                bold(s.best[2], seconds(&s).replace('×', "\\times ")),
                 paper(|p| format!("{:.0}", p.seconds)),
             );
         }
@@ -126,7 +109,7 @@ pub fn latex(lines: &[Line]) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::cell::Model;
-    use super::super::results::tests::line;
+    use super::super::tests::line;
     use super::*;
 
     #[test]

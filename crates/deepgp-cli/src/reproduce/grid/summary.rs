@@ -1,8 +1,9 @@
-//! Splits of one model and depth, taken together.
+//! Splits of one model and depth, or of one simpler model, taken together.
 
+use super::Line;
+use super::baselines::BaselineLine;
 use super::cell::Model;
 use super::paper::{Printed, printed};
-use super::results::Line;
 
 /// What all splits of a dataset, model and depth say together.
 #[derive(Clone, Debug)]
@@ -17,8 +18,10 @@ pub struct Summary {
     pub log_likelihood: (f64, f64),
     /// The same of the RMSE.
     pub rmse: (f64, f64),
-    /// Their median.
+    /// The median of the runs that shared the device with the fewest others.
     pub seconds: f64,
+    /// How many runs those were, each one included.
+    pub sharing: usize,
     /// What the paper prints.
     pub printed: Option<Printed>,
     /// Which of the three (likelihood, error, time) are the best among the models of its depth.
@@ -48,6 +51,8 @@ pub fn summaries(lines: &[Line], dataset: &str) -> Vec<Summary> {
     let mut all: Vec<Summary> = Vec::new();
     for (hidden, model) in kinds {
         let of: Vec<&&Line> = own.iter().filter(|line| (line.hidden, line.model) == (hidden, model)).collect();
+        let sharing = of.iter().map(|line| line.sharing).min().unwrap_or(1);
+        let alone = of.iter().filter(|line| line.sharing == sharing).map(|line| line.seconds).collect();
         let each = |value: fn(&Line) -> f64| of.iter().map(|line| value(line)).collect::<Vec<f64>>();
         all.push(Summary {
             model,
@@ -55,7 +60,8 @@ pub fn summaries(lines: &[Line], dataset: &str) -> Vec<Summary> {
             splits: of.len(),
             log_likelihood: spread(&each(|line| line.test_log_likelihood)),
             rmse: spread(&each(|line| line.test_rmse)),
-            seconds: median(each(|line| line.seconds)),
+            seconds: median(alone),
+            sharing,
             printed: printed(dataset, model, hidden),
             best: [false; 3],
         });
@@ -67,4 +73,34 @@ pub fn summaries(lines: &[Line], dataset: &str) -> Vec<Summary> {
         all[i].best = [0, 1, 2].map(|k| others.len() > 1 && others.iter().all(|other| own[k] <= other[k]));
     }
     all
+}
+
+/// What all splits of a baseline say together.
+#[derive(Clone, Debug)]
+pub struct Simple<'a> {
+    /// Which one.
+    pub model: &'a str,
+    /// How many splits there are.
+    pub splits: usize,
+    /// Mean and deviation over splits of the test log likelihood.
+    pub log_likelihood: (f64, f64),
+    /// The same of the RMSE.
+    pub rmse: (f64, f64),
+}
+
+/// One for each baseline of a dataset.
+pub fn simple<'a>(lines: &'a [BaselineLine], dataset: &str) -> Vec<Simple<'a>> {
+    let own: Vec<&BaselineLine> = lines.iter().filter(|line| line.dataset == dataset).collect();
+    let mut names: Vec<&str> = own.iter().map(|line| line.model.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let each = |name: &str, value: fn(&BaselineLine) -> f64| -> Vec<f64> {
+        own.iter().filter(|line| line.model == name).map(|line| value(line)).collect()
+    };
+    let summary = |model| {
+        let likelihoods = each(model, |line| line.test_log_likelihood);
+        let (splits, log_likelihood) = (likelihoods.len(), spread(&likelihoods));
+        Simple { model, splits, log_likelihood, rmse: spread(&each(model, |line| line.test_rmse)) }
+    };
+    names.into_iter().map(summary).collect()
 }

@@ -1,10 +1,11 @@
 //! The paper's two figures: log likelihood and RMSE against the number of hidden layers, a panel for each dataset.
 
+use super::Line;
 use super::cell::{DATASETS, Model};
 use super::paper::Printed;
-use super::results::Line;
 use super::summary::{Summary, summaries};
-use crate::picture::{Axis, Chart, Colour, Mark, Panel, Picture};
+use crate::picture::{Axis, Chart, Colour, Mark, Panel};
+use crate::reproduce::publish::Named;
 
 /// What is drawn against the depth: ours, mean and deviation, and the paper's.
 struct Quantity {
@@ -34,7 +35,7 @@ fn look(model: Model) -> (Colour, &'static str, &'static str) {
 }
 
 /// The figures by the names of their files, without endings; none if there are no results.
-pub fn figures(lines: &[Line]) -> Vec<(&'static str, Picture)> {
+pub fn figures(lines: &[Line]) -> Vec<Named> {
     let panels = |quantity: &Quantity| -> Vec<Panel> {
         let own =
             DATASETS.iter().map(|dataset| (*dataset, summaries(lines, dataset))).filter(|(_, all)| !all.is_empty());
@@ -45,7 +46,7 @@ pub fn figures(lines: &[Line]) -> Vec<(&'static str, Picture)> {
         let panels = panels(quantity);
         if !panels.is_empty() {
             let chart = panels.into_iter().fold(Chart::new(quantity.title), |chart, panel| chart.with(panel, 1.0));
-            all.push((quantity.file, chart.draw()));
+            all.push((quantity.file.into(), chart.draw()));
         }
     }
     all
@@ -71,7 +72,7 @@ fn panel(dataset: &str, all: &[Summary], quantity: &Quantity, named: bool) -> Pa
 
 #[cfg(test)]
 mod tests {
-    use super::super::results::tests::line;
+    use super::super::tests::line;
     use super::*;
 
     #[test]
@@ -86,7 +87,7 @@ mod tests {
             }
         }
         let drawn = figures(&lines);
-        assert_eq!(drawn.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["log-likelihood", "rmse"]);
+        assert_eq!(drawn.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["log-likelihood", "rmse"]);
         for (_, picture) in drawn {
             let svg = picture.standalone();
             assert!(svg.contains("full 200") && svg.contains("decoupled 500/100") && svg.contains("kin8nm"));

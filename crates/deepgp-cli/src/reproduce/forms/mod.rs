@@ -1,0 +1,209 @@
+//! The paper's Tables 1 and 2: which forms of the mean and the covariance train stably, and how fast.
+//!
+//! Each form of the mean with each form of the covariance, at learning rates 0.01 and 0.001, from the same start on the same rows:
+//! the ELBO and the test log likelihood against steps and seconds. A run that cannot go on is a result too.
+
+mod figures;
+
+use anyhow::Result;
+use deepgp::{CovarianceForm, FitSettings, MeanForm, Regressor};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Experiment;
+use super::grid::{Cell, Model, TEST};
+use super::journal::Keyed;
+use super::lab::Lab;
+use super::queue::{Made, Meter, Run};
+use super::trial::{self, Point, Trained};
+use crate::args::ReproduceArgs;
+use crate::progress::duration;
+use crate::text::number;
+pub use figures::figures;
+
+/// Table 1, as equation 7 and as the table itself have its first row.
+const MEANS: [MeanForm; 4] = [MeanForm::Dual, MeanForm::ScaledDual, MeanForm::Standard, MeanForm::Whitened];
+/// Table 2, and the form beside it.
+const COVARIANCES: [CovarianceForm; 3] = [CovarianceForm::Dual, CovarianceForm::Standard, CovarianceForm::Whitened];
+/// The paper's learning rate, and a cautious one.
+const RATES: [f64; 2] = [0.01, 0.001];
+
+/// Which run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FormsRun {
+    dataset: String,
+    hidden: usize,
+    mean: MeanForm,
+    covariance: CovarianceForm,
+    learning_rate: f64,
+    split: u64,
+}
+
+/// A finished run, or one that could not be finished. Scores are in the target's units.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FormsLine {
+    /// Which data.
+    pub dataset: String,
+    /// Layers before the last one.
+    pub hidden: usize,
+    /// The variables of the mean.
+    pub mean_form: MeanForm,
+    /// The variables of the covariance.
+    pub covariance_form: CovarianceForm,
+    /// Adam's.
+    pub learning_rate: f64,
+    /// The number of the split, which seeded it too.
+    pub split: u64,
+    /// Rows trained on.
+    pub rows: usize,
+    /// Mean log density of the test rows at the end; nothing if the model could not be asked.
+    pub test_log_likelihood: Option<f64>,
+    /// Steps that had to be rolled back.
+    pub rolled_back: u64,
+    /// Why it could not go on, if it could not.
+    pub stuck: Option<String>,
+    /// The learning curve.
+    pub curve: Vec<Point>,
+    /// Of training, by the clock.
+    pub seconds: f64,
+    /// How many runs shared the device meanwhile, this one included.
+    pub sharing: usize,
+    /// Steps made.
+    pub steps: u64,
+    /// Where it was computed.
+    pub device: String,
+    /// All settings.
+    pub settings: Value,
+    /// Of deepgp.
+    pub version: String,
+}
+
+impl Keyed for FormsLine {
+    type Key = FormsRun;
+
+    fn key(&self) -> FormsRun {
+        FormsRun {
+            dataset: self.dataset.clone(),
+            hidden: self.hidden,
+            mean: self.mean_form,
+            covariance: self.covariance_form,
+            learning_rate: self.learning_rate,
+            split: self.split,
+        }
+    }
+}
+
+impl std::fmt::Display for FormsRun {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { dataset, hidden, mean, covariance, learning_rate, split } = self;
+        let (mean, covariance) = (mean_name(*mean), covariance_name(*covariance));
+        write!(
+            f,
+            "{dataset}, {hidden} hidden, {mean} mean, {covariance} covariance, rate {learning_rate}, split {split}"
+        )
+    }
+}
+
+impl Run for FormsRun {
+    type Line = FormsLine;
+
+    fn settings(&self, lab: &Lab) -> FitSettings {
+        let Self { dataset, hidden, split, .. } = self.clone();
+        let mut settings = Cell { dataset, hidden, model: Model::Decoupled, split }.settings(lab);
+        settings.model.mean_form = self.mean;
+        settings.model.covariance_form = self.covariance;
+        settings.train.learning_rate = self.learning_rate;
+        settings
+    }
+
+    fn make(&self, lab: &Lab, meter: &Meter) -> Result<Made<FormsLine>> {
+        let (train, test) = lab.table(&self.dataset).split(TEST, self.split)?;
+        let settings = self.settings(lab);
+        let start = Regressor::start(&train, &settings)?;
+        let units = start.standardiser.clone();
+        let mut curve = Vec::new();
+        let looks = trial::looks(settings.train.steps);
+        let trained = trial::train(lab, start, &train, &settings, &looks, meter, |model, mut point| {
+            let regressor = Regressor { model: model.clone(), standardiser: units.clone() };
+            point.test_log_likelihood = trial::glance(lab, &regressor, &test)?;
+            curve.push(point);
+            Ok(())
+        })?;
+        let Some(Trained { regressor, seconds, steps, rolled_back, stuck }) = trained else { return Ok(Made::Cut) };
+        Ok(Made::Done(FormsLine {
+            dataset: self.dataset.clone(),
+            hidden: self.hidden,
+            mean_form: self.mean,
+            covariance_form: self.covariance,
+            learning_rate: self.learning_rate,
+            split: self.split,
+            rows: train.len(),
+            test_log_likelihood: trial::glance(lab, &regressor, &test)?,
+            rolled_back,
+            stuck,
+            curve,
+            seconds,
+            sharing: lab.jobs,
+            steps,
+            device: lab.device(),
+            settings: serde_json::to_value(&settings)?,
+            version: env!("CARGO_PKG_VERSION").into(),
+        }))
+    }
+
+    fn told(line: &FormsLine) -> String {
+        let likelihood = line.test_log_likelihood.map_or_else(|| "none".into(), number);
+        let end = line.stuck.as_ref().map_or_else(String::new, |reason| format!(", stuck: {reason}"));
+        let back =
+            if line.rolled_back > 0 { format!(", {} steps rolled back", line.rolled_back) } else { String::new() };
+        format!("log likelihood {likelihood}, {}{back}{end}", duration(line.seconds))
+    }
+
+    fn steps_of(line: &FormsLine) -> Option<u64> {
+        line.settings["train"]["steps"].as_u64()
+    }
+}
+
+/// All runs: each form of the mean with each of the covariance.
+pub fn runs(args: &ReproduceArgs) -> Vec<FormsRun> {
+    let mut all = Vec::new();
+    for dataset in args.datasets_of(Experiment::Forms) {
+        for hidden in args.depths_of(Experiment::Forms) {
+            for split in 0..args.splits_of(Experiment::Forms) {
+                for learning_rate in RATES {
+                    for mean in MEANS {
+                        let run = |covariance| FormsRun {
+                            dataset: dataset.clone(),
+                            hidden,
+                            mean,
+                            covariance,
+                            learning_rate,
+                            split,
+                        };
+                        all.extend(COVARIANCES.map(run));
+                    }
+                }
+            }
+        }
+    }
+    all
+}
+
+/// What a form of the mean is called.
+fn mean_name(form: MeanForm) -> &'static str {
+    match form {
+        MeanForm::Dual => "dual",
+        MeanForm::ScaledDual => "scaled dual",
+        MeanForm::Standard => "standard",
+        MeanForm::Whitened => "whitened",
+    }
+}
+
+/// What a form of the covariance is called.
+fn covariance_name(form: CovarianceForm) -> &'static str {
+    match form {
+        CovarianceForm::Dual => "dual",
+        CovarianceForm::Standard => "standard",
+        CovarianceForm::Whitened => "whitened",
+    }
+}

@@ -1,0 +1,158 @@
+//! The paper's Tables 3 to 6 and Figures 1 and 2: full against decoupled models on three datasets, zero to four hidden layers
+//! deep, on random splits.
+
+pub mod baselines;
+mod cell;
+mod figures;
+mod paper;
+mod summary;
+mod tables;
+
+use anyhow::Result;
+use deepgp::{FitSettings, Regressor};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Experiment;
+use super::journal::Keyed;
+use super::lab::Lab;
+use super::queue::{Made, Meter, Run};
+use super::trial::{self, Trained};
+use crate::args::ReproduceArgs;
+use crate::progress::duration;
+use crate::text::number;
+pub use baselines::BaselineLine;
+pub use cell::{Cell, DATASETS, DISTINCT, MODELS, Model, TEST};
+pub use figures::figures;
+pub use tables::{latex, markdown};
+
+/// One finished run. Scores are in the target's units.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Line {
+    /// One of [`DATASETS`].
+    pub dataset: String,
+    /// Which model.
+    pub model: Model,
+    /// Layers before the last one.
+    pub hidden: usize,
+    /// The number of the split.
+    pub split: u64,
+    /// What seeded it.
+    pub seed: u64,
+    /// Mean log density of the test rows.
+    pub test_log_likelihood: f64,
+    /// Root mean squared error there.
+    pub test_rmse: f64,
+    /// Continuous ranked probability score there.
+    pub test_crps: f64,
+    /// The share of test rows in their central 95 % interval.
+    pub test_coverage_95: f64,
+    /// Of training, by the clock.
+    pub seconds: f64,
+    /// How many runs shared the device meanwhile, this one included.
+    pub sharing: usize,
+    /// Of the optimiser.
+    pub steps: u64,
+    /// Where it was computed.
+    pub device: String,
+    /// All settings.
+    pub settings: Value,
+    /// Of deepgp.
+    pub version: String,
+}
+
+impl Keyed for Line {
+    type Key = Cell;
+
+    fn key(&self) -> Cell {
+        Cell { dataset: self.dataset.clone(), hidden: self.hidden, model: self.model, split: self.split }
+    }
+}
+
+impl Run for Cell {
+    type Line = Line;
+
+    fn settings(&self, lab: &Lab) -> FitSettings {
+        self.fit_settings(lab.epochs, lab.training_rows(&self.dataset), lab.threads)
+    }
+
+    fn make(&self, lab: &Lab, meter: &Meter) -> Result<Made<Line>> {
+        let (train, test) = lab.table(&self.dataset).split(TEST, self.split)?;
+        let settings = self.settings(lab);
+        let start = Regressor::start(&train, &settings)?;
+        let Some(trained) = trial::train(lab, start, &train, &settings, &[], meter, |_, _| Ok(()))? else {
+            return Ok(Made::Cut);
+        };
+        let Trained { regressor, seconds, steps, stuck, .. } = trained;
+        if let Some(reason) = stuck {
+            return Ok(Made::Stuck(reason));
+        }
+        let score = trial::score(lab, &regressor, &test)?;
+        Ok(Made::Done(Line {
+            dataset: self.dataset.clone(),
+            model: self.model,
+            hidden: self.hidden,
+            split: self.split,
+            seed: self.split,
+            test_log_likelihood: score.log_likelihood,
+            test_rmse: score.rmse[0],
+            test_crps: score.crps[0],
+            test_coverage_95: score.coverage_95[0],
+            seconds,
+            sharing: lab.jobs,
+            steps,
+            device: lab.device(),
+            settings: serde_json::to_value(&settings)?,
+            version: env!("CARGO_PKG_VERSION").into(),
+        }))
+    }
+
+    fn told(line: &Line) -> String {
+        let [likelihood, rmse] = [line.test_log_likelihood, line.test_rmse].map(number);
+        format!("log likelihood {likelihood}, RMSE {rmse}, {}", duration(line.seconds))
+    }
+
+    fn steps_of(line: &Line) -> Option<u64> {
+        Some(line.steps)
+    }
+}
+
+/// All runs that were asked for: shallow ones first, so that a cut leaves whole rows of the tables.
+pub fn runs(args: &ReproduceArgs) -> Vec<Cell> {
+    let splits = args.splits_of(Experiment::Tables);
+    let mut all = Vec::new();
+    for dataset in args.datasets_of(Experiment::Tables) {
+        for hidden in args.depths_of(Experiment::Tables) {
+            for &model in &args.models {
+                all.extend((0..splits).map(|split| Cell { dataset: dataset.clone(), hidden, model, split }));
+            }
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// A line with scores that follow from the likelihood.
+    pub fn line(model: Model, hidden: usize, split: u64, log_likelihood: f64) -> Line {
+        Line {
+            dataset: "kin8nm".into(),
+            model,
+            hidden,
+            split,
+            seed: split,
+            test_log_likelihood: log_likelihood,
+            test_rmse: 0.1 - 0.02 * log_likelihood,
+            test_crps: 0.03,
+            test_coverage_95: 0.95,
+            seconds: 10.0 + split as f64,
+            sharing: 1,
+            steps: 5000,
+            device: "cpu".into(),
+            settings: Value::Null,
+            version: "0".into(),
+        }
+    }
+}

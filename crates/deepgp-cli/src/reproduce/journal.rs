@@ -1,0 +1,103 @@
+//! Journals of experiments, `results.jsonl` and the like: a line for each finished run. Files of several machines can be joined
+//! with `cat`.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// A line that says which run it is of.
+pub trait Keyed {
+    /// What tells runs apart.
+    type Key: PartialEq;
+
+    /// Which run it is.
+    fn key(&self) -> Self::Key;
+}
+
+/// The file and what is in it. It is made with the first line.
+#[derive(Debug)]
+pub struct Journal<L> {
+    path: PathBuf,
+    /// All lines, those that were there already first. Of a run that is there twice, the first counts.
+    pub lines: Vec<L>,
+}
+
+impl<L: Keyed + Serialize + DeserializeOwned> Journal<L> {
+    /// Reads the file, if there is one. What a cut left of a last line is removed.
+    pub fn open(path: &Path) -> Result<Self> {
+        let shown = path.display();
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(error).with_context(|| format!("cannot read {shown}")),
+        };
+        let whole = text.rfind('\n').map_or(0, |end| end + 1);
+        if whole < text.len() {
+            let file = OpenOptions::new().write(true).open(path);
+            file.and_then(|file| file.set_len(whole as u64)).with_context(|| format!("cannot mend {shown}"))?;
+        }
+        let mut journal = Self { path: path.into(), lines: Vec::new() };
+        for (number, line) in text[..whole].lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+            let line: L = serde_json::from_str(line)
+                .with_context(|| format!("{shown}: line {} is not the result of a run", number + 1))?;
+            if !journal.has(&line.key()) {
+                journal.lines.push(line);
+            }
+        }
+        Ok(journal)
+    }
+
+    /// Whether a run is done.
+    pub fn has(&self, key: &L::Key) -> bool {
+        self.find(key).is_some()
+    }
+
+    /// What there is of a run.
+    pub fn find(&self, key: &L::Key) -> Option<&L> {
+        self.lines.iter().find(|line| line.key() == *key)
+    }
+
+    /// Adds a line, and sees it to the disk.
+    pub fn add(&mut self, line: L) -> Result<()> {
+        let mut text = serde_json::to_string(&line)?;
+        text.push('\n');
+        let file = OpenOptions::new().create(true).append(true).open(&self.path);
+        let written = file.and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_data()));
+        written.with_context(|| format!("cannot write {}", self.path.display()))?;
+        self.lines.push(line);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::grid::tests::line;
+    use super::super::grid::{Line, Model};
+    use super::*;
+
+    #[test]
+    fn runs_come_back_and_a_torn_line_is_run_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("results.jsonl");
+        let mut results = Journal::<Line>::open(&path).unwrap();
+        for split in 0..3 {
+            results.add(line(Model::Full, 1, split, 1.3)).unwrap();
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(text.lines().count(), 3);
+        std::fs::write(&path, &text[..text.len() - 30]).unwrap();
+        let mut again = Journal::<Line>::open(&path).unwrap();
+        assert_eq!(again.lines.len(), 2);
+        assert!(!again.has(&line(Model::Full, 1, 2, 0.0).key()));
+        again.add(line(Model::Full, 1, 2, 1.3)).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+        std::fs::write(&path, format!("{text}{text}")).unwrap();
+        assert_eq!(Journal::<Line>::open(&path).unwrap().lines.len(), 3, "of two machines' results, each run once");
+        std::fs::write(&path, "what?\n").unwrap();
+        assert!(format!("{:#}", Journal::<Line>::open(&path).unwrap_err()).contains("line 1 is not the result"));
+    }
+}

@@ -1,0 +1,156 @@
+//! One training run with looks at the model on the way.
+//!
+//! The clock stands while somebody looks, so that learning curves against time do not depend on how often that is.
+
+use std::ops::ControlFlow;
+
+use anyhow::Result;
+use deepgp::{Dataset, DeepGp, Error, FitSettings, PredictSettings, Regressor, Score, StepOutcome, Stop, Trainer};
+use serde::{Deserialize, Serialize};
+
+use super::lab::Lab;
+use super::queue::Meter;
+
+/// Looks are taken after these shares of the steps: more of them early, where more happens.
+const EARLY: [f64; 9] = [0.002, 0.004, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.1];
+/// And from then on at this distance.
+const LATER: f64 = 0.05;
+/// Looks fall on multiples of it, where steps allow: accelerators make as many at once.
+const BURST: u64 = 10;
+
+/// Samples behind a test log likelihood on the way.
+const GLANCE: usize = 20;
+
+/// A point of a learning curve.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// Steps made.
+    pub step: u64,
+    /// Of training, by the clock.
+    pub seconds: f64,
+    /// The ELBO of the last step, an estimate from its minibatch.
+    pub elbo: f64,
+    /// The lowest one since the point before.
+    pub lowest_elbo: f64,
+    /// Mean log density of the test rows, in the target's units; nothing if the model could not be asked.
+    pub test_log_likelihood: Option<f64>,
+}
+
+/// What came of a run.
+#[derive(Debug)]
+pub struct Trained {
+    /// The model at the end, or the last that could be computed.
+    pub regressor: Regressor,
+    /// Of training, by the clock.
+    pub seconds: f64,
+    /// Steps made.
+    pub steps: u64,
+    /// Those that had to be rolled back.
+    pub rolled_back: u64,
+    /// Why it could not go on, if it could not.
+    pub stuck: Option<String>,
+}
+
+/// The steps after which to look.
+pub fn looks(steps: u64) -> Vec<u64> {
+    let shares = EARLY.into_iter().chain((3..=20).map(|k| f64::from(k) * LATER));
+    let rounded = |share: f64| {
+        let step = share * steps as f64;
+        if steps >= 100 * BURST { (step / BURST as f64).round() as u64 * BURST } else { step.round() as u64 }
+    };
+    let mut all: Vec<u64> = shares.map(rounded).map(|step| step.clamp(1, steps)).collect();
+    all.dedup();
+    all
+}
+
+/// Trains from `start` on `train`. `look` is called with the model and the point of the curve, which it may complete, after each of
+/// the steps in `looks`. Returns nothing if the run was cut short.
+pub fn train(
+    lab: &Lab,
+    start: Regressor,
+    train: &Dataset,
+    settings: &FitSettings,
+    looks: &[u64],
+    meter: &Meter,
+    mut look: impl FnMut(&DeepGp, Point) -> Result<()>,
+) -> Result<Option<Trained>> {
+    let Regressor { model, standardiser } = start;
+    let data = standardiser.apply(train)?;
+    let mut trainer = Trainer::new(model.computed_on(lab.accelerator.clone()), &data, None, settings.train)?;
+    let (mut seconds, mut elbo, mut lowest, mut cut) = (0.0, f64::NAN, f64::INFINITY, false);
+    let mut ahead = looks.iter().copied();
+    let mut stuck = None;
+    while trainer.settings().steps > trainer.state().step && !cut && stuck.is_none() {
+        let until = ahead.next().unwrap_or(u64::MAX);
+        let stop = trainer.run(|report, _| {
+            seconds += report.seconds;
+            if let StepOutcome::Taken(own) = &report.outcome {
+                elbo = own.total();
+                lowest = lowest.min(elbo);
+            }
+            meter.show(report.step as f64 / settings.train.steps as f64);
+            cut = lab.closes();
+            if cut || report.step >= until { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        match stop {
+            Ok(Stop::Stuck(reason)) => stuck = Some(reason.to_string()),
+            // The first step of all cannot be rolled back.
+            Err(reason @ (Error::NonFinite { .. } | Error::NotPositiveDefinite { .. })) => {
+                stuck = Some(reason.to_string())
+            }
+            Err(other) => return Err(other.into()),
+            Ok(_) => {}
+        }
+        if until != u64::MAX && elbo.is_finite() && !cut {
+            let step = trainer.state().step;
+            let point = Point { step, seconds, elbo, lowest_elbo: lowest, test_log_likelihood: None };
+            look(trainer.model(), point)?;
+            lowest = f64::INFINITY;
+        }
+    }
+    if cut {
+        return Ok(None);
+    }
+    let (steps, rolled_back) = (trainer.state().step, trainer.state().rolled_back);
+    Ok(Some(Trained {
+        regressor: Regressor { model: trainer.finish(), standardiser },
+        seconds,
+        steps,
+        rolled_back,
+        stuck,
+    }))
+}
+
+/// Scores on the test rows.
+pub fn score(lab: &Lab, regressor: &Regressor, test: &Dataset) -> Result<Score> {
+    let settings = PredictSettings { threads: lab.threads, ..PredictSettings::default() };
+    Ok(regressor.predictor(settings)?.score(test)?)
+}
+
+/// Mean log density of the test rows by a few samples; nothing if the model cannot be computed.
+pub fn glance(lab: &Lab, regressor: &Regressor, test: &Dataset) -> Result<Option<f64>> {
+    let settings = PredictSettings { threads: lab.threads, samples: GLANCE, ..PredictSettings::default() };
+    let densities = regressor.predictor(settings).and_then(|p| p.log_density(test.x().view(), test.y().view()));
+    match densities {
+        Ok(densities) => {
+            let mean = densities.iter().sum::<f64>() / densities.len() as f64;
+            Ok(mean.is_finite().then_some(mean))
+        }
+        Err(Error::NonFinite { .. } | Error::NotPositiveDefinite { .. }) => Ok(None),
+        Err(other) => Err(other.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_are_dense_at_first_and_end_with_the_run() {
+        let all = looks(5000);
+        assert_eq!(all[..5], [10, 20, 50, 100, 150]);
+        assert_eq!((all.len(), all.last()), (27, Some(&5000)));
+        assert!(all.windows(2).all(|pair| pair[0] < pair[1]) && all.iter().all(|step| step % 10 == 0));
+        assert_eq!(looks(3), [1, 2, 3]);
+    }
+}
