@@ -27,6 +27,7 @@ use deepgp_io::table::{Missing, Schema, Source, Wanted};
 use serde_json::json;
 
 use crate::args::ReproduceArgs;
+use crate::data::Recipe;
 use crate::output::{self, Outcome};
 use crate::progress::{Progress, Pulse, duration};
 use crate::text::number;
@@ -123,7 +124,14 @@ fn load(folder: &Path, name: &str) -> Result<Dataset> {
     let paths: Vec<PathBuf> = ENDINGS.iter().map(|ending| folder.join(format!("{name}.{ending}"))).collect();
     let Some(path) = paths.iter().find(|path| path.exists()) else {
         let tried: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
-        bail!("{name} was not found: put it at one of {}, with the target in the column `{TARGET}`", tried.join(", "));
+        let help = match Recipe::find(name) {
+            Some(_) => format!("run `deepgp data fetch {name} --out {}`, or ", folder.display()),
+            None => String::new(),
+        };
+        bail!(
+            "{name} was not found: {help}put it at one of {}, with the target in the column `{TARGET}`",
+            tried.join(", ")
+        );
     };
     let source = Source::open(path)?;
     let (targets, ignore, categorical) = (vec![TARGET.to_string()], Vec::new(), Vec::new());
