@@ -103,8 +103,7 @@ impl Downloader {
 
     fn download(&self, address: &str) -> Result<Vec<u8>> {
         let mut response = self.agent.get(address).call().map_err(|error| self.explain(error))?;
-        let length = response.body().content_length();
-        let bar = Bar::new(length, self.quiet);
+        let bar = Bar::new(response.body().content_length(), self.quiet);
         let (mut reader, mut bytes) = (response.body_mut().as_reader().take(LIMIT + 1), Vec::new());
         let mut piece = vec![0; PIECE];
         loop {
@@ -117,9 +116,6 @@ impl Downloader {
         }
         drop(bar);
         ensure!(bytes.len() as u64 <= LIMIT, "more than {} MiB came, so it is not the table", LIMIT >> 20);
-        if let Some(length) = length {
-            ensure!(bytes.len() as u64 == length, "{} bytes came of {length}", bytes.len());
-        }
         Ok(bytes)
     }
 
