@@ -7,6 +7,7 @@ use deepgp::{CovarianceForm, PredictSettings};
 use deepgp_io::ModelFile;
 use deepgp_io::table::{Missing, Schema};
 
+use crate::data::{Mirror, RECIPES};
 use crate::device::{DEVICES, Device};
 use crate::options::{COVARIANCE_FORMS, FitOptions, MISSING, choice};
 use crate::reproduce::{DATASETS, EXPERIMENTS, Experiment, MODELS, Model};
@@ -64,6 +65,9 @@ pub enum Command {
         after_help = "Example:\n  deepgp reproduce --data data --out paper --dataset kin8nm --hidden-layers 0,1 --splits 2"
     )]
     Reproduce(ReproduceArgs),
+    /// Fetch public tables, such as the paper's
+    #[command(subcommand)]
+    Data(DataCommand),
     /// Print completions for a shell
     #[command(
         allow_negative_numbers = true,
@@ -73,6 +77,19 @@ pub enum Command {
         /// The shell.
         shell: clap_complete::Shell,
     },
+}
+
+/// The commands of `deepgp data`.
+#[derive(Debug, Subcommand)]
+pub enum DataCommand {
+    /// Download tables, check them, and write each as NAME.csv.gz, with the target last, in the column `y`
+    #[command(
+        after_help = "Example:\n  deepgp data fetch kin8nm protein --out data\n  deepgp fit data/kin8nm.csv.gz --target y --test 0.2"
+    )]
+    Fetch(FetchArgs),
+    /// Tell what can be fetched, from where, and under what terms
+    #[command(after_help = "Example:\n  deepgp data list")]
+    List(ListArgs),
 }
 
 /// How to talk.
@@ -384,4 +401,36 @@ impl ReproduceArgs {
     pub fn splits_of(&self, experiment: Experiment) -> u64 {
         self.splits.unwrap_or(experiment.splits())
     }
+}
+
+/// `deepgp data fetch`.
+#[derive(Args, Debug)]
+pub struct FetchArgs {
+    /// Which tables
+    #[arg(required = true, value_name = "NAME",
+          value_parser = clap::builder::PossibleValuesParser::new(RECIPES.iter().map(|recipe| recipe.name)))]
+    pub names: Vec<String>,
+    /// The folder for them; a table that is there is not downloaded again
+    #[arg(long, default_value = "data")]
+    pub out: PathBuf,
+    /// Download again what is there, and replace it
+    #[arg(long)]
+    pub force: bool,
+    /// A mirror, or a folder, that has the sources' files under their own names; what comes from it is checked just the same
+    #[arg(long, value_name = "URL|FOLDER")]
+    pub from: Option<Mirror>,
+    /// Give up on an address when nothing has come for this time, e.g. 10s, 2m
+    #[arg(long, default_value = "30s")]
+    pub timeout: Span,
+    /// How to talk.
+    #[command(flatten)]
+    pub voice: Voice,
+}
+
+/// `deepgp data list`.
+#[derive(Args, Debug)]
+pub struct ListArgs {
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
 }

@@ -5,6 +5,7 @@
 
 mod args;
 mod benchmark;
+mod data;
 mod demo;
 mod device;
 mod evaluate;
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
         Command::Report(args) => report_command::report(args),
         Command::Benchmark(args) => benchmark::benchmark(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
+        Command::Data(command) => data::data(&command),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "deepgp", &mut script);

@@ -12,6 +12,7 @@ use deepgp_io::table::{Missing, Schema, Source, Wanted};
 
 use super::grid::{DISTINCT, TEST};
 use crate::args::{ReproduceArgs, Voice};
+use crate::data::Recipe;
 use crate::{interrupt, rows};
 
 /// Endings of a dataset's file.
@@ -92,7 +93,14 @@ fn load(folder: &Path, name: &str) -> Result<Dataset> {
     let paths: Vec<PathBuf> = ENDINGS.iter().map(|ending| folder.join(format!("{file}.{ending}"))).collect();
     let Some(path) = paths.iter().find(|path| path.exists()) else {
         let tried: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
-        bail!("{name} was not found: put it at one of {}, with the target in the column `{TARGET}`", tried.join(", "));
+        let help = match Recipe::find(file) {
+            Some(_) => format!("run `deepgp data fetch {file} --out {}`, or ", folder.display()),
+            None => String::new(),
+        };
+        bail!(
+            "{name} was not found: {help}put it at one of {}, with the target in the column `{TARGET}`",
+            tried.join(", ")
+        );
     };
     let source = Source::open(path)?;
     let (targets, ignore, categorical) = (vec![TARGET.to_string()], Vec::new(), Vec::new());

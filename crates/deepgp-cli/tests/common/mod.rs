@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
+pub mod server;
+
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
