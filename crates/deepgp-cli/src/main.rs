@@ -10,6 +10,7 @@ mod device;
 mod evaluate;
 mod explain;
 mod fit;
+mod html;
 mod info;
 mod interrupt;
 mod options;

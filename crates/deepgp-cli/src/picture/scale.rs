@@ -72,7 +72,8 @@ impl Scale {
         }
     }
 
-    fn unbounded(&self, v: f64) -> Option<f64> {
+    /// [`place`](Self::place), beyond the ends too.
+    pub(super) fn unbounded(&self, v: f64) -> Option<f64> {
         let map = |v: f64| if self.kind == Kind::Log { v.ln() } else { v };
         has_place(self.kind, v).then(|| (map(v) - map(self.low)) / (map(self.high) - map(self.low)))
     }
