@@ -13,6 +13,9 @@ const PANELS: f64 = 272.0;
 /// Height of a row where there are several, without what lies below its plots.
 const ROW: f64 = 150.0;
 
+/// Room between rows.
+const BETWEEN: f64 = 8.0;
+
 /// A title, and rows of panels that share the width.
 #[derive(Debug, Clone)]
 pub struct Chart {
@@ -56,7 +59,8 @@ impl Chart {
         let named = marks.filter(|mark| !mark.is_empty()).chain(&self.keys);
         let (mut body, legend) = legend::draw(named, WIDTH, HEAD);
         let mut top = HEAD + legend + if legend > 0.0 { 4.0 } else { 0.0 };
-        for row in &rows {
+        for (i, row) in rows.iter().enumerate() {
+            top += if i > 0 { BETWEEN } else { 0.0 };
             let below = row.iter().map(|(panel, _)| panel.below()).fold(0.0, f64::max);
             let height = if rows.len() == 1 { PANELS.max(HEIGHT - top) } else { ROW + below };
             let shares: f64 = row.iter().map(|(_, share)| share).sum();

@@ -84,7 +84,10 @@ impl Scale {
             Kind::Linear => ticks::linear(self.low, self.high, most),
             Kind::Log => ticks::log(self.low, self.high, most),
         };
-        let texts = ticks::labels(&values);
+        let texts = match self.kind {
+            Kind::Linear => ticks::labels(&values),
+            Kind::Log => ticks::log_labels(&values),
+        };
         values.iter().zip(texts).filter_map(|(&v, text)| Some((self.nearest_place(v)?, text))).collect()
     }
 }

@@ -61,7 +61,8 @@ fn charts_are_well_formed_whatever_the_data_and_the_names() {
 /// The vertical extents of the plots, from their axes: lines as wide as the plot.
 fn axes(picture: &Picture) -> Vec<(f64, f64)> {
     let svg = picture.inline();
-    let lines = svg.split(&format!("stroke=\"{}\"", Colour::Axis.css())).map(|before| before.rsplit("d=\"M").next());
+    let stroke = format!("stroke=\"{}\"", Colour::Axis.css());
+    let lines = svg.split(&stroke).map(|before| before.rsplit("d=\"M").next());
     let place = |text: &str| {
         let (at, _) = text.split_once('h')?;
         let (x, y) = at.split_once(' ')?;

@@ -35,7 +35,7 @@ impl Quantity {
 
     fn title(self) -> &'static str {
         match self {
-            Self::Elbo => "ELBO of a training row",
+            Self::Elbo => "ELBO per training row",
             Self::Likelihood => "Test log likelihood",
         }
     }
@@ -110,7 +110,7 @@ struct View {
 impl View {
     fn chart(&self, hidden: usize, lines: &[&FormsLine]) -> Chart {
         let until = lines.iter().map(|line| self.course.end(line)).fold(0.0, f64::max);
-        let title = format!("{} against {}, {}", self.quantity.title(), self.course.name(), layers(hidden));
+        let title = format!("{}, {}", self.quantity.title(), layers(hidden));
         let mut chart = Chart::new(title);
         for (i, mean) in MEANS.into_iter().enumerate() {
             let own: Vec<&FormsLine> = lines.iter().copied().filter(|line| line.mean_form == mean).collect();

@@ -91,12 +91,15 @@ pub fn tables(all: &[Verdict]) -> Vec<Table> {
         let rows = models.into_iter().map(|model| row(model.name(), &of(model))).collect();
         Group { name: dataset.into(), title: dataset.into(), rows }
     };
-    let whole =
-        Group { name: "all".into(), title: "all".into(), rows: vec![row("both", &all.iter().collect::<Vec<_>>())] };
+    let whole = Group {
+        name: "all".into(),
+        title: "all".into(),
+        rows: vec![row("all models", &all.iter().collect::<Vec<_>>())],
+    };
     let groups = JUDGED.into_iter().map(group).chain([whole]).filter(|group| !group.rows.is_empty()).collect();
     let short: Vec<&Verdict> = all.iter().filter(|v| !(v.likely() && v.close())).collect();
     let counts = Table {
-        caption: "Depths at which the paper's numbers are reached".into(),
+        caption: "Depths that reach the paper".into(),
         grouped_by: Some(Column::name("dataset")),
         columns: vec![
             Column::name("model"),

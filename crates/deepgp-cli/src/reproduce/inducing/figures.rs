@@ -152,7 +152,8 @@ fn gradient_panel(row: usize, layer: usize, gather: &dyn Fn(Find<'_>) -> Course)
     for Series { colour, pull, moved, .. } in SERIES {
         let course = match row {
             0 => gather(&|g| Some(pull(g).size).filter(|size| *size > 0.0)),
-            1 => gather(&|g| Some(pull(g).agreement)),
+            // Estimates that are both nothing neither agree nor disagree.
+            1 => gather(&|g| Some(pull(g)).filter(|pull| pull.size > 0.0).map(|pull| pull.agreement)),
             _ => gather(&|g| moved.map(|moved| moved(g))),
         };
         let middle = |values: &[f64]| match row {
