@@ -34,7 +34,7 @@ fn summary(lines: Lines<'_>) -> String {
         return "No run has been made yet.".into();
     }
     let made = format!("{} on {}, with deepgp {}", count(runs, "run"), devices.join(" and "), versions.join(" and "));
-    format!("{made}. Everything here is written anew from the results after every run.")
+    format!("{made}. The tables are in tables.md and tables.tex too, and every figure is there as SVG and PNG.")
 }
 
 /// How many runs there are of each experiment, and how many cells reach the paper's numbers.

@@ -9,7 +9,7 @@ const FAR: f64 = 3.0;
 /// Nats a row: runs that end no further below the middle one than this do not end badly.
 const NEAR: f64 = 0.1;
 /// The share of the late values of good runs that may lie below.
-const BELOW: f64 = 0.05;
+const BELOW: f64 = 0.15;
 
 /// A learning curve.
 #[derive(Clone, Debug)]

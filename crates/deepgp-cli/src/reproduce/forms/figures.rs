@@ -175,26 +175,26 @@ impl View {
         line.stuck.is_none() && self.last(line).is_none_or(|value| value < self.range.0)
     }
 
+    /// How to read it; the first of a depth says it for all four.
     fn caption(&self, lines: &[&FormsLine]) -> String {
         let stuck = lines.iter().filter(|line| line.stuck.is_some()).count();
         let below = lines.iter().filter(|line| self.ends_below(line)).count();
-        let spikes = match self.quantity {
-            Quantity::Elbo => {
-                " A faint area reaches down to the lowest ELBO since the point before: a spike there is a step that went wrong."
-            }
-            Quantity::Likelihood => "",
-        };
+        let counts =
+            format!("Of {} runs {stuck} got stuck (a cross where), {below} more end below (a triangle).", lines.len());
         let sharing = lines.iter().map(|line| line.sharing).max().unwrap_or(1);
-        let clock = match self.course {
-            Course::Seconds if sharing > 1 => format!(" Up to {sharing} runs shared the device."),
-            _ => String::new(),
-        };
-        format!(
-            "A panel for each form of the mean. Good: a curve that rises early, stays up and does not jump. The range is that of \
-             the better runs after a tenth of the steps; what is worse leaves at the lower edge.{spikes} Of {} runs {stuck} got \
-             stuck (a cross where), and {below} more end below (a triangle).{clock}",
-            lines.len()
-        )
+        let shared =
+            if sharing > 1 { format!(", while up to {sharing} runs shared the device") } else { String::new() };
+        match (self.quantity, self.course) {
+            (_, Course::Seconds) => format!("The same against seconds of training{shared}."),
+            (Quantity::Elbo, Course::Steps) => format!(
+                "A panel for each form of the mean. Good: a curve that rises early, stays up and does not jump. The range is \
+                 that of the better runs after a tenth of the steps; what is worse leaves at the lower edge. A faint area \
+                 reaches down to the lowest ELBO since the point before: a spike between points. {counts}"
+            ),
+            (Quantity::Likelihood, Course::Steps) => {
+                format!("The same runs on the test rows, in the units of the target. {counts}")
+            }
+        }
     }
 }
 
@@ -255,7 +255,7 @@ mod tests {
         let svg = &drawn(&all)[0].1;
         assert!(svg.contains("stuck") && svg.contains("ends below"));
         let caption = &figures("f", 1, &all.iter().collect::<Vec<_>>())[0].caption;
-        assert!(caption.contains("Of 24 runs 1 got stuck") && caption.contains("and 1 more end below"), "{caption}");
+        assert!(caption.contains("Of 24 runs 1 got stuck") && caption.contains("1 more end below"), "{caption}");
     }
 
     #[test]

@@ -6,11 +6,20 @@ use super::super::grid::spread;
 use super::super::table::{Cell, Column, Group, Table};
 use super::{COVARIANCES, FormsLine, MEANS, RATES, covariance_name, mean_name};
 
+/// How to read the tables of a depth.
+const READING: &str = "At the end; in bold the best of those that came to it. Beside a number: how many steps had to be rolled back, and at \
+                       which step a run got stuck.";
+
 /// Those of the runs of one dataset and depth.
 pub fn tables(lines: &[&FormsLine]) -> Vec<Table> {
     let of_rate = |rate: f64| lines.iter().copied().filter(|line| line.learning_rate == rate).collect::<Vec<_>>();
     let rates = RATES.into_iter().map(|rate| (rate, of_rate(rate))).filter(|(_, own)| !own.is_empty());
-    rates.map(|(rate, own)| ends(rate, &own)).chain(stuck(lines)).collect()
+    let mut all: Vec<Table> = rates.map(|(rate, own)| ends(rate, &own)).collect();
+    if let Some(last) = all.last_mut() {
+        last.note = READING.into();
+    }
+    all.extend(stuck(lines));
+    all
 }
 
 /// The final test log likelihood of each form of the mean with each of the covariance, and what happened on the way.
@@ -47,13 +56,11 @@ fn ends(rate: f64, lines: &[&FormsLine]) -> Table {
     };
     let columns = COVARIANCES.map(|form| Column::number(&format!("{} covariance", covariance_name(form))));
     Table {
-        caption: format!("Learning rate {rate}: test log likelihood at the end"),
+        caption: format!("Test log likelihood at rate {rate}"),
         grouped_by: None,
         columns: [Column::name("form of the mean")].into_iter().chain(columns).collect(),
         groups: vec![Group { rows: MEANS.into_iter().map(row).collect(), ..Group::default() }],
-        note: "In bold the best of those that came to their end; below them how many steps had to be rolled back, and where \
-               a run got stuck."
-            .into(),
+        note: String::new(),
     }
 }
 

@@ -109,7 +109,7 @@ const SERIES: [Series; 3] = [
 fn gradients(hidden: usize, dataset: &str, lines: &[&InducingLine]) -> Option<Figure> {
     let own = || lines.iter().copied().filter(|line| line.moved);
     let depth = own().flat_map(|line| &line.looks).map(|look| look.layers.len()).max().filter(|depth| *depth > 0)?;
-    let mut chart = Chart::new(format!("{dataset}: the pull at inducing inputs, {}", layers(hidden)));
+    let mut chart = Chart::new(format!("{dataset}: gradients, {}", layers(hidden)));
     for row in 0..3 {
         for layer in 0..depth {
             chart = chart.with(
