@@ -42,7 +42,8 @@ pub fn window(curves: &[Curve]) -> Option<(f64, f64)> {
     let low = values[(BELOW * values.len() as f64) as usize].min(lowest_end);
     let high = *values.last()?;
     let room = if high > low { 0.05 * (high - low) } else { high.abs().max(1.0) };
-    Some((low - room, high + room))
+    // More below: the lowest of good runs moves about its end.
+    Some((low - 2.0 * room, high + room))
 }
 
 #[cfg(test)]

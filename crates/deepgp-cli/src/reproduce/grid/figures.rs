@@ -84,6 +84,8 @@ fn panel(dataset: &str, all: &[Summary], quantity: &Quantity, named: bool) -> Pa
         panel = panel
             .with(Mark::band(own.iter().map(at).map(|(x, (mean, spread))| (x, mean - spread, mean + spread)), colour));
         panel = panel.with(label(Mark::line(own.iter().map(at).map(|(x, (mean, _))| (x, mean)), colour), name));
+        // A single depth has no line.
+        panel = panel.with(Mark::dots(own.iter().map(at).map(|(x, (mean, _))| (x, mean)), colour).opacity(1.0));
         let printed = own.iter().filter_map(|s| Some((s.hidden as f64, (quantity.paper)(s.printed?))));
         panel = panel.with(label(Mark::circles(printed, colour), papers));
     }
