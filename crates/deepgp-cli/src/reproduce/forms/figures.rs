@@ -157,10 +157,14 @@ impl View {
             let end = (self.course.end(line), self.last(line).unwrap_or(low).clamp(low, high));
             panel = panel.with(Mark::crosses([end], colour(line.covariance_form)).stroke(2.2));
         }
-        // Ends at the same place are piled up.
-        for (i, line) in lines.iter().filter(|line| self.ends_below(line)).enumerate() {
-            let end = (self.course.end(line), low + 0.06 * i as f64 * (high - low));
-            panel = panel.with(Mark::drops([end], colour(line.covariance_form)));
+        // Ends at about the same place are piled up.
+        let mut ends: Vec<f64> = Vec::new();
+        for line in lines.iter().filter(|line| self.ends_below(line)) {
+            let end = self.course.end(line);
+            let under = ends.iter().filter(|other| (*other - end).abs() < 0.06 * until).count();
+            let place = (end, low + 0.06 * under as f64 * (high - low));
+            panel = panel.with(Mark::drops([place], colour(line.covariance_form)));
+            ends.push(end);
         }
         panel
     }
