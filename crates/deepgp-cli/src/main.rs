@@ -11,6 +11,7 @@ mod device;
 mod evaluate;
 mod explain;
 mod fit;
+mod html;
 mod info;
 mod interrupt;
 mod options;

@@ -50,11 +50,46 @@ fn each_run_is_made_once_and_lands_in_tables_and_figures() {
 }
 
 #[test]
+fn all_experiments_land_on_one_page() {
+    let place = place();
+    let all = "--experiments tables,forms,inducing --dataset kin8nm --hidden-layers 1 --splits 1 --epochs 2";
+    let summary = place.json(&format!("reproduce --data . --out paper {all} --device cpu"));
+    assert_eq!((summary["runs"].as_u64(), summary["done"].as_u64()), (Some(2 + 24 + 6), Some(2 + 24 + 6)));
+    let page = place.read("paper/index.html");
+    assert!(page.contains("32 runs on cpu, with deepgp"), "what was run");
+    let stems = [
+        "log-likelihood",
+        "rmse",
+        "forms-1-elbo-steps",
+        "forms-1-elbo-seconds",
+        "forms-1-log-likelihood-steps",
+        "forms-1-log-likelihood-seconds",
+        "inducing-1-log-likelihood",
+        "inducing-1-gradients-kin8nm",
+    ];
+    for stem in stems {
+        assert!(page.contains(&format!("<figure id=\"figure-{stem}\"><svg")), "{stem} is on the page");
+        assert!(place.read(&format!("paper/{stem}.svg")).starts_with("<svg"), "{stem}");
+        assert!(std::fs::read(place.path(&format!("paper/{stem}.png"))).unwrap().starts_with(b"\x89PNG"), "{stem}");
+    }
+    assert_eq!(page.matches("<figure").count(), stems.len(), "nothing else is drawn");
+    let tables = place.read("paper/tables.md");
+    for part in [
+        "| kin8nm | full | 0 of 1 | 0 of 1 | 0 of 1 |",
+        "### Test log likelihood at rate 0.001",
+        "| whitened mean |",
+        "| greedy variance | left there | 1 |",
+    ] {
+        assert!(tables.contains(part), "{part}\n{tables}");
+    }
+}
+
+#[test]
 fn a_grid_that_is_cut_goes_on() {
     let place = place();
     let cut = place.done(&format!("{GRID} --epochs 1000000 --time-limit 1s"));
     assert!(cut.stderr.contains("the time is up: 8 runs are left; the same command goes on"), "{}", cut.stderr);
-    assert_eq!(place.read("paper/results.jsonl"), "");
+    assert!(!place.path("paper/results.jsonl").exists());
     let on = place.done(&format!("{GRID} --epochs 2"));
     assert!(on.stderr.contains("8 runs, 0 of them done") && on.stderr.contains("7 runs left"), "{}", on.stderr);
 }

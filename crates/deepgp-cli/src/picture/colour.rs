@@ -2,7 +2,8 @@
 //!
 //! A drawing names a colour as `var(--ink, #1f2328)`: the page or the file's own style sheet sets the variable,
 //! and the fall-back, the light value, is what a renderer without variables is given. Blue against
-//! vermilion (light) and sky blue against orange (dark) are told apart with any kind of colour vision.
+//! vermilion (light) and sky blue against orange (dark) are told apart with any kind of colour vision; a third series
+//! takes the ink, which differs from both in lightness.
 
 /// What a colour is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -56,6 +56,7 @@ impl Frame {
                 group(placed(points).iter().map(circle).collect(), &stroke)
             }
             Shape::Crosses(points) => element(&placed(points).iter().map(|&p| cross(p)).collect::<String>(), &stroke),
+            Shape::Drops(points) => element(&placed(points).iter().map(|&p| drop(p)).collect::<String>(), &stroke),
             Shape::Segments(pairs) => {
                 let ends = |[a, b]: &[(f64, f64); 2]| Some(vec![self.near(*a)?, self.near(*b)?]);
                 element(&path(&pairs.iter().filter_map(ends).collect::<Vec<_>>()), &stroke)
@@ -75,14 +76,14 @@ impl Frame {
         }
     }
 
-    /// A line's places, broken where a point has none.
+    /// A line's places, broken where a point has none, and cut off at the panel's edges where it leaves it.
     fn runs(&self, points: &[(f64, f64)]) -> Vec<Vec<(f64, f64)>> {
-        let places: Vec<_> = points.iter().map(|&p| self.at(p)).collect();
-        places
-            .split(|place| place.is_none())
-            .map(|run| run.iter().flatten().copied().collect::<Vec<_>>())
-            .map(|run| envelope(&run, LINE_BUCKETS))
-            .collect()
+        let share = |&(x, y): &(f64, f64)| Some((self.x.unbounded(x)?, self.y.unbounded(y)?));
+        let shares: Vec<_> = points.iter().map(share).collect();
+        let runs = shares.split(|share| share.is_none()).map(|run| run.iter().flatten().copied().collect::<Vec<_>>());
+        let inside = runs.flat_map(|run| clip(&run));
+        let placed = inside.map(|run| run.into_iter().map(|(x, y)| self.pixel(x, y)).collect::<Vec<_>>());
+        placed.map(|run| envelope(&run, LINE_BUCKETS)).collect()
     }
 
     /// A band's outline: along the lower ends, back along the upper.
@@ -95,6 +96,54 @@ impl Frame {
         outline.extend(upper.iter().rev());
         path(&[outline]) + "Z"
     }
+}
+
+/// What of a line lies in the unit square: where it leaves, it goes up to the edge, and it comes back in a run of its own.
+fn clip(points: &[(f64, f64)]) -> Vec<Vec<(f64, f64)>> {
+    if let [only] = points {
+        return if span(*only, *only).is_some() { vec![vec![*only]] } else { Vec::new() };
+    }
+    let mut runs: Vec<Vec<(f64, f64)>> = Vec::new();
+    let mut open = false;
+    for pair in points.windows(2) {
+        let [a, b] = [pair[0], pair[1]];
+        let Some((enter, leave)) = span(a, b) else {
+            open = false;
+            continue;
+        };
+        // Far outside, the sum loses all digits: the ends are taken as they are, and what lies between is kept inside.
+        let between = |a: f64, b: f64, t: f64| (a + t * (b - a)).clamp(0.0, 1.0);
+        let at = |t: f64| match t {
+            0.0 => a,
+            1.0 => b,
+            t => (between(a.0, b.0, t), between(a.1, b.1, t)),
+        };
+        match runs.last_mut() {
+            Some(run) if open && enter == 0.0 => run.push(at(leave)),
+            _ => runs.push(vec![at(enter), at(leave)]),
+        }
+        open = leave == 1.0;
+    }
+    runs
+}
+
+/// Between which shares of the way from `a` to `b` one is in the unit square; `None` if nowhere.
+fn span(a: (f64, f64), b: (f64, f64)) -> Option<(f64, f64)> {
+    let mut ends = (0.0, 1.0);
+    for (from, to) in [(a.0, b.0), (a.1, b.1)] {
+        let way = to - from;
+        // A hair outside counts as inside, as it does for points.
+        for (distance, slope) in [(from + 1e-9, way), (1.0 + 1e-9 - from, -way)] {
+            // Inside while `distance + t slope >= 0`.
+            match slope {
+                s if s > 0.0 => ends.0 = f64::max(ends.0, -distance / s),
+                s if s < 0.0 => ends.1 = f64::min(ends.1, -distance / s),
+                _ if distance < 0.0 => return None,
+                _ => {}
+            }
+        }
+    }
+    (ends.0 <= ends.1).then_some(ends)
 }
 
 /// Attributes of a mark's strokes.
@@ -140,6 +189,11 @@ pub(super) fn cross((x, y): (f64, f64)) -> String {
     format!("M{} {}h7M{} {}v7", number(x - 3.5), number(y), number(x), number(y - 3.5))
 }
 
+/// Path data of a triangle that stands on its tip.
+pub(super) fn drop((x, y): (f64, f64)) -> String {
+    format!("M{} {}h7l-3.5 6z", number(x - 3.5), number(y - 6.0))
+}
+
 /// Path data of a rectangle, drawn in by half a pixel at each side so that neighbours stay apart.
 fn rectangle(a: (f64, f64), b: (f64, f64)) -> String {
     let inset = |p: f64, q: f64| {
@@ -148,4 +202,33 @@ fn rectangle(a: (f64, f64), b: (f64, f64)) -> String {
     };
     let ((x, width), (y, height)) = (inset(a.0, b.0), (a.1.min(b.1), (a.1 - b.1).abs()));
     format!("M{} {}h{}v{}h{}z", number(x), number(y), number(width), number(height), number(-width))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_goes_up_to_the_edge_where_it_leaves() {
+        let near = |runs: Vec<Vec<(f64, f64)>>, expected: &[&[(f64, f64)]]| {
+            assert_eq!(
+                runs.iter().map(Vec::len).collect::<Vec<_>>(),
+                expected.iter().map(|r| r.len()).collect::<Vec<_>>()
+            );
+            for (own, other) in runs.iter().flatten().zip(expected.iter().copied().flatten()) {
+                assert!((own.0 - other.0).abs() + (own.1 - other.1).abs() < 1e-6, "{runs:?}");
+            }
+        };
+        // Out through the lower edge half way, and back.
+        near(
+            clip(&[(0.0, 0.5), (0.2, 0.5), (0.4, -0.5), (0.5, -3.0), (0.6, -1.0), (0.8, 1.0)]),
+            &[&[(0.0, 0.5), (0.2, 0.5), (0.3, 0.0)], &[(0.7, 0.0), (0.8, 1.0)]],
+        );
+        // Through a corner of the square between two points outside.
+        near(clip(&[(-0.5, 0.25), (0.5, 1.25)]), &[&[(0.0, 0.75), (0.25, 1.0)]]);
+        near(clip(&[(0.1, -1.0), (0.9, -2.0)]), &[]);
+        near(clip(&[(0.2, 0.5), (0.4, -1e40)]), &[&[(0.2, 0.5), (0.2, 0.0)]]);
+        near(clip(&[(0.5, 0.5)]), &[&[(0.5, 0.5)]]);
+        near(clip(&[(0.5, 1.5)]), &[]);
+    }
 }

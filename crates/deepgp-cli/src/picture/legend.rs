@@ -1,7 +1,7 @@
 //! What the marks mean: a swatch and a name each, in lines.
 
 use super::colour::Colour;
-use super::draw::{circle, cross, fill, strokes};
+use super::draw::{circle, cross, drop, fill, strokes};
 use super::mark::{Mark, Shape};
 use super::svg::{Anchor, number, text};
 use super::text::{LABEL, fit, width};
@@ -15,7 +15,7 @@ const BETWEEN: f64 = 14.0;
 /// The legend of `marks`, `across` wide with its top at `top`, and its height: zero if no mark has a name.
 pub(super) fn draw<'a>(marks: impl Iterator<Item = &'a Mark>, across: f64, top: f64) -> (String, f64) {
     let (mut svg, mut x, mut line) = (String::new(), 0.0, 0);
-    for mark in marks.filter(|mark| !mark.is_empty()) {
+    for mark in marks {
         let Some(label) = &mark.label else { continue };
         let label = fit(label, LABEL, across - SWATCH - GAP);
         let wide = SWATCH + GAP + width(&label, LABEL);
@@ -51,6 +51,7 @@ fn swatch(mark: &Mark, x: f64, y: f64) -> String {
         Shape::Dots(_) => format!("<path d=\"M{} {}h.01\" {stroke}/>", number(middle), number(y)),
         Shape::Circles(_) => format!("<g {stroke}>{}</g>", circle(middle, y, 3.2)),
         Shape::Crosses(_) => format!("<path d=\"{}\" {stroke}/>", cross((middle, y))),
+        Shape::Drops(_) => format!("<path d=\"{}\" {stroke}/>", drop((middle, y + 3.0))),
         Shape::Segments(_) => format!("<path d=\"M{} {}v10\" {stroke}/>", number(middle), number(y - 5.0)),
     }
 }

@@ -27,6 +27,8 @@ pub(super) enum Shape {
     Circles(Vec<(f64, f64)>),
     /// Small upright crosses, for few.
     Crosses(Vec<(f64, f64)>),
+    /// Small triangles that point down, for few: what lies below the panel.
+    Drops(Vec<(f64, f64)>),
     /// Straight pieces, each from one point to another.
     Segments(Vec<[(f64, f64); 2]>),
     /// Rectangles, each by two opposite corners.
@@ -70,6 +72,11 @@ impl Mark {
     /// Upright crosses.
     pub fn crosses(points: impl IntoIterator<Item = (f64, f64)>, colour: Colour) -> Self {
         Self::new(Shape::Crosses(points.into_iter().collect()), colour, 1.0, 1.6)
+    }
+
+    /// Triangles that point down, their tips at the points.
+    pub fn drops(points: impl IntoIterator<Item = (f64, f64)>, colour: Colour) -> Self {
+        Self::new(Shape::Drops(points.into_iter().collect()), colour, 1.0, 1.4)
     }
 
     /// Straight pieces between pairs of points.
@@ -127,7 +134,11 @@ impl Mark {
             }
         };
         match &self.shape {
-            Shape::Line(points) | Shape::Dots(points) | Shape::Circles(points) | Shape::Crosses(points) => {
+            Shape::Line(points)
+            | Shape::Dots(points)
+            | Shape::Circles(points)
+            | Shape::Crosses(points)
+            | Shape::Drops(points) => {
                 points.iter().for_each(|&(x, y)| both(x, y));
             }
             Shape::Band(triples) => triples.iter().for_each(|&(x, low, high)| {

@@ -18,8 +18,10 @@ pub struct Panel {
 
 /// Height of the line above the plot that holds the vertical axis's title.
 const ABOVE: f64 = 25.0;
-/// Height of the labels and the title below it.
-const BELOW: f64 = 40.0;
+/// Height of the labels below it.
+const LABELS: f64 = 22.0;
+/// Height of the horizontal axis's title below them.
+const BELOW: f64 = 18.0;
 /// Room for half a label beyond the right end.
 const RIGHT: f64 = 14.0;
 
@@ -35,8 +37,13 @@ impl Panel {
         self
     }
 
-    /// The panel as SVG elements that fill `outer`.
-    pub(super) fn draw(&self, outer: Area) -> String {
+    /// The height it needs below its plot: panels in one row share the largest, so that their plots line up.
+    pub(super) fn below(&self) -> f64 {
+        LABELS + if self.x.title.is_empty() { 0.0 } else { BELOW }
+    }
+
+    /// The panel as SVG elements that fill `outer`, the lowest `below` of it for labels.
+    pub(super) fn draw(&self, outer: Area, below: f64) -> String {
         let (mut xs, mut ys) = (Vec::new(), Vec::new());
         self.marks.iter().for_each(|mark| {
             mark.visit(&mut |x, y| {
@@ -45,7 +52,7 @@ impl Panel {
             });
         });
         match (xs.is_empty(), self.x.scale(&xs), self.y.scale(&ys)) {
-            (false, Some(x), Some(y)) => self.draw_on(Frame { x, y, area: outer }),
+            (false, Some(x), Some(y)) => self.draw_on(Frame { x, y, area: outer }, below),
             _ => {
                 let middle = (outer.left + outer.width / 2.0, outer.top + outer.height / 2.0);
                 text(middle.0, middle.1, Anchor::Middle, &muted(), "no data")
@@ -54,17 +61,15 @@ impl Panel {
     }
 
     /// The panel where there are values; `outer.area` is what labels and plot share.
-    fn draw_on(&self, outer: Frame) -> String {
+    fn draw_on(&self, outer: Frame, below: f64) -> String {
         let Area { left, top, width: whole, height } = outer.area;
-        let y_ticks = outer.y.ticks(7);
+        let tall = height - ABOVE - below;
+        // A label takes its height and as much again.
+        let y_ticks = outer.y.ticks(((tall / (2.0 * LABEL)) as usize).clamp(2, 7));
         let widest = y_ticks.iter().map(|(_, label)| width(label, LABEL)).fold(0.0, f64::max);
         let margin = if self.y.bare { 4.0 } else { widest + 8.0 };
-        let area = Area {
-            left: left + margin,
-            top: top + ABOVE,
-            width: (whole - margin - RIGHT).max(20.0),
-            height: height - ABOVE - BELOW,
-        };
+        let area =
+            Area { left: left + margin, top: top + ABOVE, width: (whole - margin - RIGHT).max(20.0), height: tall };
         let x_ticks = if self.x.bare { Vec::new() } else { roomy_ticks(&outer.x, area.width) };
         let frame = Frame { area, ..outer };
         let bottom = area.top + area.height;

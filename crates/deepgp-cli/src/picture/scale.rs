@@ -72,7 +72,8 @@ impl Scale {
         }
     }
 
-    fn unbounded(&self, v: f64) -> Option<f64> {
+    /// [`place`](Self::place), beyond the ends too.
+    pub(super) fn unbounded(&self, v: f64) -> Option<f64> {
         let map = |v: f64| if self.kind == Kind::Log { v.ln() } else { v };
         has_place(self.kind, v).then(|| (map(v) - map(self.low)) / (map(self.high) - map(self.low)))
     }
@@ -83,7 +84,10 @@ impl Scale {
             Kind::Linear => ticks::linear(self.low, self.high, most),
             Kind::Log => ticks::log(self.low, self.high, most),
         };
-        let texts = ticks::labels(&values);
+        let texts = match self.kind {
+            Kind::Linear => ticks::labels(&values),
+            Kind::Log => ticks::log_labels(&values),
+        };
         values.iter().zip(texts).filter_map(|(&v, text)| Some((self.nearest_place(v)?, text))).collect()
     }
 }

@@ -15,6 +15,7 @@ fn chart(title: &str, points: &[(f64, f64)], log: bool) -> Picture {
         Mark::dots(at(), Colour::Model),
         Mark::circles(at(), Colour::Ink),
         Mark::crosses(at(), Colour::Other).dashed(),
+        Mark::drops(at(), Colour::Ink),
         Mark::segments(pairs(), Colour::Muted),
         Mark::boxes(pairs(), Colour::Model),
         Mark::level(first.1, Colour::Ink),
@@ -22,7 +23,8 @@ fn chart(title: &str, points: &[(f64, f64)], log: bool) -> Picture {
     ];
     let panel =
         marks.into_iter().fold(Panel::new(axis(title), axis(title)), |panel, mark| panel.with(mark.labelled(title)));
-    Chart::new(title).with(panel.clone(), 2.0).with(panel, 1.0).draw()
+    let first = Chart::new(title).with(panel.clone(), 2.0).with(panel.clone(), 1.0);
+    first.below().with(panel, 1.0).key(Mark::line([], Colour::Ink).labelled(title)).draw()
 }
 
 fn data() -> Vec<(&'static str, Vec<(f64, f64)>)> {
@@ -54,6 +56,51 @@ fn charts_are_well_formed_whatever_the_data_and_the_names() {
             }
         }
     }
+}
+
+/// The vertical extents of the plots, from their axes: lines as wide as the plot.
+fn axes(picture: &Picture) -> Vec<(f64, f64)> {
+    let svg = picture.inline();
+    let stroke = format!("stroke=\"{}\"", Colour::Axis.css());
+    let lines = svg.split(&stroke).map(|before| before.rsplit("d=\"M").next());
+    let place = |text: &str| {
+        let (at, _) = text.split_once('h')?;
+        let (x, y) = at.split_once(' ')?;
+        Some((x.parse().ok()?, y.parse().ok()?))
+    };
+    lines.flatten().filter_map(place).collect()
+}
+
+#[test]
+fn rows_lie_below_each_other_and_begin_anew_at_the_left() {
+    let panel = |name: &str| {
+        Panel::new(Axis::new(name), Axis::new("y").between(0.0, 1.0))
+            .with(Mark::line([(0.0, 0.0), (1.0, 1.0)], Colour::Model))
+    };
+    let chart = Chart::new("t").below().with(panel(""), 1.0).with(panel("x"), 1.0).below().with(panel("x"), 1.0);
+    let [a, b, c] = axes(&chart.draw())[..] else { panic!("three panels") };
+    assert!(a.0 < b.0 && a.1 == b.1, "one row: {a:?} {b:?}");
+    assert!(c.0 == a.0 && c.1 > a.1 + 100.0, "the next row: {a:?} {c:?}");
+    // One row is as high as it ever was, whether or not a second was thought of.
+    let one = |chart: Chart| axes(&chart.with(panel("x"), 1.0).draw());
+    assert_eq!(one(Chart::new("t")), one(Chart::new("t").below()));
+}
+
+#[test]
+fn a_key_is_in_the_legend_although_it_has_no_points() {
+    let panel = Panel::new(Axis::new("x"), Axis::new("y")).with(Mark::line([], Colour::Model).labelled("nothing"));
+    let svg =
+        Chart::new("t").with(panel, 1.0).key(Mark::line([], Colour::Ink).dashed().labelled("slow")).draw().inline();
+    assert!(svg.contains("slow") && svg.contains("stroke-dasharray") && !svg.contains("nothing"), "{svg}");
+}
+
+#[test]
+fn a_line_that_dives_is_seen_to_leave() {
+    let panel = Panel::new(Axis::new("x").between(0.0, 4.0), Axis::new("y").between(0.0, 1.0));
+    let dive = |panel: Panel| panel.with(Mark::line([(0.0, 0.5), (1.0, 0.5), (2.0, -1e9), (4.0, 0.5)], Colour::Other));
+    let svg = Chart::new("t").with(dive(panel), 1.0).draw().inline();
+    let line = svg.split("<path d=\"").find(|path| path.contains("stroke=\"var(--other")).unwrap();
+    assert_eq!(line.split('"').next().unwrap().matches('M').count(), 2, "out and in again: {line}");
 }
 
 #[test]

@@ -59,6 +59,12 @@ pub(super) fn labels(ticks: &[f64]) -> Vec<String> {
     ticks.iter().map(label).collect()
 }
 
+/// The texts of ticks on a log scale: each with its own decimals where they span decades.
+pub(super) fn log_labels(ticks: &[f64]) -> Vec<String> {
+    let (first, last) = (ticks.first().copied().unwrap_or(1.0), ticks.last().copied().unwrap_or(1.0));
+    if last >= 10.0 * first { ticks.iter().flat_map(|&t| labels(&[t])).collect() } else { labels(ticks) }
+}
+
 /// How many decimals tell `ticks` exactly, in multiples of `unit`.
 fn decimals(ticks: &[f64], unit: f64) -> usize {
     let exact = |places: usize| {
@@ -115,5 +121,8 @@ mod tests {
         assert_eq!(labels(&[1.5e6, 2e6]), ["1.5M", "2.0M"]);
         assert_eq!(labels(&[2e-5, 4e-5]), ["2e−5", "4e−5"]);
         assert_eq!(labels(&[0.0, 2e12]), ["0", "2e12"]);
+        assert_eq!(log_labels(&[0.01, 0.1, 1.0, 100.0]), ["0.01", "0.1", "1", "100"]);
+        assert_eq!(log_labels(&[0.5, 1.0, 2.0]), ["0.5", "1.0", "2.0"]);
+        assert_eq!(log_labels(&[1e-6, 1e-3]), ["1e−6", "0.001"]);
     }
 }

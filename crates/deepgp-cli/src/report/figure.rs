@@ -1,16 +1,6 @@
 //! The parts that sections are made of.
 
-use crate::picture::Picture;
-
-/// A picture with what to say below it.
-#[derive(Debug, Clone)]
-pub(super) struct Figure {
-    /// Of the file it is saved as; no two of a report are the same.
-    pub(super) stem: String,
-    pub(super) picture: Picture,
-    /// How to read it, and what good looks like.
-    pub(super) caption: String,
-}
+pub(super) use crate::html::Figure;
 
 /// Figures on one question.
 #[derive(Debug, Clone)]

@@ -3,17 +3,10 @@
 use super::number::{duration, fixed, percent, significant};
 use super::statistics::last;
 use super::{Report, ScoreRow};
-use crate::picture::escape;
+use crate::html::{Key, strip};
 
 /// At most this many targets have their numbers at the top; the table has all.
 const MOST_TARGETS: usize = 3;
-
-/// A number, what it is, and what to hold it against.
-struct Key {
-    label: &'static str,
-    value: String,
-    remark: String,
-}
 
 /// The numbers as HTML: of each target, or of training where nothing was scored.
 pub(super) fn key_numbers(report: &Report) -> String {
@@ -37,17 +30,17 @@ fn of_scores(report: &Report, model: &ScoreRow, alone: bool) -> Vec<Key> {
     };
     let mut keys = vec![
         Key {
-            label: "RMSE",
+            label: "RMSE".to_owned(),
             value: significant(model.original.rmse, 3),
             remark: best(&|row| row.original.rmse, 1.0).unwrap_or_else(|| "in units of the target".to_owned()),
         },
         Key {
-            label: "Log likelihood",
+            label: "Log likelihood".to_owned(),
             value: significant(model.original.log_likelihood, 3),
             remark: best(&|row| row.original.log_likelihood, -1.0).unwrap_or_else(|| "mean of a row".to_owned()),
         },
         Key {
-            label: "In 95 % intervals",
+            label: "In 95 % intervals".to_owned(),
             value: percent(model.original.coverage_95),
             remark: "of the rows; should be near 95 %".to_owned(),
         },
@@ -62,12 +55,12 @@ fn of_training(report: &Report) -> Vec<Key> {
     let history = &report.history;
     let scores = history.validation.iter().map(|(_, score)| *score).filter(|score| score.is_finite());
     let bound = last(&history.elbo).map(|elbo| Key {
-        label: "Evidence lower bound",
+        label: "Evidence lower bound".to_owned(),
         value: significant(elbo, 4),
         remark: "at the last step".to_owned(),
     });
     let validation = scores.reduce(f64::max).map(|best| Key {
-        label: "Validation score",
+        label: "Validation score".to_owned(),
         value: significant(best, 3),
         remark: "best mean log density".to_owned(),
     });
@@ -77,21 +70,5 @@ fn of_training(report: &Report) -> Vec<Key> {
 
 fn time(report: &Report, seconds: f64) -> Key {
     let steps = last(&report.history.step).map(|steps| format!("{} steps", fixed(steps, 0)));
-    Key { label: "Training time", value: duration(seconds), remark: steps.unwrap_or_default() }
-}
-
-fn strip(name: &str, keys: &[Key]) -> String {
-    if keys.is_empty() {
-        return String::new();
-    }
-    let heading = if name.is_empty() { String::new() } else { format!("<h2 class=\"target\">{}</h2>", escape(name)) };
-    let cell = |key: &Key| {
-        format!(
-            "<div><dt>{}</dt><dd class=\"value\">{}</dd><dd>{}</dd></div>",
-            key.label,
-            escape(&key.value),
-            escape(&key.remark)
-        )
-    };
-    format!("{heading}<dl class=\"key\">{}</dl>\n", keys.iter().map(cell).collect::<String>())
+    Key { label: "Training time".to_owned(), value: duration(seconds), remark: steps.unwrap_or_default() }
 }

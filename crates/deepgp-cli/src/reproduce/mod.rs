@@ -10,9 +10,13 @@ mod grid;
 mod inducing;
 mod journal;
 mod lab;
+mod page;
+mod part;
 mod publish;
 mod queue;
+mod table;
 mod trial;
+mod window;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};

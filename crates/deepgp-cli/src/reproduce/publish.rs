@@ -11,9 +11,12 @@ use super::grid::{self, BaselineLine, Line};
 use super::inducing::{self, InducingLine};
 use super::journal::Journal;
 use super::lab::Lab;
+use super::page;
+use super::part::Part;
 use super::queue::{Ended, work_off};
 use crate::args::ReproduceArgs;
-use crate::picture::{self, Picture};
+use crate::html::Figure;
+use crate::picture;
 
 /// The journals of a folder.
 #[derive(Debug)]
@@ -105,25 +108,25 @@ impl Folder {
     }
 }
 
-/// A picture, and the stem of its file's name.
-pub type Named = (String, Picture);
+/// What all experiments have to show.
+pub fn parts(lines: Lines<'_>) -> Vec<Part> {
+    let grid = grid::parts(lines.results, lines.baselines);
+    grid.into_iter().chain(forms::parts(lines.forms)).chain(inducing::parts(lines.inducing)).collect()
+}
 
 fn publish(folder: &Path, lines: Lines<'_>) -> Result<()> {
-    let write = |name: String, bytes: &[u8]| {
+    let write = |name: &str, bytes: &[u8]| {
         let path = folder.join(name);
         atomic::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))
     };
-    write("tables.md".into(), grid::markdown(lines.results, lines.baselines).as_bytes())?;
-    write("tables.tex".into(), grid::latex(lines.results).as_bytes())?;
-    let figures: Vec<Named> = grid::figures(lines.results)
-        .into_iter()
-        .chain(forms::figures(lines.forms))
-        .chain(inducing::figures(lines.inducing))
-        .collect();
-    for (name, picture) in figures {
+    let parts = parts(lines);
+    let tables: String = parts.iter().map(Part::markdown).collect();
+    write("tables.md", format!("# The paper's experiments, run again\n{tables}").as_bytes())?;
+    write("tables.tex", grid::latex(lines.results).as_bytes())?;
+    for Figure { stem, picture, .. } in parts.iter().flat_map(|part| &part.figures) {
         let svg = picture.standalone();
-        write(format!("{name}.svg"), svg.as_bytes())?;
-        write(format!("{name}.png"), &picture::png(&svg).map_err(|reason| anyhow!("{name}: {reason}"))?)?;
+        write(&format!("{stem}.svg"), svg.as_bytes())?;
+        write(&format!("{stem}.png"), &picture::png(&svg).map_err(|reason| anyhow!("{stem}: {reason}"))?)?;
     }
-    Ok(())
+    write("index.html", page::page(lines, &parts).as_bytes())
 }

@@ -4,6 +4,7 @@
 //! the ELBO and the test log likelihood against steps and seconds. A run that cannot go on is a result too.
 
 mod figures;
+mod tables;
 
 use anyhow::Result;
 use deepgp::{CovarianceForm, FitSettings, MeanForm, Regressor};
@@ -14,12 +15,12 @@ use super::Experiment;
 use super::grid::{Cell, Model, TEST};
 use super::journal::Keyed;
 use super::lab::Lab;
+use super::part::{Part, layers};
 use super::queue::{Made, Meter, Run};
 use super::trial::{self, Point, Trained};
 use crate::args::ReproduceArgs;
 use crate::progress::duration;
 use crate::text::number;
-pub use figures::figures;
 
 /// Table 1, as equation 7 and as the table itself have its first row.
 const MEANS: [MeanForm; 4] = [MeanForm::Dual, MeanForm::ScaledDual, MeanForm::Standard, MeanForm::Whitened];
@@ -189,6 +190,29 @@ pub fn runs(args: &ReproduceArgs) -> Vec<FormsRun> {
     all
 }
 
+/// What to show: for each dataset and depth how the runs end, and how they get there.
+pub fn parts(lines: &[FormsLine]) -> Vec<Part> {
+    let mut kinds: Vec<(&str, usize)> = lines.iter().map(|line| (line.dataset.as_str(), line.hidden)).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let several = kinds.iter().any(|kind| kind.0 != kinds[0].0);
+    let part = |(dataset, hidden): (&str, usize)| {
+        let own: Vec<&FormsLine> =
+            lines.iter().filter(|line| (line.dataset.as_str(), line.hidden) == (dataset, hidden)).collect();
+        let id = if several { format!("forms-{dataset}-{hidden}") } else { format!("forms-{hidden}") };
+        Part {
+            title: format!("Forms, {}, {dataset}", layers(hidden)),
+            lead: "Which forms of the mean and the covariance (the paper's Tables 1 and 2) train stably, and how fast? Each run has \
+                   the same start and the same rows."
+                .into(),
+            tables: tables::tables(&own),
+            figures: figures::figures(&id, hidden, &own),
+            id,
+        }
+    };
+    kinds.into_iter().map(part).collect()
+}
+
 /// What a form of the mean is called.
 fn mean_name(form: MeanForm) -> &'static str {
     match form {
@@ -205,5 +229,51 @@ fn covariance_name(form: CovarianceForm) -> &'static str {
         CovarianceForm::Dual => "dual",
         CovarianceForm::Standard => "standard",
         CovarianceForm::Whitened => "whitened",
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// A run of 20 points that rises to `end`.
+    pub fn line(mean_form: MeanForm, covariance_form: CovarianceForm, learning_rate: f64, end: f64) -> FormsLine {
+        let point = |i: u64| {
+            let value = end - 10.0 / (i * i) as f64;
+            let (step, seconds, elbo) = (100 * i, i as f64, 1000.0 * (value - 0.3));
+            Point { step, seconds, elbo, lowest_elbo: elbo - 1.0, test_log_likelihood: Some(value) }
+        };
+        FormsLine {
+            dataset: "kin8nm".into(),
+            hidden: 1,
+            mean_form,
+            covariance_form,
+            learning_rate,
+            split: 0,
+            rows: 1000,
+            test_log_likelihood: Some(end),
+            rolled_back: 0,
+            stuck: None,
+            curve: (1..=20).map(point).collect(),
+            seconds: 20.0,
+            sharing: 1,
+            steps: 2000,
+            device: "cpu".into(),
+            settings: Value::Null,
+            version: "0".into(),
+        }
+    }
+
+    #[test]
+    fn depths_and_datasets_are_told_apart() {
+        let own = |dataset: &str, hidden| FormsLine {
+            dataset: dataset.into(),
+            hidden,
+            ..line(MeanForm::Whitened, CovarianceForm::Whitened, 0.01, 1.0)
+        };
+        let ids = |lines: &[FormsLine]| parts(lines).into_iter().map(|part| part.id).collect::<Vec<_>>();
+        assert!(ids(&[]).is_empty());
+        assert_eq!(ids(&[own("kin8nm", 2), own("kin8nm", 1)]), ["forms-1", "forms-2"]);
+        assert_eq!(ids(&[own("protein", 1), own("kin8nm", 1)]), ["forms-kin8nm-1", "forms-protein-1"]);
     }
 }

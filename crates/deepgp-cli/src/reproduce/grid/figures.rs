@@ -4,13 +4,14 @@ use super::Line;
 use super::cell::{DATASETS, Model};
 use super::paper::Printed;
 use super::summary::{Summary, summaries};
+use crate::html::Figure;
 use crate::picture::{Axis, Chart, Colour, Mark, Panel};
-use crate::reproduce::publish::Named;
 
 /// What is drawn against the depth: ours, mean and deviation, and the paper's.
 struct Quantity {
     file: &'static str,
     title: &'static str,
+    better: &'static str,
     ours: fn(&Summary) -> (f64, f64),
     paper: fn(Printed) -> f64,
 }
@@ -19,10 +20,17 @@ const QUANTITIES: [Quantity; 2] = [
     Quantity {
         file: "log-likelihood",
         title: "Test log likelihood against hidden layers",
+        better: "Higher is better",
         ours: |s| s.log_likelihood,
         paper: |p| p.log_likelihood.0,
     },
-    Quantity { file: "rmse", title: "Test RMSE against hidden layers", ours: |s| s.rmse, paper: |p| p.rmse.0 },
+    Quantity {
+        file: "rmse",
+        title: "Test RMSE against hidden layers",
+        better: "Lower is better",
+        ours: |s| s.rmse,
+        paper: |p| p.rmse.0,
+    },
 ];
 
 /// How a model is drawn, and called in the legend.
@@ -34,8 +42,8 @@ fn look(model: Model) -> (Colour, &'static str, &'static str) {
     }
 }
 
-/// The figures by the names of their files, without endings; none if there are no results.
-pub fn figures(lines: &[Line]) -> Vec<Named> {
+/// Both figures; none if there are no results.
+pub fn figures(lines: &[Line]) -> Vec<Figure> {
     let panels = |quantity: &Quantity| -> Vec<Panel> {
         let own =
             DATASETS.iter().map(|dataset| (*dataset, summaries(lines, dataset))).filter(|(_, all)| !all.is_empty());
@@ -44,9 +52,21 @@ pub fn figures(lines: &[Line]) -> Vec<Named> {
     let mut all = Vec::new();
     for quantity in &QUANTITIES {
         let panels = panels(quantity);
+        let abreast = if panels.len() > 3 { 2 } else { 3 };
         if !panels.is_empty() {
-            let chart = panels.into_iter().fold(Chart::new(quantity.title), |chart, panel| chart.with(panel, 1.0));
-            all.push((quantity.file.into(), chart.draw()));
+            let mut chart = Chart::new(quantity.title);
+            for (i, panel) in panels.into_iter().enumerate() {
+                // Three beside each other, as in the paper; a fourth would leave none of them legible.
+                chart = if i > 0 && i % abreast == 0 { chart.below() } else { chart }.with(panel, 1.0);
+            }
+            all.push(Figure {
+                stem: quantity.file.into(),
+                picture: chart.draw(),
+                caption: format!(
+                    "Lines are means over splits, bands one standard deviation, circles what the paper prints. {}.",
+                    quantity.better
+                ),
+            });
         }
     }
     all
@@ -64,6 +84,8 @@ fn panel(dataset: &str, all: &[Summary], quantity: &Quantity, named: bool) -> Pa
         panel = panel
             .with(Mark::band(own.iter().map(at).map(|(x, (mean, spread))| (x, mean - spread, mean + spread)), colour));
         panel = panel.with(label(Mark::line(own.iter().map(at).map(|(x, (mean, _))| (x, mean)), colour), name));
+        // A single depth has no line.
+        panel = panel.with(Mark::dots(own.iter().map(at).map(|(x, (mean, _))| (x, mean)), colour).opacity(1.0));
         let printed = own.iter().filter_map(|s| Some((s.hidden as f64, (quantity.paper)(s.printed?))));
         panel = panel.with(label(Mark::circles(printed, colour), papers));
     }
@@ -87,9 +109,9 @@ mod tests {
             }
         }
         let drawn = figures(&lines);
-        assert_eq!(drawn.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["log-likelihood", "rmse"]);
-        for (_, picture) in drawn {
-            let svg = picture.standalone();
+        assert_eq!(drawn.iter().map(|figure| figure.stem.as_str()).collect::<Vec<_>>(), ["log-likelihood", "rmse"]);
+        for figure in drawn {
+            let svg = figure.picture.standalone();
             assert!(svg.contains("full 200") && svg.contains("decoupled 500/100") && svg.contains("kin8nm"));
             assert!(svg.matches("<circle").count() >= 6, "the paper's points");
         }

@@ -1,7 +1,9 @@
-//! The paper's Tables 3 to 6 from the results of runs, the paper's number beside each of ours: as Markdown and for LaTeX.
+//! The paper's Tables 3 to 6 from the results of runs, the paper's number beside each of ours: as tables and for LaTeX.
 
 use std::fmt::Write as _;
 
+use super::super::part::layers;
+use super::super::table::{Cell, Column, Group, Table};
 use super::Line;
 use super::baselines::BaselineLine;
 use super::cell::DATASETS;
@@ -24,46 +26,64 @@ fn seconds(summary: &Summary) -> String {
     if *sharing > 1 { format!("{seconds:.1} ×{sharing}") } else { format!("{seconds:.1}") }
 }
 
-/// All tables as Markdown, simpler models below each.
-pub fn markdown(lines: &[Line], baselines: &[BaselineLine]) -> String {
-    let mut text = String::from(
-        "# The paper's tables, run again\n\nMeans and standard deviations over splits, medians of seconds; in bold the best of \
-         its depth. The paper's seconds are those of a Tesla K80. Seconds are of runs that had the device to themselves; where \
-         there are none, ×4 says that four runs shared it.\n",
-    );
-    for dataset in DATASETS {
-        let (all, simpler) = (summaries(lines, dataset), simple(baselines, dataset));
-        if all.is_empty() && simpler.is_empty() {
-            continue;
-        }
-        let _ = write!(
-            text,
-            "\n## {dataset}\n\n| hidden | model | splits | log likelihood | paper | RMSE | paper | seconds | paper |\n\
-             |---:|---|---:|---:|---:|---:|---:|---:|---:|\n"
-        );
-        for s in all {
-            let bold = |best: bool, cell: String| if best { format!("**{cell}**") } else { cell };
-            let paper = |cell: fn(Printed) -> String| s.printed.map_or_else(|| "–".into(), cell);
-            let _ = writeln!(
-                text,
-                "| {} | {} | {} | {} | {} | {} | {} | {} | {} |",
-                s.hidden,
-                s.model.name(),
-                s.splits,
-                bold(s.best[0], pair(s.log_likelihood, 3)),
-                paper(|p| format!("{:.2} ± {:.2}", p.log_likelihood.0, p.log_likelihood.1)),
-                bold(s.best[1], pair(s.rmse, digits(dataset))),
-                paper(|p| format!("{:.2} ± {:.2}", p.rmse.0, p.rmse.1)),
-                bold(s.best[2], seconds(&s)),
-                paper(|p| format!("{:.0}", p.seconds)),
-            );
-        }
-        for Simple { model, splits, log_likelihood, rmse } in simpler {
-            let (ll, error) = (pair(log_likelihood, 3), pair(rmse, digits(dataset)));
-            let _ = writeln!(text, "| | {model} | {splits} | {ll} | – | {error} | – | – | – |");
+/// How to read a table.
+const READING: &str = "Means and standard deviations over splits, medians of seconds; in bold the best of its depth. The paper's \
+                       seconds are those of a Tesla K80.";
+/// How to read its seconds.
+const SHARED: &str = " Where no run had the device to itself, ×4 says that four runs shared it.";
+
+/// The table of a dataset, simpler models below; `None` if there is nothing to tell.
+pub fn table(lines: &[Line], baselines: &[BaselineLine], dataset: &str) -> Option<Table> {
+    let (all, simpler) = (summaries(lines, dataset), simple(baselines, dataset));
+    if all.is_empty() && simpler.is_empty() {
+        return None;
+    }
+    let shared = all.iter().any(|s| s.sharing > 1);
+    let mut groups: Vec<Group> = Vec::new();
+    for s in all {
+        let paper = |cell: fn(Printed) -> String| Cell::new(s.printed.map_or_else(|| "–".into(), cell));
+        let name = s.hidden.to_string();
+        let row = vec![
+            Cell::new(s.model.name()),
+            Cell::new(s.splits.to_string()),
+            Cell::new(pair(s.log_likelihood, 3)).best(s.best[0]),
+            paper(|p| format!("{:.2} ± {:.2}", p.log_likelihood.0, p.log_likelihood.1)),
+            Cell::new(pair(s.rmse, digits(dataset))).best(s.best[1]),
+            paper(|p| format!("{:.2} ± {:.2}", p.rmse.0, p.rmse.1)),
+            Cell::new(seconds(&s)).best(s.best[2]),
+            paper(|p| format!("{:.0}", p.seconds)),
+        ];
+        match groups.last_mut() {
+            Some(group) if group.name == name => group.rows.push(row),
+            _ => groups.push(Group { name, title: layers(s.hidden), rows: vec![row] }),
         }
     }
-    text
+    let rest = |Simple { model, splits, log_likelihood, rmse }: Simple<'_>| {
+        let (ll, error) = (Cell::new(pair(log_likelihood, 3)), Cell::new(pair(rmse, digits(dataset))));
+        let none = || Cell::new("–");
+        vec![Cell::new(model), Cell::new(splits.to_string()), ll, none(), error, none(), none(), none()]
+    };
+    if !simpler.is_empty() {
+        let title = "simpler models".into();
+        groups.push(Group { name: String::new(), title, rows: simpler.into_iter().map(rest).collect() });
+    }
+    let (number, paper) = (Column::number, || Column::aside("paper"));
+    Some(Table {
+        grouped_by: Some(number("hidden")),
+        columns: vec![
+            Column::name("model"),
+            number("splits"),
+            number("log likelihood"),
+            paper(),
+            number("RMSE"),
+            paper(),
+            number("seconds"),
+            paper(),
+        ],
+        groups,
+        note: String::from(READING) + if shared { SHARED } else { "" },
+        ..Table::default()
+    })
 }
 
 /// All tables for LaTeX, with the package `booktabs`.
@@ -126,12 +146,13 @@ mod tests {
             test_log_likelihood: ll,
             test_rmse: 0.2,
         };
-        let text = markdown(&lines, &[simple(0, 0.1), simple(1, 0.3)]);
+        let baselines = [simple(0, 0.1), simple(1, 0.3)];
+        let text = table(&lines, &baselines, "kin8nm").unwrap().markdown();
         assert!(text.contains("| | linear regression | 2 | 0.200 ± 0.141 | – | 0.2000 ± 0.0000 |"), "{text}");
         let full = "| 1 | full | 3 | 1.320 ± 0.020 | 1.32 ± 0.03 | 0.0736 ± 0.0004 | 0.07 ± 0.00 | **11.0** | 481 |";
         let decoupled = "| 1 | decoupled | 3 | **1.420 ± 0.020** | 1.34 ± 0.02 | **0.0716 ± 0.0004** | 0.07 ± 0.00 | **11.0** | 433 |";
         assert!(text.contains(full) && text.contains(decoupled), "{text}");
-        assert!(!text.contains("protein"));
+        assert!(table(&lines, &baselines, "protein").is_none());
         let text = latex(&lines);
         assert!(text.contains("1 & decoupled & $\\mathbf{1.420 \\pm 0.020}$ & ($1.34 \\pm 0.02$)"), "{text}");
         assert_eq!(text.matches("\\begin{table}").count(), text.matches("\\end{table}").count());
@@ -139,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_single_model_is_not_the_best_of_anything() {
-        let text = markdown(&[line(Model::DecoupledWhitened, 2, 0, 1.4)], &[]);
+        let text = table(&[line(Model::DecoupledWhitened, 2, 0, 1.4)], &[], "kin8nm").unwrap().markdown();
         assert!(text.contains("| 2 | decoupled-whitened | 1 | 1.400 ± 0.000 | – |") && !text.contains("**"), "{text}");
     }
 }

@@ -6,6 +6,7 @@
 
 mod figures;
 mod gradient;
+mod tables;
 
 use anyhow::Result;
 use deepgp::{FitSettings, InducingStart, Regressor};
@@ -13,15 +14,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Experiment;
-use super::grid::{Cell, Model, TEST};
+use super::grid::{Cell, DATASETS, Model, TEST};
 use super::journal::Keyed;
 use super::lab::Lab;
+use super::part::{Part, layers};
 use super::queue::{Made, Meter, Run};
 use super::trial::{self, Point, Trained};
 use crate::args::ReproduceArgs;
 use crate::progress::duration;
 use crate::text::number;
-pub use figures::figures;
 use gradient::{LayerGradient, gradients, inducing_names};
 
 /// The ways to start.
@@ -175,11 +176,76 @@ pub fn runs(args: &ReproduceArgs) -> Vec<InducingRun> {
     all
 }
 
+/// What to show: where the runs of each depth end, how they get there, and what pulls at inducing inputs on the way.
+pub fn parts(lines: &[InducingLine]) -> Vec<Part> {
+    let mut depths: Vec<usize> = lines.iter().map(|line| line.hidden).collect();
+    depths.sort_unstable();
+    depths.dedup();
+    let part = |hidden: usize| {
+        let of = |dataset: &&'static str| -> Vec<&InducingLine> {
+            lines.iter().filter(|line| line.dataset == *dataset && line.hidden == hidden).collect()
+        };
+        let sets = DATASETS.iter().map(|dataset| (*dataset, of(dataset)));
+        let sets: Vec<(&str, Vec<&InducingLine>)> = sets.filter(|(_, own)| !own.is_empty()).collect();
+        Part {
+            id: format!("inducing-{hidden}"),
+            title: format!("Inducing inputs, {}", layers(hidden)),
+            lead: "Where should inducing inputs start, is it worth to move them, and do their gradients vanish, as the paper \
+                   reports? The model is the decoupled one with a whitened covariance."
+                .into(),
+            tables: sets.iter().map(|(dataset, own)| tables::table(dataset, hidden, own)).collect(),
+            figures: figures::figures(hidden, &sets),
+        }
+    };
+    depths.into_iter().map(part).collect()
+}
+
 /// What a start is called.
 fn start_name(start: InducingStart) -> &'static str {
     match start {
         InducingStart::KMeans => "k-means",
         InducingStart::RandomRows => "random rows",
         InducingStart::GreedyVariance => "greedy variance",
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::gradient::Pull;
+    use super::*;
+
+    /// A run of 20 looks at two layers that rises to `end`.
+    pub fn line(start: InducingStart, moved: bool, split: u64, end: f64) -> InducingLine {
+        let look = |i: u64| {
+            let value = end - 10.0 / (i * i) as f64;
+            let (step, seconds, elbo) = (100 * i, i as f64, 1000.0 * (value - 0.3));
+            let pull = |size: f64| Pull { size: size / i as f64, agreement: 1.0 / i as f64 };
+            let far = if moved { i as f64 / 100.0 } else { 0.0 };
+            let layer = |l: f64| LayerGradient {
+                mean_inducing: pull(l - 1.0),
+                covariance_inducing: pull(2.0),
+                mean: pull(5.0),
+                mean_moved: l * far,
+                covariance_moved: 2.0 * l * far,
+            };
+            let point = Point { step, seconds, elbo, lowest_elbo: elbo, test_log_likelihood: Some(value) };
+            Look { point, layers: vec![layer(1.0), layer(2.0)] }
+        };
+        InducingLine {
+            dataset: "kin8nm".into(),
+            hidden: 1,
+            start,
+            moved,
+            split,
+            test_log_likelihood: end,
+            test_rmse: 0.1 - 0.02 * end,
+            looks: (1..=20).map(look).collect(),
+            seconds: 20.0,
+            sharing: 1,
+            steps: 2000,
+            device: "cpu".into(),
+            settings: Value::Null,
+            version: "0".into(),
+        }
     }
 }

@@ -1,0 +1,129 @@
+//! Where the runs end: a table for each depth and learning rate, and those that could not go on.
+
+use deepgp::{CovarianceForm, MeanForm};
+
+use super::super::grid::spread;
+use super::super::table::{Cell, Column, Group, Table};
+use super::{COVARIANCES, FormsLine, MEANS, RATES, covariance_name, mean_name};
+
+/// How to read the tables of a depth.
+const READING: &str = "At the end; in bold the best of those that came to it. Beside a number: how many steps had to be rolled back, and at \
+                       which step a run got stuck.";
+
+/// Those of the runs of one dataset and depth.
+pub fn tables(lines: &[&FormsLine]) -> Vec<Table> {
+    let of_rate = |rate: f64| lines.iter().copied().filter(|line| line.learning_rate == rate).collect::<Vec<_>>();
+    let rates = RATES.into_iter().map(|rate| (rate, of_rate(rate))).filter(|(_, own)| !own.is_empty());
+    let mut all: Vec<Table> = rates.map(|(rate, own)| ends(rate, &own)).collect();
+    if let Some(last) = all.last_mut() {
+        last.note = READING.into();
+    }
+    all.extend(stuck(lines));
+    all
+}
+
+/// The final test log likelihood of each form of the mean with each of the covariance, and what happened on the way.
+fn ends(rate: f64, lines: &[&FormsLine]) -> Table {
+    let of = |mean: MeanForm, covariance: CovarianceForm| -> Vec<&FormsLine> {
+        let own = |line: &&FormsLine| (line.mean_form, line.covariance_form) == (mean, covariance);
+        lines.iter().copied().filter(own).collect()
+    };
+    let likelihood = |own: &[&FormsLine]| {
+        let values: Option<Vec<f64>> = own.iter().map(|line| line.test_log_likelihood).collect();
+        values.filter(|values| !values.is_empty()).map(|values| spread(&values))
+    };
+    let each = || MEANS.into_iter().flat_map(|mean| COVARIANCES.map(|covariance| of(mean, covariance)));
+    let finished = each().filter(|own| own.iter().all(|line| line.stuck.is_none()));
+    let best = finished.filter_map(|own| Some(likelihood(&own)?.0)).fold(f64::NEG_INFINITY, f64::max);
+    let cell = |own: Vec<&FormsLine>| {
+        if own.is_empty() {
+            return Cell::new("");
+        }
+        let value = likelihood(&own);
+        let text = value.map_or_else(
+            || "–".into(),
+            |(mean, deviation)| {
+                let mean = if mean.abs() < 1e4 { format!("{mean:.3}") } else { format!("{mean:.2e}") };
+                if own.len() > 1 { format!("{mean} ± {deviation:.3}") } else { mean }
+            },
+        );
+        let stuck = own.iter().any(|line| line.stuck.is_some());
+        Cell::new(text).best(!stuck && value.is_some_and(|(mean, _)| mean >= best)).remark(remark(&own))
+    };
+    let row = |mean: MeanForm| {
+        let cells = COVARIANCES.into_iter().map(|covariance| cell(of(mean, covariance)));
+        [Cell::new(format!("{} mean", mean_name(mean)))].into_iter().chain(cells).collect()
+    };
+    let columns = COVARIANCES.map(|form| Column::number(&format!("{} covariance", covariance_name(form))));
+    Table {
+        caption: format!("Test log likelihood at rate {rate}"),
+        grouped_by: None,
+        columns: [Column::name("form of the mean")].into_iter().chain(columns).collect(),
+        groups: vec![Group { rows: MEANS.into_iter().map(row).collect(), ..Group::default() }],
+        note: String::new(),
+    }
+}
+
+/// What happened on the way.
+fn remark(own: &[&FormsLine]) -> String {
+    let back: u64 = own.iter().map(|line| line.rolled_back).sum();
+    let back = (back > 0).then(|| format!("{back} rolled back"));
+    let stops: Vec<String> =
+        own.iter().filter(|line| line.stuck.is_some()).map(|line| line.steps.to_string()).collect();
+    let stuck = (!stops.is_empty()).then(|| format!("stuck at {}", stops.join(" and ")));
+    back.into_iter().chain(stuck).collect::<Vec<_>>().join(", ")
+}
+
+/// The runs that could not go on, and why.
+fn stuck(lines: &[&FormsLine]) -> Option<Table> {
+    let row = |line: &&FormsLine| {
+        let reason = line.stuck.as_ref()?;
+        Some(vec![
+            Cell::new(format!(
+                "{} mean, {} covariance",
+                mean_name(line.mean_form),
+                covariance_name(line.covariance_form)
+            )),
+            Cell::new(line.learning_rate.to_string()),
+            Cell::new(line.split.to_string()),
+            Cell::new(line.steps.to_string()),
+            Cell::new(reason),
+        ])
+    };
+    let rows: Vec<Vec<Cell>> = lines.iter().filter_map(row).collect();
+    let number = Column::number;
+    (!rows.is_empty()).then(|| Table {
+        caption: "Runs that could not go on".into(),
+        columns: vec![Column::name("run"), number("rate"), number("split"), number("step"), Column::words("why")],
+        groups: vec![Group { rows, ..Group::default() }],
+        ..Table::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::line;
+    use super::*;
+
+    #[test]
+    fn the_best_that_ended_stands_out_and_what_got_stuck_says_where_and_why() {
+        let whitened = line(MeanForm::Whitened, CovarianceForm::Whitened, 0.01, 1.3);
+        let rolled = FormsLine { rolled_back: 5, ..line(MeanForm::Whitened, CovarianceForm::Standard, 0.01, 1.25) };
+        let stuck = FormsLine {
+            stuck: Some("not | finite".into()),
+            steps: 70,
+            ..line(MeanForm::Dual, CovarianceForm::Dual, 0.01, 1.4)
+        };
+        let lost = FormsLine { test_log_likelihood: None, ..line(MeanForm::Dual, CovarianceForm::Standard, 0.01, 0.0) };
+        let slow = line(MeanForm::Standard, CovarianceForm::Dual, 0.001, 1.5);
+        let [fast, slow, reasons] = &tables(&[&whitened, &rolled, &stuck, &lost, &slow])[..] else {
+            panic!("two rates, and what got stuck");
+        };
+        let text = fast.markdown();
+        assert!(text.contains("| whitened mean | | 1.250, 5 rolled back | **1.300** |"), "{text}");
+        assert!(text.contains("| dual mean | 1.400, stuck at 70 | – | |"), "{text}");
+        assert!(slow.caption.contains("0.001") && slow.markdown().contains("| standard mean | **1.500** | | |"));
+        let text = reasons.markdown();
+        assert!(text.contains("| dual mean, dual covariance | 0.01 | 0 | 70 | not \\| finite |"), "{text}");
+    }
+}

@@ -1,0 +1,130 @@
+//! `index.html`: all tables and figures of the experiments on one page.
+
+use super::grid::{Verdict, verdicts};
+use super::part::Part;
+use super::publish::Lines;
+use crate::html::{Document, Key, strip};
+
+/// The whole page.
+pub fn page(lines: Lines<'_>, parts: &[Part]) -> String {
+    let document = Document {
+        title: "Deep Gaussian processes with decoupled inducing inputs: the paper's experiments, run again".into(),
+        made: vec![format!("deepgp {}", env!("CARGO_PKG_VERSION"))],
+        summary: summary(lines),
+        key: strip("", &keys(lines)),
+        notes: Vec::new(),
+        sections: parts.iter().map(Part::section).collect(),
+    };
+    document.html()
+}
+
+/// What was run, where, and with what.
+fn summary(lines: Lines<'_>) -> String {
+    let grid = lines.results.iter().map(|line| (&line.device, &line.version));
+    let forms = lines.forms.iter().map(|line| (&line.device, &line.version));
+    let inducing = lines.inducing.iter().map(|line| (&line.device, &line.version));
+    let (mut devices, mut versions): (Vec<&str>, Vec<&str>) =
+        grid.chain(forms).chain(inducing).map(|(device, version)| (device.as_str(), version.as_str())).unzip();
+    let runs = devices.len();
+    for names in [&mut devices, &mut versions] {
+        names.sort_unstable();
+        names.dedup();
+    }
+    if runs == 0 {
+        return "No run has been made yet.".into();
+    }
+    let made = format!("{} on {}, with deepgp {}", count(runs, "run"), devices.join(" and "), versions.join(" and "));
+    format!("{made}. The tables are in tables.md and tables.tex too, and every figure is there as SVG and PNG.")
+}
+
+/// How many runs there are of each experiment, and how many cells reach the paper's numbers.
+fn keys(lines: Lines<'_>) -> Vec<Key> {
+    let verdicts = verdicts(lines.results);
+    let reached = |label: &str, reached: fn(&Verdict) -> bool| {
+        (!verdicts.is_empty()).then(|| Key {
+            label: label.into(),
+            value: format!("{} of {}", verdicts.iter().filter(|v| reached(v)).count(), verdicts.len()),
+            remark: "cells reach the paper's, to its digits".into(),
+        })
+    };
+    let runs = |label: &str, count: usize, remark: &str| {
+        (count > 0).then(|| Key { label: label.into(), value: count.to_string(), remark: remark.into() })
+    };
+    let all = [
+        reached("Log likelihood", Verdict::likely),
+        reached("RMSE", Verdict::close),
+        runs("Runs of the tables", lines.results.len(), "each a dataset, model, depth and split"),
+        runs("Runs of the forms", lines.forms.len(), "each a form of mean and covariance, rate and depth"),
+        runs("Runs of inducing inputs", lines.inducing.len(), "each a dataset, start and split, moved or not"),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+fn count(n: usize, what: &str) -> String {
+    if n == 1 { format!("{n} {what}") } else { format!("{n} {what}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::grid::tests::line;
+    use super::super::grid::{BaselineLine, Line, Model};
+    use super::super::publish::parts;
+    use super::super::{forms, inducing};
+    use super::*;
+    use crate::html::laws::assert_sound;
+    use deepgp::{CovarianceForm, InducingStart, MeanForm};
+
+    const NONE: Lines<'_> = Lines { results: &[], baselines: &[], forms: &[], inducing: &[] };
+
+    #[test]
+    fn all_tables_and_figures_are_on_a_sound_page() {
+        let hostile = "<b>\"GPU\" & 'co'</b>";
+        let results = [
+            Line { device: hostile.into(), ..line(Model::Full, 1, 0, 1.4) },
+            line(Model::Decoupled, 1, 0, 1.2),
+            Line { dataset: "molecules".into(), ..line(Model::Full, 1, 0, -1.2) },
+        ];
+        let baselines = [BaselineLine {
+            dataset: "kin8nm".into(),
+            model: "gradient-boosted trees".into(),
+            split: 0,
+            test_log_likelihood: 0.5,
+            test_rmse: 0.1,
+        }];
+        let mut stuck = forms::tests::line(MeanForm::Dual, CovarianceForm::Dual, 0.01, 0.5);
+        stuck.stuck = Some(hostile.into());
+        let forms = [stuck, forms::tests::line(MeanForm::Whitened, CovarianceForm::Whitened, 0.001, 1.3)];
+        let inducing = [inducing::tests::line(InducingStart::KMeans, true, 0, 1.3)];
+        let lines = Lines { results: &results, baselines: &baselines, forms: &forms, inducing: &inducing };
+        let parts = parts(lines);
+        let page = page(lines, &parts);
+        assert_sound("all", &page);
+        for text in [
+            "6 runs on &lt;b&gt;",
+            "<dd class=\"value\">1 of 2</dd>",
+            "gradient-boosted trees",
+            "<td class=\"aside\">1.32 ± 0.03</td>",
+            "id=\"molecules\"",
+            "Runs that could not go on",
+            "started by k-means",
+        ] {
+            assert!(page.contains(text), "{text}");
+        }
+        for figure in parts.iter().flat_map(|part| &part.figures) {
+            assert!(page.contains(&format!("<figure id=\"figure-{}\">", figure.stem)), "{}", figure.stem);
+        }
+        assert_eq!(page.matches("<figure").count(), 2 + 4 + 2);
+        for table in parts.iter().flat_map(|part| &part.tables) {
+            assert!(page.contains(&table.html()), "{}", table.caption);
+        }
+    }
+
+    #[test]
+    fn without_results_there_is_a_page_that_says_so() {
+        let page = page(NONE, &parts(NONE));
+        assert_sound("nothing", &page);
+        assert!(
+            page.contains("No run has been made yet.") && !page.contains("<section") && !page.contains("class=\"key\"")
+        );
+    }
+}
