@@ -25,9 +25,12 @@ if ! cmp -s requirements-test.txt .venv/installed; then
   step "$here/pip" install --quiet --disable-pip-version-check --requirement requirements-test.txt
   cp requirements-test.txt .venv/installed
 fi
-step "$here/ruff" format --check .
-step "$here/ruff" check .
+# The paper's experiments too, which the tests run.
+scripts=../experiments/paper/boosted_trees.py
+step "$here/ruff" format --check --config pyproject.toml . "$scripts"
+step "$here/ruff" check --config pyproject.toml . "$scripts"
 step "$here/mypy" deepgp
+step "$here/mypy" "$scripts"
 
 rm -rf dist
 step "$here/maturin" build --release --out dist --interpreter "$here/python"

@@ -2,7 +2,7 @@
 
 `DeepGPRegressor` is an estimator for scikit-learn: from arrays or frames to predictions with honest uncertainty.
 `Model` is the engine itself: parameters, the bound in its parts, its gradient, a step, predictions.
-`datasets` simulates data to try them on.
+`datasets` simulates data to try them on; `split_rows` says which rows the command line holds out.
 
 >>> from deepgp import DeepGPRegressor, datasets
 >>> X, y = datasets.step_curve(60, seed=1)
@@ -18,6 +18,7 @@ from . import datasets
 from ._core import __version__
 from ._model import Model
 from ._results import Elbo, Moments, Prediction, StepReport
+from ._split import split_rows
 
 if TYPE_CHECKING:
     from ._regressor import DeepGPRegressor
@@ -31,6 +32,7 @@ __all__ = [
     "StepReport",
     "__version__",
     "datasets",
+    "split_rows",
 ]
 
 

@@ -1,4 +1,4 @@
-"""The compiled part: one class and functions over it. Its arrays are `float64`; X and y are matrices."""
+"""The compiled part: one class and functions over it. Arrays are `float64`, rows `int64`; X and y are matrices."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 __version__: str
 
 _Floats = NDArray[np.float64]
+_Integers = NDArray[np.int64]
 _Sampling = tuple[int, int, int]  # samples, seed, threads
 _Parts = tuple[float, float, _Floats, int, list[str]]  # total, data term, KL of each layer, clamped, jitter in words
 
@@ -67,3 +68,4 @@ def check_device(name: str) -> None: ...
 def default_settings() -> str: ...
 def eight_link_arm(rows: int, seed: int) -> tuple[_Floats, _Floats]: ...
 def step_curve(rows: int, seed: int) -> tuple[_Floats, _Floats]: ...
+def split_rows(rows: int, fraction: float, seed: int) -> tuple[_Integers, _Integers]: ...

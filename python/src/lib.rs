@@ -14,6 +14,7 @@ mod fit;
 mod plan;
 mod settings;
 mod simulate;
+mod split;
 
 /// The compiled part of `deepgp`.
 #[pyo3::pymodule]
@@ -32,6 +33,8 @@ mod _core {
     use crate::settings::default_settings;
     #[pymodule_export]
     use crate::simulate::{eight_link_arm, step_curve};
+    #[pymodule_export]
+    use crate::split::split_rows;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from conftest import QUICK
 
-from deepgp import DeepGPRegressor, Model
+from deepgp import DeepGPRegressor, Model, split_rows
 
 NAMES = [f"joint{i}" for i in range(8)]
 
@@ -71,6 +71,18 @@ def test_a_model_of_python_opens_in_the_command_line(command, table, arm, tmp_pa
     again = DeepGPRegressor.load(tmp_path / "model.deepgp")
     assert again.get_params() == {**regressor.get_params(), "callbacks": None}
     assert np.array_equal(again.predict(frame), regressor.predict(frame))
+
+
+def test_a_split_is_of_the_rows_that_the_command_line_tests_on(command, table, arm, tmp_path):
+    X, y = arm
+    size = ["--hidden-layers", 1, "--mean-inducing", 20, "--covariance-inducing", 10, "--steps", 30]
+    where = ["--target", "distance", "--out", tmp_path / "model.deepgp"]
+    said = json.loads(run(command, "fit", table, *where, *size, "--test", 0.25, "--seed", 4, "--json"))["test"]
+    _, held_out = split_rows(len(y), 0.25, seed=4)
+    frame = pd.DataFrame(X[held_out], columns=NAMES)
+    found = DeepGPRegressor.load(tmp_path / "model.deepgp").log_density(frame, y[held_out])
+    assert len(held_out) == said["rows"] == 30
+    assert found.mean() == pytest.approx(said["log_likelihood"], rel=1e-12)
 
 
 def test_columns_without_names_are_known_by_their_places(command, arm, fitted, tmp_path):

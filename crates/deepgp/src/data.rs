@@ -127,23 +127,38 @@ impl Dataset {
         }
     }
 
-    /// Splits at random into the rest and a `fraction` of the rows, rounded to at least one; both keep the row order.
+    /// Splits at random into the rest and a `fraction` of the rows, those of [`split_rows`]; both keep the row order.
     pub fn split(&self, fraction: f64, seed: u64) -> Result<(Self, Self)> {
-        if !(fraction > 0.0 && fraction < 1.0) {
-            let requirement = "above 0 and below 1";
-            return Err(Error::Setting { name: "split fraction", value: fraction.to_string(), requirement });
-        }
-        if self.len() < 2 {
-            let advice = "give more rows, or hold none out";
-            return Err(Error::TooFewRows { what: "a split", needed: 2, rows: self.len(), advice });
-        }
-        let order = Key::new(seed, Purpose::Split).permutation(self.len(), 0);
-        let held = held_out(self.len(), fraction);
-        let (mut out, mut rest) = (order[..held].to_vec(), order[held..].to_vec());
-        out.sort_unstable();
-        rest.sort_unstable();
+        let (rest, out) = split_rows(self.len(), fraction, seed)?;
         Ok((self.gather_checked(&rest), self.gather_checked(&out)))
     }
+}
+
+/// Which of `rows` rows a split holds out: the numbers of the rest, then of a `fraction` at random, rounded to some and not all; each in
+/// ascending order. The same arguments give the same rows, now and in later versions.
+///
+/// ```
+/// let (rest, held_out) = deepgp::split_rows(10, 0.3, 1)?;
+/// assert_eq!((rest, held_out), (vec![0, 1, 2, 4, 6, 7, 8], vec![3, 5, 9]));
+/// # Ok::<(), deepgp::Error>(())
+/// ```
+pub fn split_rows(rows: usize, fraction: f64, seed: u64) -> Result<(Vec<u32>, Vec<u32>)> {
+    if !(fraction > 0.0 && fraction < 1.0) {
+        let requirement = "above 0 and below 1";
+        return Err(Error::Setting { name: "fraction", value: fraction.to_string(), requirement });
+    }
+    if rows < 2 {
+        let advice = "give more rows, or hold none out";
+        return Err(Error::TooFewRows { what: "a split", needed: 2, rows, advice });
+    }
+    if u32::try_from(rows).is_err() {
+        return Err(Error::Setting { name: "rows", value: rows.to_string(), requirement: "below 2³²" });
+    }
+    let mut out = Key::new(seed, Purpose::Split).permutation(rows, 0);
+    let mut rest = out.split_off(held_out(rows, fraction));
+    out.sort_unstable();
+    rest.sort_unstable();
+    Ok((rest, out))
 }
 
 /// How many of at least two rows a `fraction` is: some, and not all.
@@ -314,8 +329,10 @@ mod tests {
         assert!(message(data.clone().with_weights(vec![1.0, -2.0])).contains("row 1 has -2"));
         assert!(message(data.clone().with_weights(vec![0.0, 0.0])).contains("not all zero"));
         assert!(message(data.gather(&[])).contains("found none") && message(data.gather(&[2])).contains("below 2"));
-        assert!(message(data.split(1.0, 0)).contains("split fraction"));
+        assert!(message(data.split(1.0, 0)).contains("`fraction` is 1, but must be above 0"));
         assert!(message(data.gather(&[0]).unwrap().split(0.5, 0)).contains("at least 2 rows"));
+        assert!(message(split_rows(9, f64::NAN, 0)).contains("`fraction` is NaN"));
+        assert!(message(split_rows(1 << 32, 0.5, 0)).contains("`rows` is 4294967296"));
     }
 
     #[test]
@@ -363,5 +380,15 @@ mod tests {
         assert_eq!(all, (0..10).map(f64::from).collect::<Vec<_>>());
         assert_eq!(data.split(0.2, 3).unwrap().1, out);
         assert_ne!(data.split(0.2, 4).unwrap().1, out);
+    }
+
+    /// Pinned, here and in the Python package's tests: results that were published stay on the rows they were measured on.
+    #[test]
+    fn a_split_is_of_the_same_rows_in_every_version() {
+        for (fraction, seed, expected) in [(0.2, 0, vec![2, 9]), (0.3, 1, vec![3, 5, 9]), (0.01, 2, vec![8])] {
+            let (rest, out) = split_rows(10, fraction, seed).unwrap();
+            assert_eq!(out, expected, "{fraction} {seed}");
+            assert_eq!(rest, (0..10).filter(|row| !out.contains(row)).collect::<Vec<_>>());
+        }
     }
 }

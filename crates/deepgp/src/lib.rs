@@ -107,7 +107,7 @@ mod train_state;
 
 pub use adam::Adam;
 pub use batch::Batch;
-pub use data::{ConstantColumns, Dataset, Scaling, Standardiser};
+pub use data::{ConstantColumns, Dataset, Scaling, Standardiser, split_rows};
 pub use error::{Error, Matrix, Result};
 pub use inducing::{InducingStart, SUBSAMPLE};
 pub use joint::{JOINT_ROWS, JointDraws, JointMoments};
