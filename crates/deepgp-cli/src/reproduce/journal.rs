@@ -6,8 +6,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Serialize, Serializer};
 
 /// A line that says which run it is of.
 pub trait Keyed {
@@ -73,11 +73,34 @@ impl<L: Keyed + Serialize + DeserializeOwned> Journal<L> {
     }
 }
 
+/// Writes a number of a curve, which needs no more than six digits.
+pub fn brief<S: Serializer>(value: &f64, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    serializer.serialize_f64(rounded(*value))
+}
+
+/// The same where there may be none.
+pub fn brief_if_any<S: Serializer>(value: &Option<f64>, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    value.map(rounded).serialize(serializer)
+}
+
+fn rounded(value: f64) -> f64 {
+    format!("{value:.5e}").parse().unwrap_or(value)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::grid::tests::line;
     use super::super::grid::{Line, Model};
     use super::*;
+
+    #[test]
+    fn curves_are_written_with_six_digits() {
+        assert_eq!(
+            [rounded(-138_298.633_951), rounded(0.160_588_781), rounded(5000.0)],
+            [-138_299.0, 0.160_589, 5000.0]
+        );
+        assert!(rounded(f64::NAN).is_nan() && rounded(0.0) == 0.0);
+    }
 
     #[test]
     fn runs_come_back_and_a_torn_line_is_run_again() {

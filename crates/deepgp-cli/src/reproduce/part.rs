@@ -56,3 +56,8 @@ impl Part {
 pub fn layers(hidden: usize) -> String {
     if hidden == 1 { "1 hidden layer".into() } else { format!("{hidden} hidden layers") }
 }
+
+/// A mean over splits and its standard deviation, which one split does not have.
+pub fn pair((mean, deviation): (f64, f64), splits: usize, digits: usize) -> String {
+    if splits > 1 { format!("{mean:.digits$} ± {deviation:.digits$}") } else { format!("{mean:.digits$}") }
+}

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use deepgp_io::atomic;
 
 use super::Experiment;
@@ -13,23 +13,20 @@ use super::journal::Journal;
 use super::lab::Lab;
 use super::page;
 use super::part::Part;
-use super::queue::{Ended, work_off};
+use super::queue::{Ended, Run, work_off};
 use crate::args::ReproduceArgs;
 use crate::html::Figure;
-use crate::picture;
+use crate::{output, picture};
 
 /// The journals of a folder.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
-    /// Of the grid.
-    pub results: Journal<Line>,
-    /// Of simpler models on its splits.
+    results: Journal<Line>,
+    /// Of simpler models on the grid's splits.
     pub baselines: Journal<BaselineLine>,
-    /// Of the forms.
-    pub forms: Journal<FormsLine>,
-    /// Of the inducing inputs.
-    pub inducing: Journal<InducingLine>,
+    forms: Journal<FormsLine>,
+    inducing: Journal<InducingLine>,
 }
 
 /// All lines there are.
@@ -70,34 +67,45 @@ impl Folder {
 
     /// Makes what is left of an experiment.
     pub fn perform(&mut self, experiment: Experiment, args: &ReproduceArgs, lab: &Lab) -> Result<Progress> {
-        let Self { path, results, baselines, forms, inducing } = self;
-        let progress = |how, runs, done| Progress { how, runs, done };
-        Ok(match experiment {
-            Experiment::Tables => {
-                let runs = grid::runs(args);
-                let (baselines, forms, inducing) = (&baselines.lines, &forms.lines, &inducing.lines);
-                let how = work_off("tables", &runs, lab, results, |results| {
-                    publish(path, Lines { results, baselines, forms, inducing })
-                })?;
-                progress(how, runs.len(), runs.iter().filter(|run| results.has(run)).count())
-            }
-            Experiment::Forms => {
-                let runs = forms::runs(args);
-                let (results, baselines, inducing) = (&results.lines, &baselines.lines, &inducing.lines);
-                let how = work_off("forms", &runs, lab, forms, |forms| {
-                    publish(path, Lines { results, baselines, forms, inducing })
-                })?;
-                progress(how, runs.len(), runs.iter().filter(|run| forms.has(run)).count())
-            }
+        match experiment {
+            Experiment::Tables => self.complete("tables", &grid::runs(args), lab, |folder| &mut folder.results),
+            Experiment::Forms => self.complete("forms", &forms::runs(args), lab, |folder| &mut folder.forms),
             Experiment::Inducing => {
-                let runs = inducing::runs(args);
-                let (results, baselines, forms) = (&results.lines, &baselines.lines, &forms.lines);
-                let how = work_off("inducing inputs", &runs, lab, inducing, |inducing| {
-                    publish(path, Lines { results, baselines, forms, inducing })
-                })?;
-                progress(how, runs.len(), runs.iter().filter(|run| inducing.has(run)).count())
+                self.complete("inducing inputs", &inducing::runs(args), lab, |folder| &mut folder.inducing)
             }
-        })
+        }
+    }
+
+    /// Makes those of `runs` that their journal lacks, and publishes after each.
+    fn complete<R: Run>(
+        &mut self,
+        name: &str,
+        runs: &[R],
+        lab: &Lab,
+        journal: fn(&mut Self) -> &mut Journal<R::Line>,
+    ) -> Result<Progress> {
+        let mut left = Vec::new();
+        for run in runs {
+            let asked = run.settings(lab).train.steps;
+            match journal(self).find(run).map(R::steps_of) {
+                None => left.push(run),
+                // Results of another length do not stand for these.
+                Some(Some(found)) if found != asked => bail!(
+                    "{run} is there already, but of {found} steps instead of {asked}: choose another --out, or the same --epochs"
+                ),
+                Some(_) => {}
+            }
+        }
+        let device = lab.accelerator.as_ref().map_or_else(|| "the CPU".into(), |accelerator| accelerator.name());
+        let jobs = lab.jobs.min(left.len());
+        let at_a_time = if jobs > 1 { format!(", {jobs} at a time") } else { String::new() };
+        let counts = format!("{} runs, {} of them done", runs.len(), runs.len() - left.len());
+        output::say(lab.voice, &format!("{name}: {counts}; computing on {device}{at_a_time}"));
+        let how = work_off(&left, lab, |line| {
+            journal(self).add(line)?;
+            self.publish()
+        })?;
+        Ok(Progress { how, runs: runs.len(), done: runs.iter().filter(|run| journal(self).has(run)).count() })
     }
 
     /// Tables, figures and page of all results so far.

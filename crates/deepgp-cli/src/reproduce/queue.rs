@@ -1,5 +1,4 @@
-//! Works off the runs of an experiment, several at a time: skips what its journal has, writes down what is made, tells how long
-//! the rest will take.
+//! Works off the runs of an experiment, several at a time, and tells how long the rest will take.
 //!
 //! On the CPU a run has all threads to itself. A GPU is not filled by one small model, so runs share it, each with a thread of its
 //! own here; their results do not hang on it, to the last bit.
@@ -16,9 +15,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::journal::{Journal, Keyed};
+use super::journal::Keyed;
 use super::lab::Lab;
-use crate::output;
 use crate::progress::duration;
 
 /// Steps of the bar.
@@ -79,39 +77,20 @@ pub enum Ended {
     Cut,
 }
 
-/// Makes those of `runs` that the journal lacks. `publish` is called with all lines after each run.
-pub fn work_off<R: Run>(
-    name: &str,
-    runs: &[R],
-    lab: &Lab,
-    journal: &mut Journal<R::Line>,
-    mut publish: impl FnMut(&[R::Line]) -> Result<()>,
-) -> Result<Ended> {
-    let mut left = Vec::new();
-    for run in runs {
-        match journal.find(run) {
-            None => left.push(run),
-            Some(line) => same_steps(run, R::steps_of(line), run.settings(lab).train.steps)?,
-        }
-    }
-    let device = lab.accelerator.as_ref().map_or_else(|| "the CPU".into(), |accelerator| accelerator.name());
-    let jobs = lab.jobs.min(left.len()).max(1);
-    let at_a_time = if jobs > 1 { format!(", {jobs} at a time") } else { String::new() };
-    let counts = format!("{} runs, {} of them done", runs.len(), runs.len() - left.len());
-    output::say(lab.voice, &format!("{name}: {counts}; computing on {device}{at_a_time}"));
-    let work: Vec<f64> = left.iter().map(|run| work(&run.settings(lab))).collect();
-    let mut bar = Bar::new(work, lab.voice.quiet);
+/// Makes `runs`, and hands each finished one to `keep`.
+pub fn work_off<R: Run>(runs: &[&R], lab: &Lab, mut keep: impl FnMut(R::Line) -> Result<()>) -> Result<Ended> {
+    let mut bar = Bar::new(runs.iter().map(|run| work(&run.settings(lab))).collect(), lab.voice.quiet);
     let (next, closed) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let meters: Vec<Meter> = left.iter().map(|_| Meter::default()).collect();
+    let meters: Vec<Meter> = runs.iter().map(|_| Meter::default()).collect();
     let (mut made, mut stuck, mut failure) = (0, 0, None);
     std::thread::scope(|scope| {
         let (send, receive) = channel();
-        for _ in 0..jobs {
-            let (send, next, closed, left, meters) = (send.clone(), &next, &closed, &left, &meters);
+        for _ in 0..lab.jobs.min(runs.len()) {
+            let (send, next, closed, meters) = (send.clone(), &next, &closed, &meters);
             scope.spawn(move || {
                 while !closed.load(Ordering::Relaxed) && !lab.closes() {
                     let i = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(run) = left.get(i) else { break };
+                    let Some(run) = runs.get(i) else { break };
                     if send.send((i, run.make(lab, &meters[i]))).is_err() {
                         break;
                     }
@@ -122,48 +101,34 @@ pub fn work_off<R: Run>(
         loop {
             let told = match receive.recv_timeout(Duration::from_millis(500)) {
                 Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Timeout) | Ok((_, Ok(Made::Cut))) => None,
                 Ok((i, Ok(Made::Done(line)))) => {
                     meters[i].show(1.0);
                     made += 1;
-                    let told = format!("{}: {}", left[i], R::told(&line));
-                    let kept = journal.add(line).and_then(|()| publish(&journal.lines));
-                    failure = failure.take().or(kept.err());
+                    let told = format!("{}: {}", runs[i], R::told(&line));
+                    failure = failure.take().or(keep(line).err());
                     Some(told)
                 }
-                Ok((_, Ok(Made::Cut))) => None,
                 Ok((i, Ok(Made::Stuck(reason)))) => {
                     meters[i].show(1.0);
                     stuck += 1;
-                    Some(format!("{}: training could not go on: {reason}", left[i]))
+                    Some(format!("{}: training could not go on: {reason}", runs[i]))
                 }
                 Ok((i, Err(error))) => {
-                    failure = failure.take().or(Some(error.context(left[i].to_string())));
+                    failure = failure.take().or(Some(error.context(runs[i].to_string())));
                     None
                 }
             };
             closed.store(failure.is_some(), Ordering::Relaxed);
-            bar.show(&meters, told, left.len() - made - stuck);
+            bar.show(&meters, told, runs.len() - made - stuck);
         }
     });
     bar.finish();
     match failure {
         Some(error) => Err(error),
-        None if made + stuck < left.len() => Ok(Ended::Cut),
-        None if stuck > 0 => bail!("{stuck} runs of {name} got stuck; the same command tries them again"),
+        None if made + stuck < runs.len() => Ok(Ended::Cut),
+        None if stuck > 0 => bail!("{stuck} runs got stuck; the same command tries them again"),
         None => Ok(Ended::Whole),
-    }
-}
-
-/// Results of other lengths do not stand for these.
-fn same_steps(run: &impl Display, found: Option<u64>, asked: u64) -> Result<()> {
-    match found {
-        Some(found) if found != asked => {
-            bail!(
-                "{run} is there already, but of {found} steps instead of {asked}: choose another --out, or the same --epochs"
-            )
-        }
-        _ => Ok(()),
     }
 }
 

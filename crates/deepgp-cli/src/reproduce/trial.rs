@@ -8,6 +8,8 @@ use anyhow::Result;
 use deepgp::{Dataset, DeepGp, Error, FitSettings, PredictSettings, Regressor, Score, StepOutcome, Stop, Trainer};
 use serde::{Deserialize, Serialize};
 
+use super::grid::TEST;
+use super::journal::{brief, brief_if_any};
 use super::lab::Lab;
 use super::queue::Meter;
 
@@ -17,7 +19,6 @@ const EARLY: [f64; 9] = [0.002, 0.004, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.1];
 const LATER: f64 = 0.05;
 /// Looks fall on multiples of it, where steps allow: accelerators make as many at once.
 const BURST: u64 = 10;
-
 /// Samples behind a test log likelihood on the way.
 const GLANCE: usize = 20;
 
@@ -27,12 +28,16 @@ pub struct Point {
     /// Steps made.
     pub step: u64,
     /// Of training, by the clock.
+    #[serde(serialize_with = "brief")]
     pub seconds: f64,
     /// The ELBO of the last step, an estimate from its minibatch.
+    #[serde(serialize_with = "brief")]
     pub elbo: f64,
     /// The lowest one since the point before.
+    #[serde(serialize_with = "brief")]
     pub lowest_elbo: f64,
     /// Mean log density of the test rows, in the target's units; nothing if the model could not be asked.
+    #[serde(serialize_with = "brief_if_any")]
     pub test_log_likelihood: Option<f64>,
 }
 
@@ -63,81 +68,99 @@ pub fn looks(steps: u64) -> Vec<u64> {
     all
 }
 
-/// Trains from `start` on `train`. `look` is called with the model and the point of the curve, which it may complete, after each of
-/// the steps in `looks`. Returns nothing if the run was cut short.
-pub fn train(
-    lab: &Lab,
-    start: Regressor,
-    train: &Dataset,
-    settings: &FitSettings,
-    looks: &[u64],
-    meter: &Meter,
-    mut look: impl FnMut(&DeepGp, Point) -> Result<()>,
-) -> Result<Option<Trained>> {
-    let Regressor { model, standardiser } = start;
-    let data = standardiser.apply(train)?;
-    let mut trainer = Trainer::new(model.computed_on(lab.accelerator.clone()), &data, None, settings.train)?;
-    let (mut seconds, mut elbo, mut lowest, mut cut) = (0.0, f64::NAN, f64::INFINITY, false);
-    let mut ahead = looks.iter().copied();
-    let mut stuck = None;
-    while trainer.settings().steps > trainer.state().step && !cut && stuck.is_none() {
-        let until = ahead.next().unwrap_or(u64::MAX);
-        let stop = trainer.run(|report, _| {
-            seconds += report.seconds;
-            if let StepOutcome::Taken(own) = &report.outcome {
-                elbo = own.total();
-                lowest = lowest.min(elbo);
-            }
-            meter.show(report.step as f64 / settings.train.steps as f64);
-            cut = lab.closes();
-            if cut || report.step >= until { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        });
-        match stop {
-            Ok(Stop::Stuck(reason)) => stuck = Some(reason.to_string()),
-            // The first step of all cannot be rolled back.
-            Err(reason @ (Error::NonFinite { .. } | Error::NotPositiveDefinite { .. })) => {
-                stuck = Some(reason.to_string())
-            }
-            Err(other) => return Err(other.into()),
-            Ok(_) => {}
-        }
-        if until != u64::MAX && elbo.is_finite() && !cut {
-            let step = trainer.state().step;
-            let point = Point { step, seconds, elbo, lowest_elbo: lowest, test_log_likelihood: None };
-            look(trainer.model(), point)?;
-            lowest = f64::INFINITY;
-        }
-    }
-    if cut {
-        return Ok(None);
-    }
-    let (steps, rolled_back) = (trainer.state().step, trainer.state().rolled_back);
-    Ok(Some(Trained {
-        regressor: Regressor { model: trainer.finish(), standardiser },
-        seconds,
-        steps,
-        rolled_back,
-        stuck,
-    }))
+/// Rows to learn from and rows to be tested on, and how to learn.
+#[derive(Debug)]
+pub struct Trial<'a> {
+    lab: &'a Lab,
+    /// The rows to learn from.
+    pub train: Dataset,
+    /// The rows to be tested on.
+    pub test: Dataset,
+    /// All settings.
+    pub settings: FitSettings,
 }
 
-/// Scores on the test rows.
-pub fn score(lab: &Lab, regressor: &Regressor, test: &Dataset) -> Result<Score> {
-    let settings = PredictSettings { threads: lab.threads, ..PredictSettings::default() };
-    Ok(regressor.predictor(settings)?.score(test)?)
-}
+impl<'a> Trial<'a> {
+    /// On a split of a dataset.
+    pub fn new(lab: &'a Lab, dataset: &str, split: u64, settings: FitSettings) -> Result<Self> {
+        let (train, test) = lab.table(dataset).split(TEST, split)?;
+        Ok(Self { lab, train, test, settings })
+    }
 
-/// Mean log density of the test rows by a few samples; nothing if the model cannot be computed.
-pub fn glance(lab: &Lab, regressor: &Regressor, test: &Dataset) -> Result<Option<f64>> {
-    let settings = PredictSettings { threads: lab.threads, samples: GLANCE, ..PredictSettings::default() };
-    let densities = regressor.predictor(settings).and_then(|p| p.log_density(test.x().view(), test.y().view()));
-    match densities {
-        Ok(densities) => {
-            let mean = densities.iter().sum::<f64>() / densities.len() as f64;
-            Ok(mean.is_finite().then_some(mean))
+    /// The model before the first step.
+    pub fn start(&self) -> Result<Regressor> {
+        Ok(Regressor::start(&self.train, &self.settings)?)
+    }
+
+    /// Trains from `start`. `look` sees the model and the point of the curve after each of the steps in `looks`. Returns nothing if
+    /// the run was cut short.
+    pub fn run(
+        &self,
+        start: Regressor,
+        looks: &[u64],
+        meter: &Meter,
+        mut look: impl FnMut(&DeepGp, Point) -> Result<()>,
+    ) -> Result<Option<Trained>> {
+        let Regressor { model, standardiser } = start;
+        let (data, settings) = (standardiser.apply(&self.train)?, self.settings.train);
+        let mut trainer = Trainer::new(model.computed_on(self.lab.accelerator.clone()), &data, None, settings)?;
+        let (mut seconds, mut elbo, mut lowest, mut cut) = (0.0, f64::NAN, f64::INFINITY, false);
+        let (mut ahead, mut stuck) = (looks.iter().copied(), None);
+        while trainer.state().step < settings.steps && stuck.is_none() {
+            let until = ahead.next();
+            let stop = trainer.run(|report, _| {
+                seconds += report.seconds;
+                if let StepOutcome::Taken(own) = &report.outcome {
+                    elbo = own.total();
+                    lowest = lowest.min(elbo);
+                }
+                meter.show(report.step as f64 / settings.steps as f64);
+                cut = self.lab.closes();
+                let there = until.is_some_and(|until| report.step >= until);
+                if cut || there { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+            match stop {
+                Ok(Stop::Stuck(reason)) => stuck = Some(reason.to_string()),
+                // The first step of all cannot be rolled back.
+                Err(reason @ (Error::NonFinite { .. } | Error::NotPositiveDefinite { .. })) => {
+                    stuck = Some(reason.to_string());
+                }
+                Err(other) => return Err(other.into()),
+                Ok(_) => {}
+            }
+            if cut {
+                return Ok(None);
+            }
+            if until.is_some() && elbo.is_finite() {
+                let now = Regressor { model: trainer.model().clone(), standardiser: standardiser.clone() };
+                let (step, test_log_likelihood) = (trainer.state().step, self.glance(&now)?);
+                look(&now.model, Point { step, seconds, elbo, lowest_elbo: lowest, test_log_likelihood })?;
+                lowest = f64::INFINITY;
+            }
         }
-        Err(Error::NonFinite { .. } | Error::NotPositiveDefinite { .. }) => Ok(None),
-        Err(other) => Err(other.into()),
+        let (steps, rolled_back) = (trainer.state().step, trainer.state().rolled_back);
+        let regressor = Regressor { model: trainer.finish(), standardiser };
+        Ok(Some(Trained { regressor, seconds, steps, rolled_back, stuck }))
+    }
+
+    /// Scores on the test rows.
+    pub fn score(&self, regressor: &Regressor) -> Result<Score> {
+        let settings = PredictSettings { threads: self.lab.threads, ..PredictSettings::default() };
+        Ok(regressor.predictor(settings)?.score(&self.test)?)
+    }
+
+    /// Mean log density of the test rows by a few samples; nothing if the model cannot be computed.
+    pub fn glance(&self, regressor: &Regressor) -> Result<Option<f64>> {
+        let settings = PredictSettings { threads: self.lab.threads, samples: GLANCE, ..PredictSettings::default() };
+        let (x, y) = (self.test.x().view(), self.test.y().view());
+        match regressor.predictor(settings).and_then(|predictor| predictor.log_density(x, y)) {
+            Ok(densities) => {
+                let mean = densities.iter().sum::<f64>() / densities.len() as f64;
+                Ok(mean.is_finite().then_some(mean))
+            }
+            Err(Error::NonFinite { .. } | Error::NotPositiveDefinite { .. }) => Ok(None),
+            Err(other) => Err(other.into()),
+        }
     }
 }
 

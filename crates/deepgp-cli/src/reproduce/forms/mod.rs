@@ -7,17 +7,17 @@ mod figures;
 mod tables;
 
 use anyhow::Result;
-use deepgp::{CovarianceForm, FitSettings, MeanForm, Regressor};
+use deepgp::{CovarianceForm, FitSettings, MeanForm};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Experiment;
-use super::grid::{Cell, Model, TEST};
+use super::grid::{Cell, Model};
 use super::journal::Keyed;
 use super::lab::Lab;
 use super::part::{Part, layers};
 use super::queue::{Made, Meter, Run};
-use super::trial::{self, Point, Trained};
+use super::trial::{self, Point, Trained, Trial};
 use crate::args::ReproduceArgs;
 use crate::progress::duration;
 use crate::text::number;
@@ -118,15 +118,9 @@ impl Run for FormsRun {
     }
 
     fn make(&self, lab: &Lab, meter: &Meter) -> Result<Made<FormsLine>> {
-        let (train, test) = lab.table(&self.dataset).split(TEST, self.split)?;
-        let settings = self.settings(lab);
-        let start = Regressor::start(&train, &settings)?;
-        let units = start.standardiser.clone();
-        let mut curve = Vec::new();
-        let looks = trial::looks(settings.train.steps);
-        let trained = trial::train(lab, start, &train, &settings, &looks, meter, |model, mut point| {
-            let regressor = Regressor { model: model.clone(), standardiser: units.clone() };
-            point.test_log_likelihood = trial::glance(lab, &regressor, &test)?;
+        let trial = Trial::new(lab, &self.dataset, self.split, self.settings(lab))?;
+        let (looks, mut curve) = (trial::looks(trial.settings.train.steps), Vec::new());
+        let trained = trial.run(trial.start()?, &looks, meter, |_, point| {
             curve.push(point);
             Ok(())
         })?;
@@ -138,8 +132,8 @@ impl Run for FormsRun {
             covariance_form: self.covariance,
             learning_rate: self.learning_rate,
             split: self.split,
-            rows: train.len(),
-            test_log_likelihood: trial::glance(lab, &regressor, &test)?,
+            rows: trial.train.len(),
+            test_log_likelihood: trial.glance(&regressor)?,
             rolled_back,
             stuck,
             curve,
@@ -147,7 +141,7 @@ impl Run for FormsRun {
             sharing: lab.jobs,
             steps,
             device: lab.device(),
-            settings: serde_json::to_value(&settings)?,
+            settings: serde_json::to_value(&trial.settings)?,
             version: env!("CARGO_PKG_VERSION").into(),
         }))
     }

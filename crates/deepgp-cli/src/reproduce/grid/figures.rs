@@ -34,12 +34,21 @@ const QUANTITIES: [Quantity; 2] = [
 ];
 
 /// How a model is drawn, and called in the legend.
-fn look(model: Model) -> (Colour, &'static str, &'static str) {
-    match model {
-        Model::Full => (Colour::Other, "full 200", "the paper's"),
-        Model::Decoupled => (Colour::Model, "decoupled 500/100", "the paper's"),
-        Model::DecoupledWhitened => (Colour::Muted, "decoupled, whitened", ""),
-    }
+pub struct Look {
+    /// Of its lines.
+    pub colour: Colour,
+    /// What it is called.
+    pub name: &'static str,
+}
+
+/// How a model is drawn.
+pub fn look(model: Model) -> Look {
+    let (colour, name) = match model {
+        Model::Full => (Colour::Other, "full 200"),
+        Model::Decoupled => (Colour::Model, "decoupled 500/100"),
+        Model::DecoupledWhitened => (Colour::Ink, "decoupled, whitened"),
+    };
+    Look { colour, name }
 }
 
 /// Both figures; none if there are no results.
@@ -77,7 +86,7 @@ fn panel(dataset: &str, all: &[Summary], quantity: &Quantity, named: bool) -> Pa
     let deepest = all.iter().map(|s| s.hidden).max().unwrap_or(0) as f64;
     let mut panel = Panel::new(Axis::new("hidden layers").between(-0.3, deepest.max(1.0) + 0.3), Axis::new(dataset));
     for model in [Model::Full, Model::Decoupled, Model::DecoupledWhitened] {
-        let (colour, name, papers) = look(model);
+        let Look { colour, name } = look(model);
         let own: Vec<&Summary> = all.iter().filter(|s| s.model == model).collect();
         let label = |mark: Mark, text: &str| if named { mark.labelled(text) } else { mark };
         let at = |s: &&Summary| (s.hidden as f64, (quantity.ours)(s));
@@ -87,7 +96,7 @@ fn panel(dataset: &str, all: &[Summary], quantity: &Quantity, named: bool) -> Pa
         // A single depth has no line.
         panel = panel.with(Mark::dots(own.iter().map(at).map(|(x, (mean, _))| (x, mean)), colour).opacity(1.0));
         let printed = own.iter().filter_map(|s| Some((s.hidden as f64, (quantity.paper)(s.printed?))));
-        panel = panel.with(label(Mark::circles(printed, colour), papers));
+        panel = panel.with(label(Mark::circles(printed, colour), "the paper's"));
     }
     panel
 }

@@ -3,6 +3,7 @@
 
 pub mod baselines;
 mod cell;
+mod contrast;
 mod figures;
 mod paper;
 mod summary;
@@ -10,7 +11,7 @@ mod tables;
 mod verdict;
 
 use anyhow::Result;
-use deepgp::{FitSettings, Regressor};
+use deepgp::FitSettings;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -19,7 +20,7 @@ use super::journal::Keyed;
 use super::lab::Lab;
 use super::part::Part;
 use super::queue::{Made, Meter, Run};
-use super::trial::{self, Trained};
+use super::trial::{self, Point, Trained, Trial};
 use crate::args::ReproduceArgs;
 use crate::progress::duration;
 use crate::text::number;
@@ -54,6 +55,9 @@ pub struct Line {
     pub seconds: f64,
     /// How many runs shared the device meanwhile, this one included.
     pub sharing: usize,
+    /// The learning curve of a run that had the device to itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub curve: Vec<Point>,
     /// Of the optimiser.
     pub steps: u64,
     /// Where it was computed.
@@ -80,17 +84,19 @@ impl Run for Cell {
     }
 
     fn make(&self, lab: &Lab, meter: &Meter) -> Result<Made<Line>> {
-        let (train, test) = lab.table(&self.dataset).split(TEST, self.split)?;
-        let settings = self.settings(lab);
-        let start = Regressor::start(&train, &settings)?;
-        let Some(trained) = trial::train(lab, start, &train, &settings, &[], meter, |_, _| Ok(()))? else {
-            return Ok(Made::Cut);
-        };
-        let Trained { regressor, seconds, steps, stuck, .. } = trained;
+        let trial = Trial::new(lab, &self.dataset, self.split, self.settings(lab))?;
+        // Seconds mean something where nobody else computes.
+        let looks = if lab.jobs == 1 { trial::looks(trial.settings.train.steps) } else { Vec::new() };
+        let mut curve = Vec::new();
+        let trained = trial.run(trial.start()?, &looks, meter, |_, point| {
+            curve.push(point);
+            Ok(())
+        })?;
+        let Some(Trained { regressor, seconds, steps, stuck, .. }) = trained else { return Ok(Made::Cut) };
         if let Some(reason) = stuck {
             return Ok(Made::Stuck(reason));
         }
-        let score = trial::score(lab, &regressor, &test)?;
+        let score = trial.score(&regressor)?;
         Ok(Made::Done(Line {
             dataset: self.dataset.clone(),
             model: self.model,
@@ -103,9 +109,10 @@ impl Run for Cell {
             test_coverage_95: score.coverage_95[0],
             seconds,
             sharing: lab.jobs,
+            curve,
             steps,
             device: lab.device(),
-            settings: serde_json::to_value(&settings)?,
+            settings: serde_json::to_value(&trial.settings)?,
             version: env!("CARGO_PKG_VERSION").into(),
         }))
     }
@@ -150,6 +157,10 @@ pub fn parts(lines: &[Line], baselines: &[BaselineLine]) -> Vec<Part> {
                     least as high, an RMSE at most as high? molecules is a rebuilt dataset and has no verdict.";
         all.push(part("verdict", "Against the paper", lead, tables, drawn));
     }
+    if let Some(table) = contrast::table(lines) {
+        let lead = "Is a decoupled model better than the full one: after as many steps, and after as much time?";
+        all.push(part("contrast", "Decoupled against full", lead, vec![table], contrast::figures(lines)));
+    }
     for dataset in DATASETS {
         let table = tables::table(lines, baselines, dataset);
         all.extend(table.map(|table| part(dataset, dataset, about(dataset), vec![table], Vec::new())));
@@ -190,6 +201,7 @@ pub mod tests {
             test_coverage_95: 0.95,
             seconds: 10.0 + split as f64,
             sharing: 1,
+            curve: Vec::new(),
             steps: 5000,
             device: "cpu".into(),
             settings: Value::Null,

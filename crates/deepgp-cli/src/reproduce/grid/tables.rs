@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::super::part::layers;
+use super::super::part::{layers, pair};
 use super::super::table::{Cell, Column, Group, Table};
 use super::Line;
 use super::baselines::BaselineLine;
@@ -13,11 +13,6 @@ use super::summary::{Simple, Summary, simple, summaries};
 /// Digits after the point that a dataset's RMSE is told with.
 fn digits(dataset: &str) -> usize {
     if dataset == "kin8nm" { 4 } else { 3 }
-}
-
-/// A mean and its deviation.
-fn pair(pair: (f64, f64), digits: usize) -> String {
-    format!("{:.digits$} ± {:.digits$}", pair.0, pair.1)
 }
 
 /// Seconds, and how many runs shared the device meanwhile.
@@ -46,9 +41,9 @@ pub fn table(lines: &[Line], baselines: &[BaselineLine], dataset: &str) -> Optio
         let row = vec![
             Cell::new(s.model.name()),
             Cell::new(s.splits.to_string()),
-            Cell::new(pair(s.log_likelihood, 3)).best(s.best[0]),
+            Cell::new(pair(s.log_likelihood, s.splits, 3)).best(s.best[0]),
             paper(|p| format!("{:.2} ± {:.2}", p.log_likelihood.0, p.log_likelihood.1)),
-            Cell::new(pair(s.rmse, digits(dataset))).best(s.best[1]),
+            Cell::new(pair(s.rmse, s.splits, digits(dataset))).best(s.best[1]),
             paper(|p| format!("{:.2} ± {:.2}", p.rmse.0, p.rmse.1)),
             Cell::new(seconds(&s)).best(s.best[2]),
             paper(|p| format!("{:.0}", p.seconds)),
@@ -59,7 +54,7 @@ pub fn table(lines: &[Line], baselines: &[BaselineLine], dataset: &str) -> Optio
         }
     }
     let rest = |Simple { model, splits, log_likelihood, rmse }: Simple<'_>| {
-        let (ll, error) = (Cell::new(pair(log_likelihood, 3)), Cell::new(pair(rmse, digits(dataset))));
+        let (ll, error) = (Cell::new(pair(log_likelihood, splits, 3)), Cell::new(pair(rmse, splits, digits(dataset))));
         let none = || Cell::new("–");
         vec![Cell::new(model), Cell::new(splits.to_string()), ll, none(), error, none(), none(), none()]
     };
@@ -105,7 +100,7 @@ pub fn latex(lines: &[Line]) -> String {
         for s in all {
             let bold =
                 |best: bool, cell: String| if best { format!("$\\mathbf{{{cell}}}$") } else { format!("${cell}$") };
-            let of = |pair: (f64, f64), digits: usize| format!("{:.digits$} \\pm {:.digits$}", pair.0, pair.1);
+            let of = |values, digits| pair(values, s.splits, digits).replace('±', "\\pm");
             let paper =
                 |cell: fn(Printed) -> String| s.printed.map_or_else(String::new, |p| format!("(${}$)", cell(p)));
             let _ = writeln!(
@@ -161,6 +156,6 @@ mod tests {
     #[test]
     fn a_single_model_is_not_the_best_of_anything() {
         let text = table(&[line(Model::DecoupledWhitened, 2, 0, 1.4)], &[], "kin8nm").unwrap().markdown();
-        assert!(text.contains("| 2 | decoupled-whitened | 1 | 1.400 ± 0.000 | – |") && !text.contains("**"), "{text}");
+        assert!(text.contains("| 2 | decoupled-whitened | 1 | 1.400 | – |") && !text.contains("**"), "{text}");
     }
 }

@@ -10,6 +10,8 @@ use deepgp::params::Parameter;
 use deepgp::{Batch, Dataset, DeepGp, Noise, TrainSettings};
 use serde::{Deserialize, Serialize};
 
+use super::super::journal::brief;
+
 /// Noise that training does not use: steps beyond any run's.
 const UNUSED: [u32; 2] = [u32::MAX, u32::MAX - 1];
 
@@ -17,8 +19,10 @@ const UNUSED: [u32; 2] = [u32::MAX, u32::MAX - 1];
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pull {
     /// Root mean square of the gradient's entries, in nats.
+    #[serde(serialize_with = "brief")]
     pub size: f64,
     /// The cosine between two estimates of it.
+    #[serde(serialize_with = "brief")]
     pub agreement: f64,
 }
 
@@ -32,8 +36,10 @@ pub struct LayerGradient {
     /// At the whitened mean.
     pub mean: Pull,
     /// How far `Z_a` is from where it started: root mean square over coordinates, in lengthscales.
+    #[serde(serialize_with = "brief")]
     pub mean_moved: f64,
     /// The same of `Z_b`.
+    #[serde(serialize_with = "brief")]
     pub covariance_moved: f64,
 }
 

@@ -9,17 +9,17 @@ mod gradient;
 mod tables;
 
 use anyhow::Result;
-use deepgp::{FitSettings, InducingStart, Regressor};
+use deepgp::{FitSettings, InducingStart};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Experiment;
-use super::grid::{Cell, DATASETS, Model, TEST};
+use super::grid::{Cell, DATASETS, Model};
 use super::journal::Keyed;
 use super::lab::Lab;
 use super::part::{Part, layers};
 use super::queue::{Made, Meter, Run};
-use super::trial::{self, Point, Trained};
+use super::trial::{self, Point, Trained, Trial};
 use crate::args::ReproduceArgs;
 use crate::progress::duration;
 use crate::text::number;
@@ -109,29 +109,24 @@ impl Run for InducingRun {
     }
 
     fn make(&self, lab: &Lab, meter: &Meter) -> Result<Made<InducingLine>> {
-        let (train, test) = lab.table(&self.dataset).split(TEST, self.split)?;
-        let settings = self.settings(lab);
-        let mut start = Regressor::start(&train, &settings)?;
+        let trial = Trial::new(lab, &self.dataset, self.split, self.settings(lab))?;
+        let mut start = trial.start()?;
         if !self.moved {
             for name in inducing_names(&start.model) {
                 start.model.freeze(&name)?;
             }
         }
-        let (units, first) = (start.standardiser.clone(), start.model.clone());
-        let scaled = units.apply(&train)?;
-        let mut looks = Vec::new();
-        let steps = trial::looks(settings.train.steps);
-        let trained = trial::train(lab, start, &train, &settings, &steps, meter, |model, mut point| {
-            let regressor = Regressor { model: model.clone(), standardiser: units.clone() };
-            point.test_log_likelihood = trial::glance(lab, &regressor, &test)?;
-            looks.push(Look { point, layers: gradients(model, &first, &scaled, &settings.train)? });
+        let (first, scaled) = (start.model.clone(), start.standardiser.apply(&trial.train)?);
+        let (steps, mut looks) = (trial::looks(trial.settings.train.steps), Vec::new());
+        let trained = trial.run(start, &steps, meter, |model, point| {
+            looks.push(Look { point, layers: gradients(model, &first, &scaled, &trial.settings.train)? });
             Ok(())
         })?;
         let Some(Trained { regressor, seconds, steps, stuck, .. }) = trained else { return Ok(Made::Cut) };
         if let Some(reason) = stuck {
             return Ok(Made::Stuck(reason));
         }
-        let score = trial::score(lab, &regressor, &test)?;
+        let score = trial.score(&regressor)?;
         Ok(Made::Done(InducingLine {
             dataset: self.dataset.clone(),
             hidden: self.hidden,
@@ -145,7 +140,7 @@ impl Run for InducingRun {
             sharing: lab.jobs,
             steps,
             device: lab.device(),
-            settings: serde_json::to_value(&settings)?,
+            settings: serde_json::to_value(&trial.settings)?,
             version: env!("CARGO_PKG_VERSION").into(),
         }))
     }

@@ -1,0 +1,212 @@
+//! Is a decoupled model better than the full one: after as many steps, and after as much time?
+//!
+//! Models are compared split by split, on the same rows, which tells smaller differences than their means over splits do. At equal
+//! time each has as long as the faster of the two took for all its steps; what a model was worth then is read off its learning curve,
+//! so that only runs with the device to themselves count.
+
+use super::super::part::layers;
+use super::super::table::{Cell, Column, Group, Table};
+use super::super::trial::Point;
+use super::super::window::{Curve, window};
+use super::Line;
+use super::cell::{DATASETS, Model};
+use super::figures::look;
+use super::summary::{median, spread};
+use crate::html::Figure;
+use crate::picture::{Axis, Chart, Mark, Panel};
+
+/// What stands against the full model.
+const AGAINST: [Model; 2] = [Model::Decoupled, Model::DecoupledWhitened];
+/// Panels in a row.
+const ABREAST: usize = 2;
+
+/// Runs of two models on the same rows.
+struct Pair<'a> {
+    full: &'a Line,
+    other: &'a Line,
+}
+
+impl Pair<'_> {
+    fn both(&self, of: impl Fn(&Line) -> Option<f64>) -> Option<(f64, f64)> {
+        Some((of(self.full)?, of(self.other)?))
+    }
+
+    /// How long the other took, in times of the full one, if both had the device to themselves.
+    fn time(&self) -> Option<f64> {
+        self.both(|line| (line.sharing == 1).then_some(line.seconds)).map(|(full, other)| other / full)
+    }
+
+    /// By how much the other's log likelihood is higher when the faster one is done.
+    fn at_equal_time(&self) -> Option<f64> {
+        let until = self.full.seconds.min(self.other.seconds);
+        self.both(|line| after(&line.curve, until)).map(|(full, other)| other - full)
+    }
+}
+
+/// The test log likelihood after so many seconds, between the points of a curve.
+fn after(curve: &[Point], seconds: f64) -> Option<f64> {
+    let points: Vec<(f64, f64)> = curve.iter().filter_map(|p| Some((p.seconds, p.test_log_likelihood?))).collect();
+    // A run's time and that of its last point are the same but for the digits that a curve is written with.
+    let next = points.iter().position(|(time, _)| *time >= seconds * (1.0 - 1e-4))?;
+    let (to, value) = points[next];
+    let Some((from, before)) = next.checked_sub(1).map(|i| points[i]) else { return Some(value) };
+    let share = ((seconds - from) / (to - from)).clamp(0.0, 1.0);
+    Some(before + share * (value - before))
+}
+
+fn pairs<'a>(lines: &'a [Line], dataset: &str, hidden: usize, model: Model) -> Vec<Pair<'a>> {
+    let find = |model: Model, split: u64| {
+        let same = |line: &&Line| {
+            (line.dataset.as_str(), line.hidden, line.model, line.split) == (dataset, hidden, model, split)
+        };
+        lines.iter().find(same)
+    };
+    let of = lines.iter().filter(|line| (line.dataset.as_str(), line.hidden, line.model) == (dataset, hidden, model));
+    of.filter_map(|other| Some(Pair { full: find(Model::Full, other.split)?, other })).collect()
+}
+
+fn depths(lines: &[Line], dataset: &str) -> Vec<usize> {
+    let mut all: Vec<usize> = lines.iter().filter(|line| line.dataset == dataset).map(|line| line.hidden).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// All differences from the full model; `None` if there is nothing to compare.
+pub fn table(lines: &[Line]) -> Option<Table> {
+    let signed = |(mean, deviation): (f64, f64)| format!("{mean:+.3} ± {deviation:.3}");
+    let row = |dataset: &str, hidden: usize, model: Model| {
+        let own = pairs(lines, dataset, hidden, model);
+        let gains = |of: fn(&Line) -> f64| own.iter().map(|pair| of(pair.other) - of(pair.full)).collect::<Vec<f64>>();
+        let likelihoods = gains(|line| line.test_log_likelihood);
+        let better = likelihoods.iter().filter(|gain| **gain > 0.0).count();
+        let times: Vec<f64> = own.iter().filter_map(Pair::time).collect();
+        let at_equal_time: Vec<f64> = own.iter().filter_map(Pair::at_equal_time).collect();
+        let none = || "–".to_string();
+        (!own.is_empty()).then(|| {
+            vec![
+                Cell::new(model.name()),
+                Cell::new(hidden.to_string()),
+                Cell::new(signed(spread(&likelihoods))),
+                Cell::new(format!("{better} of {}", own.len())),
+                Cell::new(signed(spread(&gains(|line| line.test_rmse)))),
+                Cell::new(if times.is_empty() { none() } else { format!("{:.2}", median(times)) }),
+                Cell::new(if at_equal_time.is_empty() { none() } else { format!("{:+.3}", spread(&at_equal_time).0) }),
+            ]
+        })
+    };
+    let group = |dataset: &&str| {
+        let each = AGAINST.into_iter().flat_map(|model| depths(lines, dataset).into_iter().map(move |h| (h, model)));
+        let rows = each.filter_map(|(hidden, model)| row(dataset, hidden, model)).collect();
+        Group { name: (*dataset).into(), title: (*dataset).into(), rows }
+    };
+    let groups: Vec<Group> = DATASETS.iter().map(group).filter(|group| !group.rows.is_empty()).collect();
+    let number = Column::number;
+    (!groups.is_empty()).then(|| Table {
+        caption: "Differences from the full model".into(),
+        grouped_by: Some(Column::name("dataset")),
+        columns: vec![
+            Column::name("model"),
+            number("hidden"),
+            number("log likelihood"),
+            number("higher on"),
+            number("RMSE"),
+            number("time"),
+            number("log likelihood at equal time"),
+        ],
+        groups,
+        note: "After as many steps, split by split: means and standard deviations of the differences; a higher log likelihood and a \
+               lower RMSE are better. Time in times of the full model's. The last column gives each model as long as the faster of the \
+               two took; it has the runs that had the device to themselves."
+            .into(),
+    })
+}
+
+/// Test log likelihood against seconds, a panel for each depth; one figure for each dataset that has such runs.
+pub fn figures(lines: &[Line]) -> Vec<Figure> {
+    DATASETS.iter().filter_map(|dataset| figure(lines, dataset)).collect()
+}
+
+fn figure(lines: &[Line], dataset: &str) -> Option<Figure> {
+    let own: Vec<&Line> = lines.iter().filter(|line| line.dataset == dataset && !line.curve.is_empty()).collect();
+    let mut chart = Chart::new(format!("{dataset}: test log likelihood against time"));
+    let mut drawn = 0;
+    for hidden in depths(lines, dataset) {
+        let curve = |line: &&Line| {
+            let points = line.curve.iter().filter_map(|p| Some((p.seconds, p.test_log_likelihood?))).collect();
+            (line.model, Curve { points, finished: true })
+        };
+        let curves: Vec<(Model, Curve)> = own.iter().filter(|line| line.hidden == hidden).map(curve).collect();
+        let all: Vec<Curve> = curves.iter().map(|(_, curve)| curve.clone()).collect();
+        let Some((low, high)) = window(&all) else { continue };
+        let mut panel = Panel::new(Axis::new("seconds"), Axis::new(layers(hidden)).between(low, high));
+        for (model, curve) in curves {
+            panel = panel.with(Mark::line(curve.points, look(model).colour));
+        }
+        chart = if drawn > 0 && drawn % ABREAST == 0 { chart.below() } else { chart }.with(panel, 1.0);
+        drawn += 1;
+    }
+    for model in [Model::Full, Model::Decoupled, Model::DecoupledWhitened] {
+        if own.iter().any(|line| line.model == model) {
+            chart = chart.key(Mark::line([], look(model).colour).labelled(look(model).name));
+        }
+    }
+    (drawn > 0).then(|| Figure {
+        stem: format!("time-{dataset}"),
+        picture: chart.draw(),
+        caption: "Runs that had the device to themselves. A line that ends further left took less time for the same number of steps; \
+                  at equal time the higher one is better. The range is that after a tenth of the time."
+            .into(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::line;
+    use super::*;
+
+    /// From −1 at no time to `end` after so many seconds, in a straight line.
+    fn timed(model: Model, split: u64, end: f64, seconds: f64) -> Line {
+        let point = |k: u64| Point {
+            step: 10 * k,
+            seconds: seconds * k as f64 / 20.0,
+            elbo: 0.0,
+            lowest_elbo: 0.0,
+            test_log_likelihood: Some(-1.0 + (end + 1.0) * k as f64 / 20.0),
+        };
+        Line { curve: (1..=20).map(point).collect(), seconds, ..line(model, 1, split, end) }
+    }
+
+    #[test]
+    fn models_are_compared_split_by_split_at_equal_steps_and_at_equal_time() {
+        let lines = [
+            timed(Model::Full, 0, 1.0, 10.0),
+            timed(Model::Decoupled, 0, 0.9, 5.0),
+            line(Model::Full, 1, 1, 1.2),
+            Line { sharing: 4, ..line(Model::Decoupled, 1, 1, 1.3) },
+            line(Model::Decoupled, 1, 2, 9.0), // has no partner
+        ];
+        let text = table(&lines).unwrap().markdown();
+        // Half way the full model was at 0.
+        let row = "| kin8nm | decoupled | 1 | +0.000 ± 0.141 | 1 of 2 | +0.000 ± 0.003 | 0.50 | +0.900 |";
+        assert!(text.contains(row), "{text}");
+        assert!(table(&lines[..1]).is_none());
+        let drawn = figures(&lines);
+        assert_eq!(drawn.iter().map(|figure| figure.stem.as_str()).collect::<Vec<_>>(), ["time-kin8nm"]);
+        let svg = drawn[0].picture.standalone();
+        assert!(svg.contains("full 200") && svg.contains("1 hidden layer") && !svg.contains("whitened"), "{svg}");
+        assert!(figures(&lines[2..]).is_empty(), "without curves there is nothing to draw");
+    }
+
+    #[test]
+    fn a_curve_is_read_between_its_points_and_not_beyond() {
+        let curve = timed(Model::Full, 0, 1.0, 20.0).curve;
+        for (seconds, expected) in
+            [(0.5, Some(-0.9)), (1.0, Some(-0.9)), (10.25, Some(0.025)), (20.0, Some(1.0)), (21.0, None)]
+        {
+            let found = after(&curve, seconds);
+            assert_eq!(found.is_some(), expected.is_some(), "{seconds}");
+            assert!(found.zip(expected).is_none_or(|(a, b)| (a - b).abs() < 1e-12), "{seconds}: {found:?}");
+        }
+    }
+}
