@@ -60,6 +60,7 @@ fn all_experiments_land_on_one_page() {
     let stems = [
         "log-likelihood",
         "rmse",
+        "time-kin8nm",
         "forms-1-elbo-steps",
         "forms-1-elbo-seconds",
         "forms-1-log-likelihood-steps",
@@ -76,6 +77,7 @@ fn all_experiments_land_on_one_page() {
     let tables = place.read("paper/tables.md");
     for part in [
         "| kin8nm | full | 0 of 1 | 0 of 1 | 0 of 1 |",
+        "| kin8nm | decoupled | 1 |",
         "### Test log likelihood at rate 0.001",
         "| whitened mean |",
         "| greedy variance | left there | 1 |",
@@ -92,6 +94,63 @@ fn a_grid_that_is_cut_goes_on() {
     assert!(!place.path("paper/results.jsonl").exists());
     let on = place.done(&format!("{GRID} --epochs 2"));
     assert!(on.stderr.contains("8 runs, 0 of them done") && on.stderr.contains("7 runs left"), "{}", on.stderr);
+}
+
+/// What a run's line says that does not depend on the clock.
+fn scores(results: &str) -> Vec<String> {
+    let line = |line: &str| {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let names = ["dataset", "model", "hidden", "split", "test_log_likelihood", "test_rmse", "test_crps", "steps"];
+        names.map(|name| line[name].to_string()).join(" ")
+    };
+    let mut all: Vec<String> = results.lines().map(line).collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn runs_that_share_the_machine_have_the_bits_of_those_that_do_not() {
+    let place = place();
+    place.done(&format!("{GRID} --epochs 2 --jobs 1"));
+    let together = place.done(&format!("{} --epochs 2 --jobs 3", GRID.replace("paper", "together")));
+    assert!(together.stderr.contains("3 at a time"), "{}", together.stderr);
+    let (alone, together) = (place.read("paper/results.jsonl"), place.read("together/results.jsonl"));
+    assert_eq!(scores(&alone).len(), 8);
+    assert_eq!(scores(&alone), scores(&together));
+    // Curves against time are taken where seconds mean something.
+    assert!(alone.lines().all(|line| line.contains("\"curve\":[{\"step\":1,") && line.contains("\"sharing\":1,")));
+    assert!(together.lines().all(|line| !line.contains("curve") && line.contains("\"sharing\":3,")));
+}
+
+#[test]
+fn runs_of_another_length_are_not_taken_for_these() {
+    let place = place();
+    place.done(&format!("{GRID} --epochs 1 --models full").replace("0,1 ", "0 "));
+    let ended = place.run(&format!("{GRID} --epochs 2").replace("0,1 ", "0 "));
+    assert_eq!(ended.code, Some(1));
+    assert!(ended.stderr.contains("of 1 steps instead of 2: choose another --out"), "{}", ended.stderr);
+    assert_eq!(place.read("paper/results.jsonl").lines().count(), 2, "nothing is lost");
+}
+
+#[test]
+fn rows_with_equal_inputs_can_be_left_out() {
+    let place = place();
+    let table = place.read("kin8nm.csv");
+    let (head, rows) = table.split_once('\n').unwrap();
+    place.write("protein.csv", format!("{head}\n{rows}{rows}"));
+    for name in ["protein", "protein-distinct"] {
+        place.done(&format!(
+            "reproduce --data . --out {name} --dataset {name} --hidden-layers 0 --models full --splits 1 --epochs 1 --device cpu"
+        ));
+    }
+    let likelihood = |name: &str| {
+        let line: Value = serde_json::from_str(&place.read(&format!("{name}/results.jsonl"))).unwrap();
+        assert_eq!(line["dataset"].as_str(), Some(name));
+        line["test_log_likelihood"].as_f64().unwrap()
+    };
+    place.done("reproduce --data . --out kin8nm --dataset kin8nm --hidden-layers 0 --models full --splits 1 --epochs 1 --device cpu");
+    assert_eq!(likelihood("protein-distinct"), likelihood("kin8nm"), "the table without its copies is the table");
+    assert_ne!(likelihood("protein"), likelihood("kin8nm"));
 }
 
 #[test]

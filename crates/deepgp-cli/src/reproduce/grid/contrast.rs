@@ -12,6 +12,7 @@ use super::Line;
 use super::cell::{DATASETS, Model};
 use super::figures::look;
 use super::summary::{median, spread};
+use super::tables::digits;
 use crate::html::Figure;
 use crate::picture::{Axis, Chart, Mark, Panel};
 
@@ -74,7 +75,7 @@ fn depths(lines: &[Line], dataset: &str) -> Vec<usize> {
 
 /// All differences from the full model; `None` if there is nothing to compare.
 pub fn table(lines: &[Line]) -> Option<Table> {
-    let signed = |(mean, deviation): (f64, f64)| format!("{mean:+.3} ± {deviation:.3}");
+    let signed = |(mean, deviation): (f64, f64), digits: usize| format!("{mean:+.digits$} ± {deviation:.digits$}");
     let row = |dataset: &str, hidden: usize, model: Model| {
         let own = pairs(lines, dataset, hidden, model);
         let gains = |of: fn(&Line) -> f64| own.iter().map(|pair| of(pair.other) - of(pair.full)).collect::<Vec<f64>>();
@@ -87,9 +88,9 @@ pub fn table(lines: &[Line]) -> Option<Table> {
             vec![
                 Cell::new(model.name()),
                 Cell::new(hidden.to_string()),
-                Cell::new(signed(spread(&likelihoods))),
+                Cell::new(signed(spread(&likelihoods), 3)),
                 Cell::new(format!("{better} of {}", own.len())),
-                Cell::new(signed(spread(&gains(|line| line.test_rmse)))),
+                Cell::new(signed(spread(&gains(|line| line.test_rmse)), digits(dataset))),
                 Cell::new(if times.is_empty() { none() } else { format!("{:.2}", median(times)) }),
                 Cell::new(if at_equal_time.is_empty() { none() } else { format!("{:+.3}", spread(&at_equal_time).0) }),
             ]
@@ -188,7 +189,7 @@ mod tests {
         ];
         let text = table(&lines).unwrap().markdown();
         // Half way the full model was at 0.
-        let row = "| kin8nm | decoupled | 1 | +0.000 ± 0.141 | 1 of 2 | +0.000 ± 0.003 | 0.50 | +0.900 |";
+        let row = "| kin8nm | decoupled | 1 | +0.000 ± 0.141 | 1 of 2 | +0.0000 ± 0.0028 | 0.50 | +0.900 |";
         assert!(text.contains(row), "{text}");
         assert!(table(&lines[..1]).is_none());
         let drawn = figures(&lines);

@@ -11,7 +11,7 @@ use super::paper::Printed;
 use super::summary::{Simple, Summary, simple, summaries};
 
 /// Digits after the point that a dataset's RMSE is told with.
-fn digits(dataset: &str) -> usize {
+pub fn digits(dataset: &str) -> usize {
     if dataset == "kin8nm" { 4 } else { 3 }
 }
 

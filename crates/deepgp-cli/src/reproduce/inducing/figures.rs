@@ -65,8 +65,9 @@ fn likelihoods(hidden: usize, sets: &[(&str, Vec<&InducingLine>)]) -> Option<Fig
             (start, moved, points)
         };
         let curves: Vec<_> = each.map(curve).filter(|(_, _, points)| !points.is_empty()).collect();
-        let all: Vec<Curve> = curves.iter().map(|c| Curve { points: c.2.clone(), finished: true }).collect();
-        let Some((low, high)) = window(&all) else { continue };
+        // No run is left out: where inputs stay, what they lose is the point.
+        let windows = curves.iter().filter_map(|c| window(&[Curve { points: c.2.clone(), finished: true }]));
+        let Some((low, high)) = windows.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))) else { continue };
         let mut panel = Panel::new(Axis::new("steps"), Axis::new(*dataset).between(low, high));
         for (start, moved, points) in curves {
             let mark = Mark::line(points, colour(start));
