@@ -15,8 +15,8 @@ all is fixed: a rate of 0.1, 20 rows a leaf and 127 leaves.
 
 Spread: a Gaussian whose variance is learnt from the same rows, which no tree was grown on, by a second and smaller
 booster from the inputs and the predicted mean to the squared error. Its gamma loss, log v + e²/v, is the Gaussian's
-negative log likelihood. Squared errors below a tenth of their mean count as that much. What one variance for all rows
-would give, the mean squared error, is printed beside it. Test rows are for the scores alone.
+negative log likelihood. Squared errors below a tenth of their mean count as that much. A second line has the same trees
+with one variance for all rows, their mean squared error. Test rows are for the scores alone.
 """
 
 import argparse
@@ -33,8 +33,15 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 import deepgp
 
 MODEL = "gradient-boosted trees"
+#: The same trees with one variance for all rows.
+PLAIN = f"{MODEL}, one variance"
 #: What is made of which file.
-DATASETS = {"kin8nm": "kin8nm", "protein": "protein", "protein-distinct": "protein", "molecules": "molecules"}
+DATASETS = {
+    "kin8nm": "kin8nm",
+    "protein": "protein",
+    "protein-distinct": "protein",
+    "molecules": "molecules",
+}
 #: The share of rows that `deepgp reproduce` tests on, and that of the others which are set aside here.
 TEST, ASIDE = 0.2, 0.1
 
@@ -58,7 +65,9 @@ def wide(x: Floats) -> bool:
     return bool(x.shape[1] > 100)
 
 
-def grow(x: Floats, y: Floats, aside: tuple[Floats, Floats], leaves: int) -> HistGradientBoostingRegressor:
+def grow(
+    x: Floats, y: Floats, aside: tuple[Floats, Floats], leaves: int
+) -> HistGradientBoostingRegressor:
     """Trees for the mean, as many as the rows set aside see good in."""
     trees = HistGradientBoostingRegressor(
         learning_rate=0.1 if wide(x) else 0.05,
@@ -73,7 +82,9 @@ def grow(x: Floats, y: Floats, aside: tuple[Floats, Floats], leaves: int) -> His
     return trees.fit(x, y, X_val=aside[0], y_val=aside[1])
 
 
-def spread(x: Floats, mean: Floats, squares: Floats, new: tuple[Floats, Floats]) -> Floats:
+def spread(
+    x: Floats, mean: Floats, squares: Floats, new: tuple[Floats, Floats]
+) -> Floats:
     """The variance at `new` inputs and means, learnt from squared errors."""
     trees = HistGradientBoostingRegressor(
         loss="gamma",
@@ -96,45 +107,81 @@ def log_likelihood(squares: Floats, variance: Floats | float) -> float:
     return float(np.mean(-0.5 * (np.log(2 * np.pi * variance) + squares / variance)))
 
 
-def measure(x: Floats, y: Floats, split: int, choices: tuple[int, ...]) -> tuple[dict[str, float], float, int]:
-    """Scores on the test rows, the log likelihood with one variance, and which number of leaves was best."""
+def measure(
+    x: Floats, y: Floats, split: int, choices: tuple[int, ...]
+) -> tuple[dict[str, float], float, int]:
+    """The log likelihood of the test rows by both models, their error, and which number of leaves was best."""
     train, test = deepgp.split_rows(len(y), TEST, split)
     # A seed of its own: which rows are set aside shall not hang on which are tested.
-    grown_on, aside = (train[rows] for rows in deepgp.split_rows(len(train), ASIDE, seed=1000 + split))
-    grown = [(leaves, grow(x[grown_on], y[grown_on], (x[aside], y[aside]), leaves)) for leaves in choices]
+    grown_on, aside = (
+        train[rows] for rows in deepgp.split_rows(len(train), ASIDE, seed=1000 + split)
+    )
+    grown = [
+        (leaves, grow(x[grown_on], y[grown_on], (x[aside], y[aside]), leaves))
+        for leaves in choices
+    ]
     squares = [(y[aside] - trees.predict(x[aside])) ** 2 for _, trees in grown]
     best = int(np.argmin([own.mean() for own in squares]))
     (leaves, trees), own = grown[best], squares[best]
     mean = trees.predict(x[test])
     variance = spread(x[aside], trees.predict(x[aside]), own, (x[test], mean))
     errors = (y[test] - mean) ** 2
-    scores = {"test_log_likelihood": log_likelihood(errors, variance), "test_rmse": float(np.sqrt(errors.mean()))}
-    return scores, log_likelihood(errors, own.mean()), leaves
+    likelihoods = {
+        MODEL: log_likelihood(errors, variance),
+        PLAIN: log_likelihood(errors, own.mean()),
+    }
+    return likelihoods, float(np.sqrt(errors.mean())), leaves
 
 
 def finished(path: pathlib.Path) -> list[dict[str, Any]]:
-    """The lines that are there; what a cut left of a last one is removed."""
+    """The lines that are there; a piece of a last one that a cut left is removed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = path.read_text() if path.exists() else ""
-    whole = text[: text.rfind("\n") + 1]
-    if whole != text:
-        path.write_text(whole)
-    return [json.loads(line) for line in whole.splitlines() if line.strip()]
+    end = text.rfind("\n") + 1
+    if text[end:]:
+        try:
+            json.loads(text[end:])
+            text += "\n"
+        except ValueError:
+            text = text[:end]
+        path.write_text(text)
+    return [json.loads(line) for line in text.splitlines() if line.strip()]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", type=pathlib.Path, required=True, help="the folder of the tables")
-    parser.add_argument("--out", type=pathlib.Path, required=True, help="baselines.jsonl, to be added to")
-    parser.add_argument("--splits", type=int, default=5, help="how many random splits [default: 5]")
+    parser.add_argument(
+        "--data", type=pathlib.Path, required=True, help="the folder of the tables"
+    )
+    parser.add_argument(
+        "--out",
+        type=pathlib.Path,
+        required=True,
+        help="baselines.jsonl, to be added to",
+    )
+    parser.add_argument(
+        "--splits", type=int, default=5, help="how many random splits [default: 5]"
+    )
     arguments = parser.parse_args()
     found = {name: arguments.data / f"{file}.csv.gz" for name, file in DATASETS.items()}
     found = {name: path for name, path in found.items() if path.exists()}
     if not found:
-        parser.error(f"{arguments.data} has none of {', '.join(sorted(set(DATASETS.values())))} as .csv.gz")
-    done = {(line["dataset"], line["split"]) for line in finished(arguments.out) if line["model"] == MODEL}
+        parser.error(
+            f"{arguments.data} has none of {', '.join(sorted(set(DATASETS.values())))} as .csv.gz"
+        )
+    lines = finished(arguments.out)
+    done = {
+        model: {
+            (line["dataset"], line["split"]) for line in lines if line["model"] == model
+        }
+        for model in (MODEL, PLAIN)
+    }
     for name, path in found.items():
-        left = [split for split in range(arguments.splits) if (name, split) not in done]
+        left = [
+            split
+            for split in range(arguments.splits)
+            if not all((name, split) in own for own in done.values())
+        ]
         if not left:
             continue
         x, y = load(path)
@@ -147,15 +194,28 @@ def main() -> None:
             choices = (measure(x, y, 0, choices)[2],)
         for split in left:
             started = time.perf_counter()
-            scores, plain, leaves = measure(x, y, split, choices)
+            likelihoods, rmse, leaves = measure(x, y, split, choices)
             choices = (leaves,)
-            line = {"dataset": name, "model": MODEL, "split": split, **scores}
             with arguments.out.open("a") as file:
-                file.write(json.dumps(line) + "\n")
+                for model in (
+                    model for model in likelihoods if (name, split) not in done[model]
+                ):
+                    scores = {
+                        "test_log_likelihood": likelihoods[model],
+                        "test_rmse": rmse,
+                    }
+                    file.write(
+                        json.dumps(
+                            {"dataset": name, "model": model, "split": split, **scores}
+                        )
+                        + "\n"
+                    )
             took = time.perf_counter() - started
-            likelihood, rmse = scores["test_log_likelihood"], scores["test_rmse"]
-            said = f"log likelihood {likelihood:.4f} ({plain:.4f} with one variance), RMSE {rmse:.4f}"
-            print(f"{name} ({len(y)} rows), split {split}: {said}, {leaves} leaves, {took:.1f} s", flush=True)
+            said = f"log likelihood {likelihoods[MODEL]:.4f} ({likelihoods[PLAIN]:.4f} with one variance), RMSE {rmse:.4f}"
+            print(
+                f"{name} ({len(y)} rows), split {split}: {said}, {leaves} leaves, {took:.1f} s",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

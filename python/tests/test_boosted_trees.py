@@ -53,10 +53,10 @@ def test_boosted_trees_are_measured_once_a_split_and_beat_the_mean(tmp_path):
     assert [" s" in line for line in said.stdout.splitlines()] == [True, True]
     first, *made = lines(out)
     assert first == other
-    assert [(line["dataset"], line["model"], line["split"]) for line in made] == [
-        ("kin8nm", "gradient-boosted trees", 0),
-        ("kin8nm", "gradient-boosted trees", 1),
-    ]
+    models = ["gradient-boosted trees", "gradient-boosted trees, one variance"]
+    assert [(line["model"], line["split"]) for line in made] == [(model, split) for split in (0, 1) for model in models]
+    assert made[0]["test_rmse"] == made[1]["test_rmse"]
+    assert made[0]["test_log_likelihood"] != made[1]["test_log_likelihood"]
     for line in made:
         assert list(line) == list(other)
         train, test = deepgp.split_rows(600, 0.2, seed=line["split"])
@@ -70,7 +70,11 @@ def test_boosted_trees_are_measured_once_a_split_and_beat_the_mean(tmp_path):
     assert (again.returncode, again.stdout, out.read_text()) == (0, "", before)
     # A split that is missing is made again as it was, whatever is there of the others.
     kept = before.splitlines(keepends=True)
-    out.write_text("".join(kept[:2]))
+    out.write_text("".join(kept[:3]))
+    assert run(tmp_path, out, "--splits", 2).returncode == 0
+    assert out.read_text() == before
+    # A whole line counts though nobody ended it, and a line alone brings the other.
+    out.write_text("".join(kept[:4]).rstrip("\n"))
     assert run(tmp_path, out, "--splits", 2).returncode == 0
     assert out.read_text() == before
 
@@ -88,7 +92,8 @@ def test_boosted_trees_know_protein_without_its_copies(tmp_path, script, rng):
     write(tmp_path / "protein.csv.gz", x, y)
     said = run(tmp_path, tmp_path / "baselines.jsonl", "--splits", 1)
     assert said.returncode == 0, said.stderr
-    assert [line["dataset"] for line in lines(tmp_path / "baselines.jsonl")] == ["protein", "protein-distinct"]
+    made = [line["dataset"] for line in lines(tmp_path / "baselines.jsonl")]
+    assert made == ["protein", "protein", "protein-distinct", "protein-distinct"]
     assert [line.split(",")[0] for line in said.stdout.splitlines()] == [
         "protein (250 rows)",
         "protein-distinct (200 rows)",

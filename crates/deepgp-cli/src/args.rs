@@ -360,10 +360,10 @@ pub struct ReproduceArgs {
     #[arg(long, value_delimiter = ',', default_value = "full,decoupled", value_parser = choice::<Model>(MODELS))]
     pub models: Vec<Model>,
     /// Random splits into 80 % training and 20 % test rows [default: 5; 1 for forms; 3 for inducing]
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     pub splits: Option<u64>,
     /// Passes over the training rows
-    #[arg(long, default_value_t = 5000)]
+    #[arg(long, default_value_t = 5000, value_parser = clap::value_parser!(u64).range(1..))]
     pub epochs: u64,
     /// Also score the mean, linear regression and nearest neighbours on the same splits
     #[arg(long)]
@@ -377,7 +377,7 @@ pub struct ReproduceArgs {
     /// Runs to make at a time [default: 1 on the CPU; several on a GPU, which one run does not fill]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: Option<u16>,
-    /// Stop after this time, e.g. 90s, 10m, 2h; the same command goes on
+    /// Stop after this time, e.g. 90s, 10m, 2h; the same command goes on with the runs that are not finished, each from its start
     #[arg(long)]
     pub time_limit: Option<Span>,
     /// How to talk.
@@ -386,21 +386,42 @@ pub struct ReproduceArgs {
 }
 
 impl ReproduceArgs {
+    /// What to run, each once.
+    pub fn experiments(&self) -> Vec<Experiment> {
+        each_once(self.experiments.clone())
+    }
+
+    /// The models of the tables.
+    pub fn models(&self) -> Vec<Model> {
+        each_once(self.models.clone())
+    }
+
     /// The datasets of an experiment.
     pub fn datasets_of(&self, experiment: Experiment) -> Vec<String> {
         let usual = || experiment.datasets().iter().map(|name| (*name).into()).collect();
-        self.dataset.clone().unwrap_or_else(usual)
+        each_once(self.dataset.clone().unwrap_or_else(usual))
     }
 
     /// The hidden layers of its models.
     pub fn depths_of(&self, experiment: Experiment) -> Vec<usize> {
-        self.hidden_layers.clone().unwrap_or_else(|| experiment.depths().to_vec())
+        each_once(self.hidden_layers.clone().unwrap_or_else(|| experiment.depths().to_vec()))
     }
 
     /// How many splits.
     pub fn splits_of(&self, experiment: Experiment) -> u64 {
         self.splits.unwrap_or(experiment.splits())
     }
+}
+
+/// The same values in the same order, without those that were there before.
+fn each_once<T: PartialEq>(values: Vec<T>) -> Vec<T> {
+    let mut kept = Vec::new();
+    for value in values {
+        if !kept.contains(&value) {
+            kept.push(value);
+        }
+    }
+    kept
 }
 
 /// `deepgp data fetch`.

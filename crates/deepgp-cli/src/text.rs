@@ -18,6 +18,11 @@ pub fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
 
+/// `1 run`, `2 runs`.
+pub fn count(n: usize, what: &str) -> String {
+    if n == 1 { format!("{n} {what}") } else { format!("{n} {what}s") }
+}
+
 /// Rows of cells as aligned columns: the first to the left, the others to the right; a line under the first row.
 pub fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Place, arm};
+use common::{Place, arm, signal};
 use serde_json::Value;
 
 /// A table under a name of the paper's, with the target's column named as it should be.
@@ -61,10 +61,10 @@ fn all_experiments_land_on_one_page() {
         "log-likelihood",
         "rmse",
         "time-kin8nm",
-        "forms-1-elbo-steps",
-        "forms-1-elbo-seconds",
-        "forms-1-log-likelihood-steps",
-        "forms-1-log-likelihood-seconds",
+        "forms-kin8nm-1-elbo-steps",
+        "forms-kin8nm-1-elbo-seconds",
+        "forms-kin8nm-1-log-likelihood-steps",
+        "forms-kin8nm-1-log-likelihood-seconds",
         "inducing-1-log-likelihood",
         "inducing-1-gradients-kin8nm",
     ];
@@ -92,8 +92,54 @@ fn a_grid_that_is_cut_goes_on() {
     let cut = place.done(&format!("{GRID} --epochs 1000000 --time-limit 1s"));
     assert!(cut.stderr.contains("the time is up: 8 runs are left; the same command goes on"), "{}", cut.stderr);
     assert!(!place.path("paper/results.jsonl").exists());
+    // Half of the grid, then all of it.
+    let half = place.done(&format!("{GRID} --epochs 2 --models full"));
+    assert!(
+        half.stderr.contains("4 runs, 0 of them done") && half.stderr.contains("1 run left, about"),
+        "{}",
+        half.stderr
+    );
+    let kept = place.read("paper/results.jsonl");
     let on = place.done(&format!("{GRID} --epochs 2"));
-    assert!(on.stderr.contains("8 runs, 0 of them done") && on.stderr.contains("7 runs left"), "{}", on.stderr);
+    assert!(on.stderr.contains("8 runs, 4 of them done") && on.stderr.contains("3 runs left"), "{}", on.stderr);
+    let all = place.read("paper/results.jsonl");
+    assert!(all.starts_with(&kept) && all.lines().count() == 8);
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_leaves_what_is_done_and_says_what_is_left() {
+    let place = place();
+    place.done(&format!("{GRID} --epochs 2 --models full").replace("0,1 ", "0 "));
+    let arguments =
+        format!("{} --epochs 1000000 --experiments tables,forms --jobs 2 --json", GRID.replace("0,1 ", "1 "));
+    let child = place.start(&arguments);
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    signal(&child, "INT");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    // Two models and two splits of the tables; the forms, which were not begun, count too.
+    let counts = ["runs", "done", "stuck"].map(|name| told[name].as_u64().unwrap());
+    assert_eq!((counts, told["ended"].as_str()), ([4 + 48, 0, 0], Some("interrupted")));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("interrupted: 52 runs are left"), "{:?}", output.stderr);
+    assert_eq!(place.read("paper/results.jsonl").lines().count(), 2, "what was there stays");
+}
+
+#[test]
+fn what_is_asked_for_twice_is_made_once() {
+    let place = place();
+    let twice = "--experiments tables,tables --dataset kin8nm,kin8nm --hidden-layers 0,0 --models full,full";
+    let told = place.json(&format!("reproduce --data . --out paper {twice} --splits 1 --epochs 1 --device cpu"));
+    assert_eq!((told["runs"].as_u64(), told["ended"].as_str()), (Some(1), Some("done")));
+    assert_eq!(place.read("paper/results.jsonl").lines().count(), 1);
+}
+
+#[test]
+fn baselines_need_no_tables() {
+    let place = place();
+    place.done("reproduce --data . --out paper --experiments inducing --baselines --dataset kin8nm --splits 1 --epochs 1 --device cpu");
+    assert_eq!(place.read("paper/baselines.jsonl").lines().count(), 3);
 }
 
 /// What a run's line says that does not depend on the clock.
@@ -156,13 +202,17 @@ fn rows_with_equal_inputs_can_be_left_out() {
 #[test]
 fn what_is_missing_is_named() {
     let place = place();
-    for (arguments, parts) in [
-        ("reproduce --data . --out paper --dataset protein", ["protein was not found", "protein.csv.gz"]),
-        ("reproduce --data . --out paper --dataset iris", ["iris", "molecules"]),
-        ("reproduce --data . --out paper --models fuller", ["fuller", "decoupled-whitened"]),
+    for (arguments, code, parts) in [
+        ("reproduce --data . --out paper --dataset protein", 1, ["protein was not found", "protein.csv.gz"]),
+        ("reproduce --data . --out paper --dataset molecules", 1, ["leave it out with --dataset", "molecules.csv.gz"]),
+        ("reproduce --data . --out paper --dataset iris", 2, ["iris", "molecules"]),
+        ("reproduce --data . --out paper --models fuller", 2, ["fuller", "decoupled-whitened"]),
+        ("reproduce --data . --out paper --epochs 0", 2, ["--epochs", "1.."]),
+        ("reproduce --data . --out paper --splits 0", 2, ["--splits", "1.."]),
     ] {
         let ended = place.run(arguments);
-        assert_ne!(ended.code, Some(0));
+        assert_eq!(ended.code, Some(code));
+        assert!(!place.path("paper").exists(), "{arguments}: nothing is made");
         assert!(parts.iter().all(|part| ended.stderr.contains(part)), "{arguments}: {}", ended.stderr);
     }
 }

@@ -3,20 +3,29 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use anyhow::{Result, bail};
-use deepgp::Dataset;
 use deepgp::accelerator::Accelerator;
+use deepgp::{Dataset, split_rows};
 use deepgp_io::table::{Missing, Schema, Source, Wanted};
 
-use super::grid::{DISTINCT, TEST};
+use super::Experiment;
 use crate::args::{ReproduceArgs, Voice};
 use crate::data::Recipe;
 use crate::{interrupt, rows};
 
+/// The datasets of the paper, as files are named after them, and [`DISTINCT`].
+pub const DATASETS: &[&str] = &["kin8nm", "protein", "molecules", DISTINCT];
+/// The rows of protein whose inputs no earlier row has: random splits of the whole put equal rows on both sides.
+pub const DISTINCT: &str = "protein-distinct";
+/// The share of rows that models are tested on.
+const TEST: f64 = 0.2;
 /// Endings of a dataset's file.
 const ENDINGS: [&str; 3] = ["csv.gz", "csv", "parquet"];
+/// What `deepgp data fetch` has of them.
+const FETCHED: [&str; 2] = ["kin8nm", "protein"];
 /// The target's column.
 const TARGET: &str = "y";
 /// Runs that share a GPU, unless it is told otherwise.
@@ -38,6 +47,8 @@ pub struct Lab {
     deadline: Option<f64>,
     /// When the command began.
     started: Instant,
+    /// Whether somebody closed it.
+    closed: AtomicBool,
     /// How to talk.
     pub voice: Voice,
 }
@@ -46,21 +57,27 @@ impl Lab {
     /// Reads the tables and opens the device.
     pub fn open(args: &ReproduceArgs) -> Result<Self> {
         let mut tables = HashMap::new();
-        for name in args.experiments.iter().flat_map(|experiment| args.datasets_of(*experiment)) {
+        // Baselines are those of the tables.
+        let also = args.baselines.then_some(Experiment::Tables);
+        for name in args.experiments().into_iter().chain(also).flat_map(|experiment| args.datasets_of(experiment)) {
             if !tables.contains_key(&name) {
                 tables.insert(name.clone(), load(&args.data, &name)?);
             }
         }
         let accelerator = args.device.open(args.voice)?;
         let jobs = args.jobs.map_or(if accelerator.is_some() { SHARING } else { 1 }, usize::from);
+        // Runs that are made at a time have the processor's threads among them.
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = if args.threads == 0 && jobs > 1 { (cores / jobs).max(1) } else { args.threads };
         Ok(Self {
             tables,
             accelerator,
             epochs: args.epochs,
-            threads: args.threads,
+            threads,
             jobs,
             deadline: args.time_limit.map(|limit| limit.0),
             started: Instant::now(),
+            closed: AtomicBool::new(false),
             voice: args.voice,
         })
     }
@@ -70,10 +87,14 @@ impl Lab {
         &self.tables[name]
     }
 
+    /// The rows of a split to learn from, and those to be tested on.
+    pub fn split(&self, name: &str, split: u64) -> Result<(Dataset, Dataset)> {
+        Ok(self.table(name).split(TEST, split)?)
+    }
+
     /// How many of its rows are trained on.
     pub fn training_rows(&self, name: &str) -> usize {
-        let rows = self.table(name).len();
-        rows - (TEST * rows as f64).round() as usize
+        split_rows(self.table(name).len(), TEST, 0).map_or(0, |(train, _)| train.len())
     }
 
     /// The device's name in results.
@@ -81,9 +102,15 @@ impl Lab {
         self.accelerator.as_ref().map_or_else(|| "cpu".into(), |accelerator| accelerator.name())
     }
 
-    /// Whether to stop: somebody asked for it, or the time is up.
+    /// Has all runs end.
+    pub fn close(&self) {
+        self.closed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether to stop: somebody asked for it, something failed, or the time is up.
     pub fn closes(&self) -> bool {
-        interrupt::asked() || self.deadline.is_some_and(|limit| self.started.elapsed().as_secs_f64() >= limit)
+        let closed = interrupt::asked() || self.closed.load(Ordering::Relaxed);
+        closed || self.deadline.is_some_and(|limit| self.started.elapsed().as_secs_f64() >= limit)
     }
 }
 
@@ -95,7 +122,7 @@ fn load(folder: &Path, name: &str) -> Result<Dataset> {
         let tried: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
         let help = match Recipe::find(file) {
             Some(_) => format!("run `deepgp data fetch {file} --out {}`, or ", folder.display()),
-            None => String::new(),
+            None => format!("leave it out with --dataset {}, or ", FETCHED.join(",")),
         };
         bail!(
             "{name} was not found: {help}put it at one of {}, with the target in the column `{TARGET}`",
@@ -121,6 +148,16 @@ fn distinct(data: &Dataset) -> Result<Dataset> {
 mod tests {
     use super::*;
     use deepgp::Mat;
+
+    impl Lab {
+        /// One without tables, on the CPU.
+        pub fn empty(jobs: usize) -> Self {
+            let voice = Voice { json: false, quiet: true };
+            let (tables, accelerator, deadline) = (HashMap::new(), None, None);
+            let (started, closed) = (Instant::now(), AtomicBool::new(false));
+            Self { tables, accelerator, epochs: 1, threads: 1, jobs, deadline, started, closed, voice }
+        }
+    }
 
     #[test]
     fn of_equal_inputs_the_first_row_stays() {

@@ -5,11 +5,13 @@
 //! can be cut at any time and goes on where it was, on several machines too, whose journals are joined with `cat`. Tables, figures
 //! and the page that shows them are written anew after every run.
 
+mod bar;
 mod forms;
 mod grid;
 mod inducing;
 mod journal;
 mod lab;
+mod origin;
 mod page;
 mod part;
 mod publish;
@@ -18,19 +20,19 @@ mod table;
 mod trial;
 mod window;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::args::ReproduceArgs;
 use crate::interrupt;
 use crate::output::{self, Outcome};
-use crate::text::number;
+use crate::text::{count, number};
 use grid::baselines;
-pub use grid::{DATASETS, MODELS, Model};
+pub use grid::{MODELS, Model};
+pub use lab::DATASETS;
 use lab::Lab;
 use publish::Folder;
-use queue::Ended;
 
 /// What to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,39 +82,58 @@ impl Experiment {
 pub fn reproduce(args: &ReproduceArgs) -> Result<Outcome> {
     let voice = args.voice;
     interrupt::listen();
+    let lab = Lab::open(args)?;
     std::fs::create_dir_all(&args.out).with_context(|| format!("cannot make the folder {}", args.out.display()))?;
     let mut folder = Folder::open(&args.out)?;
-    let lab = Lab::open(args)?;
     if args.baselines {
         for name in args.datasets_of(Experiment::Tables) {
             let splits = args.splits_of(Experiment::Tables);
-            baselines::fill(&mut folder.baselines, &name, lab.table(&name), splits, args.threads, |line| {
-                let scores = [line.test_log_likelihood, line.test_rmse].map(number);
+            baselines::fill(&mut folder.baselines, &name, splits, &lab, |line| {
                 let (model, split) = (&line.model, line.split);
+                let [likelihood, rmse] = [line.test_log_likelihood, line.test_rmse].map(number);
                 output::say(
                     voice,
-                    &format!("{name}, {model}, split {split}: log likelihood {}, RMSE {}", scores[0], scores[1]),
+                    &format!("{name}, {model}, split {split}: log likelihood {likelihood}, RMSE {rmse}"),
                 );
             })?;
         }
     }
     folder.publish()?;
-    let (mut runs, mut done, mut cut) = (0, 0, false);
-    for experiment in &args.experiments {
-        let ended = folder.perform(*experiment, args, &lab)?;
-        runs += ended.runs;
-        done += ended.done;
-        if ended.how == Ended::Cut {
-            let why = if interrupt::asked() { "interrupted" } else { "the time is up" };
-            output::say(voice, &format!("{why}: {} runs are left; the same command goes on", ended.runs - ended.done));
-            cut = true;
+    let mut stuck = 0;
+    for experiment in args.experiments() {
+        let ended = folder.perform(experiment, args, &lab)?;
+        stuck += ended.stuck;
+        if ended.cut {
             break;
         }
+    }
+    let counts = args.experiments().into_iter().map(|experiment| folder.count(experiment, args));
+    let (runs, done) = counts.fold((0, 0), |(runs, done), (more, of_them)| (runs + more, done + of_them));
+    let left = runs - done - stuck;
+    let ended = match (left > 0, interrupt::asked()) {
+        (false, _) => "done",
+        (true, true) => "interrupted",
+        (true, false) => "time",
+    };
+    if left > 0 {
+        let why = if interrupt::asked() { "interrupted" } else { "the time is up" };
+        let left = if left == 1 { "1 run is left".into() } else { format!("{left} runs are left") };
+        output::say(voice, &format!("{why}: {left}; the same command goes on"));
     }
     output::say(voice, &format!("results: {}", args.out.join("index.html").display()));
     if voice.json {
         let (out, version) = (args.out.display().to_string(), env!("CARGO_PKG_VERSION"));
-        output::json(&json!({ "runs": runs, "done": done, "out": out, "version": version }))?;
+        output::json(&json!({
+            "runs": runs,
+            "done": done,
+            "stuck": stuck,
+            "ended": ended,
+            "out": out,
+            "version": version
+        }))?;
     }
-    Ok(if cut && interrupt::asked() { Outcome::Interrupted } else { Outcome::Done })
+    if stuck > 0 {
+        bail!("{} could not be finished: see above for the reasons", count(stuck, "run"));
+    }
+    Ok(if ended == "interrupted" { Outcome::Interrupted } else { Outcome::Done })
 }

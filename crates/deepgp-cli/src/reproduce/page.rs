@@ -4,6 +4,7 @@ use super::grid::{Verdict, verdicts};
 use super::part::Part;
 use super::publish::Lines;
 use crate::html::{Document, Key, strip};
+use crate::text::count;
 
 /// The whole page.
 pub fn page(lines: Lines<'_>, parts: &[Part]) -> String {
@@ -20,9 +21,9 @@ pub fn page(lines: Lines<'_>, parts: &[Part]) -> String {
 
 /// What was run, where, and with what.
 fn summary(lines: Lines<'_>) -> String {
-    let grid = lines.results.iter().map(|line| (&line.device, &line.version));
-    let forms = lines.forms.iter().map(|line| (&line.device, &line.version));
-    let inducing = lines.inducing.iter().map(|line| (&line.device, &line.version));
+    let grid = lines.results.iter().map(|line| (&line.origin.device, &line.origin.version));
+    let forms = lines.forms.iter().map(|line| (&line.origin.device, &line.origin.version));
+    let inducing = lines.inducing.iter().map(|line| (&line.origin.device, &line.origin.version));
     let (mut devices, mut versions): (Vec<&str>, Vec<&str>) =
         grid.chain(forms).chain(inducing).map(|(device, version)| (device.as_str(), version.as_str())).unzip();
     let runs = devices.len();
@@ -34,7 +35,7 @@ fn summary(lines: Lines<'_>) -> String {
         return "No run has been made yet.".into();
     }
     let made = format!("{} on {}, with deepgp {}", count(runs, "run"), devices.join(" and "), versions.join(" and "));
-    format!("{made}. The tables are in tables.md and tables.tex too, and every figure is there as SVG and PNG.")
+    format!("{made}. The tables are in tables.md and tables.tex too, and every figure is beside this page as SVG.")
 }
 
 /// How many runs there are of each experiment, and how many cells reach the paper's numbers.
@@ -60,14 +61,12 @@ fn keys(lines: Lines<'_>) -> Vec<Key> {
     all.into_iter().flatten().collect()
 }
 
-fn count(n: usize, what: &str) -> String {
-    if n == 1 { format!("{n} {what}") } else { format!("{n} {what}s") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::grid::tests::line;
     use super::super::grid::{BaselineLine, Line, Model};
+    use super::super::origin::Origin;
+    use super::super::origin::tests::origin;
     use super::super::publish::parts;
     use super::super::{forms, inducing};
     use super::*;
@@ -80,7 +79,7 @@ mod tests {
     fn all_tables_and_figures_are_on_a_sound_page() {
         let hostile = "<b>\"GPU\" & 'co'</b>";
         let results = [
-            Line { device: hostile.into(), ..line(Model::Full, 1, 0, 1.4) },
+            Line { origin: Origin { device: hostile.into(), ..origin(1.0, 1) }, ..line(Model::Full, 1, 0, 1.4) },
             line(Model::Decoupled, 1, 0, 1.2),
             Line { dataset: "molecules".into(), ..line(Model::Full, 1, 0, -1.2) },
         ];

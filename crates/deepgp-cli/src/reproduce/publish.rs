@@ -16,6 +16,7 @@ use super::part::Part;
 use super::queue::{Ended, Run, work_off};
 use crate::args::ReproduceArgs;
 use crate::html::Figure;
+use crate::text::count;
 use crate::{output, picture};
 
 /// The journals of a folder.
@@ -42,17 +43,6 @@ pub struct Lines<'a> {
     pub inducing: &'a [InducingLine],
 }
 
-/// How far an experiment has come.
-#[derive(Clone, Copy, Debug)]
-pub struct Progress {
-    /// Whether it was cut.
-    pub how: Ended,
-    /// Runs that were asked for.
-    pub runs: usize,
-    /// Those that are there.
-    pub done: usize,
-}
-
 impl Folder {
     /// Reads what is there.
     pub fn open(path: &Path) -> Result<Self> {
@@ -66,13 +56,25 @@ impl Folder {
     }
 
     /// Makes what is left of an experiment.
-    pub fn perform(&mut self, experiment: Experiment, args: &ReproduceArgs, lab: &Lab) -> Result<Progress> {
+    pub fn perform(&mut self, experiment: Experiment, args: &ReproduceArgs, lab: &Lab) -> Result<Ended> {
         match experiment {
             Experiment::Tables => self.complete("tables", &grid::runs(args), lab, |folder| &mut folder.results),
             Experiment::Forms => self.complete("forms", &forms::runs(args), lab, |folder| &mut folder.forms),
             Experiment::Inducing => {
                 self.complete("inducing inputs", &inducing::runs(args), lab, |folder| &mut folder.inducing)
             }
+        }
+    }
+
+    /// How many runs of an experiment are asked for, and how many of them are there.
+    pub fn count(&self, experiment: Experiment, args: &ReproduceArgs) -> (usize, usize) {
+        fn of<R: Run>(runs: &[R], journal: &Journal<R::Line>) -> (usize, usize) {
+            (runs.len(), runs.iter().filter(|run| journal.has(run)).count())
+        }
+        match experiment {
+            Experiment::Tables => of(&grid::runs(args), &self.results),
+            Experiment::Forms => of(&forms::runs(args), &self.forms),
+            Experiment::Inducing => of(&inducing::runs(args), &self.inducing),
         }
     }
 
@@ -83,11 +85,11 @@ impl Folder {
         runs: &[R],
         lab: &Lab,
         journal: fn(&mut Self) -> &mut Journal<R::Line>,
-    ) -> Result<Progress> {
+    ) -> Result<Ended> {
         let mut left = Vec::new();
         for run in runs {
             let asked = run.settings(lab).train.steps;
-            match journal(self).find(run).map(R::steps_of) {
+            match journal(self).find(run).map(|line| R::origin(line).asked()) {
                 None => left.push(run),
                 // Results of another length do not stand for these.
                 Some(Some(found)) if found != asked => bail!(
@@ -99,13 +101,12 @@ impl Folder {
         let device = lab.accelerator.as_ref().map_or_else(|| "the CPU".into(), |accelerator| accelerator.name());
         let jobs = lab.jobs.min(left.len());
         let at_a_time = if jobs > 1 { format!(", {jobs} at a time") } else { String::new() };
-        let counts = format!("{} runs, {} of them done", runs.len(), runs.len() - left.len());
+        let counts = format!("{}, {} of them done", count(runs.len(), "run"), runs.len() - left.len());
         output::say(lab.voice, &format!("{name}: {counts}; computing on {device}{at_a_time}"));
-        let how = work_off(&left, lab, |line| {
+        work_off(&left, lab, |line| {
             journal(self).add(line)?;
             self.publish()
-        })?;
-        Ok(Progress { how, runs: runs.len(), done: runs.iter().filter(|run| journal(self).has(run)).count() })
+        })
     }
 
     /// Tables, figures and page of all results so far.

@@ -8,10 +8,9 @@ use anyhow::Result;
 use deepgp::{Dataset, DeepGp, Error, FitSettings, PredictSettings, Regressor, Score, StepOutcome, Stop, Trainer};
 use serde::{Deserialize, Serialize};
 
-use super::grid::TEST;
 use super::journal::{brief, brief_if_any};
 use super::lab::Lab;
-use super::queue::Meter;
+use super::queue::Slot;
 
 /// Looks are taken after these shares of the steps: more of them early, where more happens.
 const EARLY: [f64; 9] = [0.002, 0.004, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.1];
@@ -19,8 +18,8 @@ const EARLY: [f64; 9] = [0.002, 0.004, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.1];
 const LATER: f64 = 0.05;
 /// Looks fall on multiples of it, where steps allow: accelerators make as many at once.
 const BURST: u64 = 10;
-/// Samples behind a test log likelihood on the way.
-const GLANCE: usize = 20;
+/// Samples behind a test log likelihood on the way: fewer than behind a final one, which is a little higher for it.
+pub const GLANCE: usize = 20;
 
 /// A point of a learning curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -61,9 +60,11 @@ pub fn looks(steps: u64) -> Vec<u64> {
     let shares = EARLY.into_iter().chain((3..=20).map(|k| f64::from(k) * LATER));
     let rounded = |share: f64| {
         let step = share * steps as f64;
-        if steps >= 100 * BURST { (step / BURST as f64).round() as u64 * BURST } else { step.round() as u64 }
+        // At least one burst, if there is one.
+        let least = if steps >= BURST { BURST } else { 1 };
+        ((step / least as f64).round() as u64 * least).max(least).min(steps)
     };
-    let mut all: Vec<u64> = shares.map(rounded).map(|step| step.clamp(1, steps)).collect();
+    let mut all: Vec<u64> = shares.map(rounded).collect();
     all.dedup();
     all
 }
@@ -83,7 +84,7 @@ pub struct Trial<'a> {
 impl<'a> Trial<'a> {
     /// On a split of a dataset.
     pub fn new(lab: &'a Lab, dataset: &str, split: u64, settings: FitSettings) -> Result<Self> {
-        let (train, test) = lab.table(dataset).split(TEST, split)?;
+        let (train, test) = lab.split(dataset, split)?;
         Ok(Self { lab, train, test, settings })
     }
 
@@ -98,7 +99,7 @@ impl<'a> Trial<'a> {
         &self,
         start: Regressor,
         looks: &[u64],
-        meter: &Meter,
+        slot: &Slot,
         mut look: impl FnMut(&DeepGp, Point) -> Result<()>,
     ) -> Result<Option<Trained>> {
         let Regressor { model, standardiser } = start;
@@ -114,7 +115,7 @@ impl<'a> Trial<'a> {
                     elbo = own.total();
                     lowest = lowest.min(elbo);
                 }
-                meter.show(report.step as f64 / settings.steps as f64);
+                slot.show(report.step as f64 / settings.steps as f64);
                 cut = self.lab.closes();
                 let there = until.is_some_and(|until| report.step >= until);
                 if cut || there { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -122,9 +123,7 @@ impl<'a> Trial<'a> {
             match stop {
                 Ok(Stop::Stuck(reason)) => stuck = Some(reason.to_string()),
                 // The first step of all cannot be rolled back.
-                Err(reason @ (Error::NonFinite { .. } | Error::NotPositiveDefinite { .. })) => {
-                    stuck = Some(reason.to_string());
-                }
+                Err(reason) if cannot_be_computed(&reason) => stuck = Some(reason.to_string()),
                 Err(other) => return Err(other.into()),
                 Ok(_) => {}
             }
@@ -134,7 +133,9 @@ impl<'a> Trial<'a> {
             if until.is_some() && elbo.is_finite() {
                 let now = Regressor { model: trainer.model().clone(), standardiser: standardiser.clone() };
                 let (step, test_log_likelihood) = (trainer.state().step, self.glance(&now)?);
-                look(&now.model, Point { step, seconds, elbo, lowest_elbo: lowest, test_log_likelihood })?;
+                // Steps that were rolled back have no ELBO.
+                let lowest_elbo = lowest.min(elbo);
+                look(&now.model, Point { step, seconds, elbo, lowest_elbo, test_log_likelihood })?;
                 lowest = f64::INFINITY;
             }
         }
@@ -143,10 +144,15 @@ impl<'a> Trial<'a> {
         Ok(Some(Trained { regressor, seconds, steps, rolled_back, stuck }))
     }
 
-    /// Scores on the test rows.
-    pub fn score(&self, regressor: &Regressor) -> Result<Score> {
+    /// Scores on the test rows; in words why not, if the model cannot be computed there.
+    pub fn score(&self, regressor: &Regressor) -> Result<std::result::Result<Score, String>> {
         let settings = PredictSettings { threads: self.lab.threads, ..PredictSettings::default() };
-        Ok(regressor.predictor(settings)?.score(&self.test)?)
+        match regressor.predictor(settings).and_then(|predictor| predictor.score(&self.test)) {
+            Ok(score) if score.log_likelihood.is_finite() && score.rmse[0].is_finite() => Ok(Ok(score)),
+            Ok(_) => Ok(Err("its scores on the test rows are not finite".into())),
+            Err(error) if cannot_be_computed(&error) => Ok(Err(error.to_string())),
+            Err(other) => Err(other.into()),
+        }
     }
 
     /// Mean log density of the test rows by a few samples; nothing if the model cannot be computed.
@@ -158,10 +164,15 @@ impl<'a> Trial<'a> {
                 let mean = densities.iter().sum::<f64>() / densities.len() as f64;
                 Ok(mean.is_finite().then_some(mean))
             }
-            Err(Error::NonFinite { .. } | Error::NotPositiveDefinite { .. }) => Ok(None),
+            Err(error) if cannot_be_computed(&error) => Ok(None),
             Err(other) => Err(other.into()),
         }
     }
+}
+
+/// Whether it is the model's parameters that do not allow it.
+pub fn cannot_be_computed(error: &Error) -> bool {
+    matches!(error, Error::NonFinite { .. } | Error::NotPositiveDefinite { .. })
 }
 
 #[cfg(test)]
@@ -175,5 +186,7 @@ mod tests {
         assert_eq!((all.len(), all.last()), (27, Some(&5000)));
         assert!(all.windows(2).all(|pair| pair[0] < pair[1]) && all.iter().all(|step| step % 10 == 0));
         assert_eq!(looks(3), [1, 2, 3]);
+        assert_eq!(looks(100), [10, 20, 30, 40, 50, 60, 70, 80, 90, 100]);
+        assert!(looks(1200).iter().all(|step| step % 10 == 0));
     }
 }

@@ -14,7 +14,7 @@ const BELOW: f64 = 0.15;
 /// A learning curve.
 #[derive(Clone, Debug)]
 pub struct Curve {
-    /// Step and value; a value that is not finite is a gap.
+    /// Step or second, and value; a value that is not finite is a gap.
     pub points: Vec<(f64, f64)>,
     /// Whether it came to its end.
     pub finished: bool,

@@ -1,14 +1,15 @@
 //! Learning curves: for each depth the ELBO and the test log likelihood, against steps and against seconds.
 //!
-//! A panel for each form of the mean, a colour for each of the covariance, a dash for the smaller learning rate. The four pictures
-//! of a depth have the range of their [`window`] in common, panel by panel: what leaves it goes out at the lower edge.
+//! A panel for each form of the mean, a colour for each of the covariance, a dash for the smaller learning rate. All panels of
+//! a picture have the range of their [`window`] in common: what leaves it goes out at the lower edge.
 
 use super::super::part::layers;
-use super::super::trial::Point;
+use super::super::trial::{GLANCE, Point};
 use super::super::window::{Curve, window};
 use super::{COVARIANCES, FormsLine, MEANS, RATES, covariance_name, mean_name};
 use crate::html::Figure;
 use crate::picture::{Axis, Chart, Colour, Mark, Panel};
+use crate::text::count;
 use deepgp::{CovarianceForm, MeanForm};
 
 /// What is drawn.
@@ -65,8 +66,8 @@ impl Course {
 
     fn end(self, line: &FormsLine) -> f64 {
         match self {
-            Self::Steps => line.steps as f64,
-            Self::Seconds => line.seconds,
+            Self::Steps => line.origin.steps as f64,
+            Self::Seconds => line.origin.seconds,
         }
     }
 }
@@ -110,7 +111,7 @@ struct View {
 impl View {
     fn chart(&self, hidden: usize, lines: &[&FormsLine]) -> Chart {
         let until = lines.iter().map(|line| self.course.end(line)).fold(0.0, f64::max);
-        let title = format!("{}, {}", self.quantity.title(), layers(hidden));
+        let title = format!("{} against {}, {}", self.quantity.title(), self.course.name(), layers(hidden));
         let mut chart = Chart::new(title);
         for (i, mean) in MEANS.into_iter().enumerate() {
             let own: Vec<&FormsLine> = lines.iter().copied().filter(|line| line.mean_form == mean).collect();
@@ -183,9 +184,12 @@ impl View {
     fn caption(&self, lines: &[&FormsLine]) -> String {
         let stuck = lines.iter().filter(|line| line.stuck.is_some()).count();
         let below = lines.iter().filter(|line| self.ends_below(line)).count();
-        let counts =
-            format!("Of {} runs {stuck} got stuck (a cross where), {below} more end below (a triangle).", lines.len());
-        let sharing = lines.iter().map(|line| line.sharing).max().unwrap_or(1);
+        let stuck = match stuck {
+            0 => "No run got stuck".into(),
+            some => format!("Of {} {some} got stuck (a cross where)", count(lines.len(), "run")),
+        };
+        let counts = if below > 0 { format!("{stuck}, {below} more end below (a triangle).") } else { stuck + "." };
+        let sharing = lines.iter().map(|line| line.origin.sharing).max().unwrap_or(1);
         let shared =
             if sharing > 1 { format!(", while up to {sharing} runs shared the device") } else { String::new() };
         match (self.quantity, self.course) {
@@ -196,7 +200,7 @@ impl View {
                  reaches down to the lowest ELBO since the point before: a spike between points. {counts}"
             ),
             (Quantity::Likelihood, Course::Steps) => {
-                format!("The same runs on the test rows, in the units of the target. {counts}")
+                format!("The same runs on the test rows, in the units of the target, by {GLANCE} samples. {counts}")
             }
         }
     }

@@ -9,14 +9,14 @@ mod tables;
 use anyhow::Result;
 use deepgp::{CovarianceForm, FitSettings, MeanForm};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::Experiment;
-use super::grid::{Cell, Model};
+use super::grid::{GridRun, Model};
 use super::journal::Keyed;
 use super::lab::Lab;
+use super::origin::Origin;
 use super::part::{Part, layers};
-use super::queue::{Made, Meter, Run};
+use super::queue::{Made, Run, Slot};
 use super::trial::{self, Point, Trained, Trial};
 use crate::args::ReproduceArgs;
 use crate::progress::duration;
@@ -65,18 +65,9 @@ pub struct FormsLine {
     pub stuck: Option<String>,
     /// The learning curve.
     pub curve: Vec<Point>,
-    /// Of training, by the clock.
-    pub seconds: f64,
-    /// How many runs shared the device meanwhile, this one included.
-    pub sharing: usize,
-    /// Steps made.
-    pub steps: u64,
-    /// Where it was computed.
-    pub device: String,
-    /// All settings.
-    pub settings: Value,
-    /// Of deepgp.
-    pub version: String,
+    /// How it came about.
+    #[serde(flatten)]
+    pub origin: Origin,
 }
 
 impl Keyed for FormsLine {
@@ -110,21 +101,23 @@ impl Run for FormsRun {
 
     fn settings(&self, lab: &Lab) -> FitSettings {
         let Self { dataset, hidden, split, .. } = self.clone();
-        let mut settings = Cell { dataset, hidden, model: Model::Decoupled, split }.settings(lab);
+        let mut settings = GridRun { dataset, hidden, model: Model::Decoupled, split }.settings(lab);
         settings.model.mean_form = self.mean;
         settings.model.covariance_form = self.covariance;
         settings.train.learning_rate = self.learning_rate;
         settings
     }
 
-    fn make(&self, lab: &Lab, meter: &Meter) -> Result<Made<FormsLine>> {
+    fn make(&self, lab: &Lab, slot: &Slot) -> Result<Made<FormsLine>> {
         let trial = Trial::new(lab, &self.dataset, self.split, self.settings(lab))?;
         let (looks, mut curve) = (trial::looks(trial.settings.train.steps), Vec::new());
-        let trained = trial.run(trial.start()?, &looks, meter, |_, point| {
+        let trained = trial.run(trial.start()?, &looks, slot, |_, point| {
             curve.push(point);
             Ok(())
         })?;
-        let Some(Trained { regressor, seconds, steps, rolled_back, stuck }) = trained else { return Ok(Made::Cut) };
+        let Some(trained) = trained else { return Ok(Made::Cut) };
+        let origin = Origin::new(lab, slot, &trial.settings, &trained)?;
+        let Trained { regressor, rolled_back, stuck, .. } = trained;
         Ok(Made::Done(FormsLine {
             dataset: self.dataset.clone(),
             hidden: self.hidden,
@@ -137,12 +130,7 @@ impl Run for FormsRun {
             rolled_back,
             stuck,
             curve,
-            seconds,
-            sharing: lab.jobs,
-            steps,
-            device: lab.device(),
-            settings: serde_json::to_value(&trial.settings)?,
-            version: env!("CARGO_PKG_VERSION").into(),
+            origin,
         }))
     }
 
@@ -151,11 +139,11 @@ impl Run for FormsRun {
         let end = line.stuck.as_ref().map_or_else(String::new, |reason| format!(", stuck: {reason}"));
         let back =
             if line.rolled_back > 0 { format!(", {} steps rolled back", line.rolled_back) } else { String::new() };
-        format!("log likelihood {likelihood}, {}{back}{end}", duration(line.seconds))
+        format!("log likelihood {likelihood}, {}{back}{end}", duration(line.origin.seconds))
     }
 
-    fn steps_of(line: &FormsLine) -> Option<u64> {
-        line.settings["train"]["steps"].as_u64()
+    fn origin(line: &FormsLine) -> &Origin {
+        &line.origin
     }
 }
 
@@ -189,11 +177,10 @@ pub fn parts(lines: &[FormsLine]) -> Vec<Part> {
     let mut kinds: Vec<(&str, usize)> = lines.iter().map(|line| (line.dataset.as_str(), line.hidden)).collect();
     kinds.sort_unstable();
     kinds.dedup();
-    let several = kinds.iter().any(|kind| kind.0 != kinds[0].0);
     let part = |(dataset, hidden): (&str, usize)| {
         let own: Vec<&FormsLine> =
             lines.iter().filter(|line| (line.dataset.as_str(), line.hidden) == (dataset, hidden)).collect();
-        let id = if several { format!("forms-{dataset}-{hidden}") } else { format!("forms-{hidden}") };
+        let id = format!("forms-{dataset}-{hidden}");
         Part {
             title: format!("Forms, {}, {dataset}", layers(hidden)),
             lead: "Which forms of the mean and the covariance (the paper's Tables 1 and 2) train stably, and how fast? Each run has \
@@ -228,6 +215,7 @@ fn covariance_name(form: CovarianceForm) -> &'static str {
 
 #[cfg(test)]
 pub mod tests {
+    use super::super::origin::tests::origin;
     use super::*;
 
     /// A run of 20 points that rises to `end`.
@@ -249,12 +237,7 @@ pub mod tests {
             rolled_back: 0,
             stuck: None,
             curve: (1..=20).map(point).collect(),
-            seconds: 20.0,
-            sharing: 1,
-            steps: 2000,
-            device: "cpu".into(),
-            settings: Value::Null,
-            version: "0".into(),
+            origin: origin(20.0, 2000),
         }
     }
 
@@ -267,7 +250,7 @@ pub mod tests {
         };
         let ids = |lines: &[FormsLine]| parts(lines).into_iter().map(|part| part.id).collect::<Vec<_>>();
         assert!(ids(&[]).is_empty());
-        assert_eq!(ids(&[own("kin8nm", 2), own("kin8nm", 1)]), ["forms-1", "forms-2"]);
+        assert_eq!(ids(&[own("kin8nm", 2), own("kin8nm", 1)]), ["forms-kin8nm-1", "forms-kin8nm-2"]);
         assert_eq!(ids(&[own("protein", 1), own("kin8nm", 1)]), ["forms-kin8nm-1", "forms-protein-1"]);
     }
 }

@@ -1,38 +1,89 @@
-//! Where the runs end: a table for each depth and learning rate, and those that could not go on.
+//! Where the runs end: a table for each depth and learning rate, how far their ELBO falls on the way, and those that could not
+//! go on.
 
 use deepgp::{CovarianceForm, MeanForm};
 
-use super::super::grid::spread;
+use super::super::grid::{median, spread};
 use super::super::table::{Cell, Column, Group, Table};
+use super::super::trial::Point;
 use super::{COVARIANCES, FormsLine, MEANS, RATES, covariance_name, mean_name};
 
 /// How to read the tables of a depth.
 const READING: &str = "At the end; in bold the best of those that came to it. Beside a number: how many steps had to be rolled back, and at \
                        which step a run got stuck.";
 
+/// How to read the falls.
+const FALLS: &str = "By how many nats a row the lowest ELBO between two points of the curve lies below the first of them, after a fifth of \
+                     the steps: the middle one of all pairs, and the largest. An estimate from samples falls a little even where it rises on \
+                     the whole.";
+/// Points from before this share of the steps do not count as falls.
+const EARLY: f64 = 0.2;
+
 /// Those of the runs of one dataset and depth.
 pub fn tables(lines: &[&FormsLine]) -> Vec<Table> {
     let of_rate = |rate: f64| lines.iter().copied().filter(|line| line.learning_rate == rate).collect::<Vec<_>>();
-    let rates = RATES.into_iter().map(|rate| (rate, of_rate(rate))).filter(|(_, own)| !own.is_empty());
-    let mut all: Vec<Table> = rates.map(|(rate, own)| ends(rate, &own)).collect();
+    let rates = || RATES.into_iter().map(|rate| (rate, of_rate(rate))).filter(|(_, own)| !own.is_empty());
+    let mut all: Vec<Table> = rates().map(|(rate, own)| ends(rate, &own)).collect();
     if let Some(last) = all.last_mut() {
         last.note = READING.into();
     }
+    all.extend(rates().next().and_then(|(rate, own)| fall_table(rate, &own)));
     all.extend(stuck(lines));
     all
 }
 
+/// The runs of one form of the mean and one of the covariance.
+fn of<'a>(lines: &[&'a FormsLine], mean: MeanForm, covariance: CovarianceForm) -> Vec<&'a FormsLine> {
+    let own = |line: &&FormsLine| (line.mean_form, line.covariance_form) == (mean, covariance);
+    lines.iter().copied().filter(own).collect()
+}
+
+/// A row for each form of the mean, a column for each of the covariance.
+fn matrix(caption: String, lines: &[&FormsLine], cell: impl Fn(Vec<&FormsLine>) -> Cell) -> Table {
+    let row = |mean: MeanForm| {
+        let cells = COVARIANCES.into_iter().map(|covariance| cell(of(lines, mean, covariance)));
+        [Cell::new(format!("{} mean", mean_name(mean)))].into_iter().chain(cells).collect()
+    };
+    let columns = COVARIANCES.map(|form| Column::number(&format!("{} covariance", covariance_name(form))));
+    Table {
+        caption,
+        columns: [Column::name("form of the mean")].into_iter().chain(columns).collect(),
+        groups: vec![Group { rows: MEANS.into_iter().map(row).collect(), ..Group::default() }],
+        ..Table::default()
+    }
+}
+
+/// How far the ELBO of a run falls between points of its curve.
+fn falls(line: &FormsLine) -> Vec<f64> {
+    let late = |point: &Point| point.step as f64 >= EARLY * line.origin.steps as f64;
+    let fall = |pair: &[Point]| (pair[0].elbo - pair[1].lowest_elbo).max(0.0) / line.rows as f64;
+    line.curve.windows(2).filter(|pair| late(&pair[0])).map(fall).collect()
+}
+
+/// What tells the stable forms from the others.
+fn fall_table(rate: f64, lines: &[&FormsLine]) -> Option<Table> {
+    let all = |own: &[&FormsLine]| own.iter().copied().flat_map(falls).collect::<Vec<f64>>();
+    if all(lines).is_empty() {
+        return None;
+    }
+    let cell = |own: Vec<&FormsLine>| {
+        let falls = all(&own);
+        if falls.is_empty() {
+            return Cell::new("");
+        }
+        let largest = falls.iter().copied().fold(0.0, f64::max);
+        Cell::new(format!("{:.3}", median(falls))).remark(format!("largest {largest:.2}"))
+    };
+    Some(Table { note: FALLS.into(), ..matrix(format!("Falls of the ELBO at rate {rate}"), lines, cell) })
+}
+
 /// The final test log likelihood of each form of the mean with each of the covariance, and what happened on the way.
 fn ends(rate: f64, lines: &[&FormsLine]) -> Table {
-    let of = |mean: MeanForm, covariance: CovarianceForm| -> Vec<&FormsLine> {
-        let own = |line: &&FormsLine| (line.mean_form, line.covariance_form) == (mean, covariance);
-        lines.iter().copied().filter(own).collect()
-    };
     let likelihood = |own: &[&FormsLine]| {
         let values: Option<Vec<f64>> = own.iter().map(|line| line.test_log_likelihood).collect();
         values.filter(|values| !values.is_empty()).map(|values| spread(&values))
     };
-    let each = || MEANS.into_iter().flat_map(|mean| COVARIANCES.map(|covariance| of(mean, covariance)));
+    let each = || MEANS.into_iter().flat_map(|mean| COVARIANCES.map(|covariance| of(lines, mean, covariance)));
     let finished = each().filter(|own| own.iter().all(|line| line.stuck.is_none()));
     let best = finished.filter_map(|own| Some(likelihood(&own)?.0)).fold(f64::NEG_INFINITY, f64::max);
     let cell = |own: Vec<&FormsLine>| {
@@ -50,18 +101,7 @@ fn ends(rate: f64, lines: &[&FormsLine]) -> Table {
         let stuck = own.iter().any(|line| line.stuck.is_some());
         Cell::new(text).best(!stuck && value.is_some_and(|(mean, _)| mean >= best)).remark(remark(&own))
     };
-    let row = |mean: MeanForm| {
-        let cells = COVARIANCES.into_iter().map(|covariance| cell(of(mean, covariance)));
-        [Cell::new(format!("{} mean", mean_name(mean)))].into_iter().chain(cells).collect()
-    };
-    let columns = COVARIANCES.map(|form| Column::number(&format!("{} covariance", covariance_name(form))));
-    Table {
-        caption: format!("Test log likelihood at rate {rate}"),
-        grouped_by: None,
-        columns: [Column::name("form of the mean")].into_iter().chain(columns).collect(),
-        groups: vec![Group { rows: MEANS.into_iter().map(row).collect(), ..Group::default() }],
-        note: String::new(),
-    }
+    matrix(format!("Test log likelihood at rate {rate}"), lines, cell)
 }
 
 /// What happened on the way.
@@ -69,7 +109,7 @@ fn remark(own: &[&FormsLine]) -> String {
     let back: u64 = own.iter().map(|line| line.rolled_back).sum();
     let back = (back > 0).then(|| format!("{back} rolled back"));
     let stops: Vec<String> =
-        own.iter().filter(|line| line.stuck.is_some()).map(|line| line.steps.to_string()).collect();
+        own.iter().filter(|line| line.stuck.is_some()).map(|line| line.origin.steps.to_string()).collect();
     let stuck = (!stops.is_empty()).then(|| format!("stuck at {}", stops.join(" and ")));
     back.into_iter().chain(stuck).collect::<Vec<_>>().join(", ")
 }
@@ -86,7 +126,7 @@ fn stuck(lines: &[&FormsLine]) -> Option<Table> {
             )),
             Cell::new(line.learning_rate.to_string()),
             Cell::new(line.split.to_string()),
-            Cell::new(line.steps.to_string()),
+            Cell::new(line.origin.steps.to_string()),
             Cell::new(reason),
         ])
     };
@@ -102,6 +142,7 @@ fn stuck(lines: &[&FormsLine]) -> Option<Table> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::origin::tests::origin;
     use super::super::tests::line;
     use super::*;
 
@@ -111,13 +152,13 @@ mod tests {
         let rolled = FormsLine { rolled_back: 5, ..line(MeanForm::Whitened, CovarianceForm::Standard, 0.01, 1.25) };
         let stuck = FormsLine {
             stuck: Some("not | finite".into()),
-            steps: 70,
+            origin: origin(1.0, 70),
             ..line(MeanForm::Dual, CovarianceForm::Dual, 0.01, 1.4)
         };
         let lost = FormsLine { test_log_likelihood: None, ..line(MeanForm::Dual, CovarianceForm::Standard, 0.01, 0.0) };
         let slow = line(MeanForm::Standard, CovarianceForm::Dual, 0.001, 1.5);
-        let [fast, slow, reasons] = &tables(&[&whitened, &rolled, &stuck, &lost, &slow])[..] else {
-            panic!("two rates, and what got stuck");
+        let [fast, slow, _, reasons] = &tables(&[&whitened, &rolled, &stuck, &lost, &slow])[..] else {
+            panic!("two rates, falls, and what got stuck");
         };
         let text = fast.markdown();
         assert!(text.contains("| whitened mean | | 1.250, 5 rolled back | **1.300** |"), "{text}");
@@ -125,5 +166,19 @@ mod tests {
         assert!(slow.caption.contains("0.001") && slow.markdown().contains("| standard mean | **1.500** | | |"));
         let text = reasons.markdown();
         assert!(text.contains("| dual mean, dual covariance | 0.01 | 0 | 70 | not \\| finite |"), "{text}");
+    }
+
+    #[test]
+    fn falls_are_measured_from_the_point_before() {
+        let mut one = line(MeanForm::Dual, CovarianceForm::Dual, 0.01, 1.0);
+        // Points are at 100, 200, ... of 2000 steps, and rise; each falls by 1 below itself, and rows are 1000.
+        let quiet = falls(&one);
+        assert_eq!(quiet.len(), 16, "pairs from step 400 on");
+        one.curve[9].lowest_elbo = one.curve[8].elbo - 500.0;
+        assert_eq!(falls(&one).into_iter().fold(0.0, f64::max), 0.5);
+        let text = fall_table(0.01, &[&one]).unwrap().markdown();
+        assert!(text.contains("| dual mean | 0.000, largest 0.50 | | |"), "{text}");
+        one.curve.clear();
+        assert!(fall_table(0.01, &[&one]).is_none());
     }
 }

@@ -1,12 +1,11 @@
 //! What a model has to beat, on the same splits: the mean, linear regression and nearest neighbours.
 
 use anyhow::Result;
-use deepgp::Dataset;
 use deepgp_io::ScoreRecord;
 use serde::{Deserialize, Serialize};
 
 use super::super::journal::{Journal, Keyed};
-use super::cell::TEST;
+use super::super::lab::Lab;
 use crate::score;
 
 /// One baseline on one split. Scores are in the target's units.
@@ -32,21 +31,20 @@ impl Keyed for BaselineLine {
     }
 }
 
-/// Makes what is missing of a dataset's baselines; calls `told` on each.
+/// Makes what is missing of a dataset's baselines, until the lab closes; calls `told` on each.
 pub fn fill(
     journal: &mut Journal<BaselineLine>,
     dataset: &str,
-    data: &Dataset,
     splits: u64,
-    threads: usize,
+    lab: &Lab,
     mut told: impl FnMut(&BaselineLine),
 ) -> Result<()> {
-    for split in 0..splits {
+    for split in (0..splits).take_while(|_| !lab.closes()) {
         if score::BASELINES.iter().all(|name| journal.has(&(dataset.into(), (*name).into(), split))) {
             continue;
         }
-        let (train, test) = data.split(TEST, split)?;
-        for ScoreRecord { name, score } in score::baselines(&train, &test, threads)? {
+        let (train, test) = lab.split(dataset, split)?;
+        for ScoreRecord { name, score } in score::baselines(&train, &test, lab.threads)? {
             let line = BaselineLine {
                 dataset: dataset.into(),
                 model: name,

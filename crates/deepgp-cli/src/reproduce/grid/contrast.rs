@@ -4,13 +4,14 @@
 //! time each has as long as the faster of the two took for all its steps; what a model was worth then is read off its learning curve,
 //! so that only runs with the device to themselves count.
 
-use super::super::part::layers;
+use super::super::lab::DATASETS;
+use super::super::part::{layers, pair};
 use super::super::table::{Cell, Column, Group, Table};
-use super::super::trial::Point;
+use super::super::trial::{GLANCE, Point};
 use super::super::window::{Curve, window};
 use super::Line;
-use super::cell::{DATASETS, Model};
-use super::figures::look;
+use super::figures::{MODELS, style};
+use super::run::Model;
 use super::summary::{median, spread};
 use super::tables::digits;
 use crate::html::Figure;
@@ -18,6 +19,14 @@ use crate::picture::{Axis, Chart, Mark, Panel};
 
 /// What stands against the full model.
 const AGAINST: [Model; 2] = [Model::Decoupled, Model::DecoupledWhitened];
+/// Where there is nothing to tell.
+const NONE: &str = "–";
+/// How to read the table.
+const READING: &str = "After as many steps, split by split: means and standard deviations of the differences; a higher log likelihood \
+                       and a lower RMSE are better. Time in times of the full model's.";
+/// How to read its last column.
+const EQUAL_TIME: &str = " The last column gives each model as long as the faster of the two took; it has the runs that had the device to \
+                          themselves.";
 /// Panels in a row.
 const ABREAST: usize = 2;
 
@@ -34,12 +43,12 @@ impl Pair<'_> {
 
     /// How long the other took, in times of the full one, if both had the device to themselves.
     fn time(&self) -> Option<f64> {
-        self.both(|line| (line.sharing == 1).then_some(line.seconds)).map(|(full, other)| other / full)
+        self.both(|line| (line.origin.sharing == 1).then_some(line.origin.seconds)).map(|(full, other)| other / full)
     }
 
     /// By how much the other's log likelihood is higher when the faster one is done.
     fn at_equal_time(&self) -> Option<f64> {
-        let until = self.full.seconds.min(self.other.seconds);
+        let until = self.full.origin.seconds.min(self.other.origin.seconds);
         self.both(|line| after(&line.curve, until)).map(|(full, other)| other - full)
     }
 }
@@ -75,7 +84,11 @@ fn depths(lines: &[Line], dataset: &str) -> Vec<usize> {
 
 /// All differences from the full model; `None` if there is nothing to compare.
 pub fn table(lines: &[Line]) -> Option<Table> {
-    let signed = |(mean, deviation): (f64, f64), digits: usize| format!("{mean:+.digits$} ± {deviation:.digits$}");
+    let number = Column::number;
+    let signed = |values: &[f64], digits: usize| {
+        let sign = if spread(values).0 < 0.0 { "" } else { "+" };
+        sign.to_string() + &pair(spread(values), values.len(), digits)
+    };
     let row = |dataset: &str, hidden: usize, model: Model| {
         let own = pairs(lines, dataset, hidden, model);
         let gains = |of: fn(&Line) -> f64| own.iter().map(|pair| of(pair.other) - of(pair.full)).collect::<Vec<f64>>();
@@ -83,16 +96,19 @@ pub fn table(lines: &[Line]) -> Option<Table> {
         let better = likelihoods.iter().filter(|gain| **gain > 0.0).count();
         let times: Vec<f64> = own.iter().filter_map(Pair::time).collect();
         let at_equal_time: Vec<f64> = own.iter().filter_map(Pair::at_equal_time).collect();
-        let none = || "–".to_string();
         (!own.is_empty()).then(|| {
             vec![
                 Cell::new(model.name()),
                 Cell::new(hidden.to_string()),
-                Cell::new(signed(spread(&likelihoods), 3)),
+                Cell::new(signed(&likelihoods, 3)),
                 Cell::new(format!("{better} of {}", own.len())),
-                Cell::new(signed(spread(&gains(|line| line.test_rmse)), digits(dataset))),
-                Cell::new(if times.is_empty() { none() } else { format!("{:.2}", median(times)) }),
-                Cell::new(if at_equal_time.is_empty() { none() } else { format!("{:+.3}", spread(&at_equal_time).0) }),
+                Cell::new(signed(&gains(|line| line.test_rmse), digits(dataset))),
+                Cell::new(if times.is_empty() { NONE.into() } else { format!("{:.2}", median(times)) }),
+                Cell::new(if at_equal_time.is_empty() {
+                    NONE.into()
+                } else {
+                    format!("{:+.3}", spread(&at_equal_time).0)
+                }),
             ]
         })
     };
@@ -101,25 +117,29 @@ pub fn table(lines: &[Line]) -> Option<Table> {
         let rows = each.filter_map(|(hidden, model)| row(dataset, hidden, model)).collect();
         Group { name: (*dataset).into(), title: (*dataset).into(), rows }
     };
-    let groups: Vec<Group> = DATASETS.iter().map(group).filter(|group| !group.rows.is_empty()).collect();
-    let number = Column::number;
+    let mut groups: Vec<Group> = DATASETS.iter().map(group).filter(|group| !group.rows.is_empty()).collect();
+    let timed = groups.iter().flat_map(|group| &group.rows).any(|row| row.last() != Some(&Cell::new(NONE)));
+    let mut columns = vec![
+        Column::name("model"),
+        number("hidden"),
+        number("log likelihood"),
+        number("higher on"),
+        number("RMSE"),
+        number("time"),
+    ];
+    let mut note = String::from(READING);
+    if timed {
+        columns.push(number("log likelihood at equal time"));
+        note += EQUAL_TIME;
+    } else {
+        groups.iter_mut().flat_map(|group| &mut group.rows).for_each(|row| row.truncate(columns.len()));
+    }
     (!groups.is_empty()).then(|| Table {
         caption: "Differences from the full model".into(),
         grouped_by: Some(Column::name("dataset")),
-        columns: vec![
-            Column::name("model"),
-            number("hidden"),
-            number("log likelihood"),
-            number("higher on"),
-            number("RMSE"),
-            number("time"),
-            number("log likelihood at equal time"),
-        ],
+        columns,
         groups,
-        note: "After as many steps, split by split: means and standard deviations of the differences; a higher log likelihood and a \
-               lower RMSE are better. Time in times of the full model's. The last column gives each model as long as the faster of the \
-               two took; it has the runs that had the device to themselves."
-            .into(),
+        note,
     })
 }
 
@@ -142,27 +162,28 @@ fn figure(lines: &[Line], dataset: &str) -> Option<Figure> {
         let Some((low, high)) = window(&all) else { continue };
         let mut panel = Panel::new(Axis::new("seconds"), Axis::new(layers(hidden)).between(low, high));
         for (model, curve) in curves {
-            panel = panel.with(Mark::line(curve.points, look(model).colour));
+            panel = panel.with(Mark::line(curve.points, style(model).colour));
         }
         chart = if drawn > 0 && drawn % ABREAST == 0 { chart.below() } else { chart }.with(panel, 1.0);
         drawn += 1;
     }
-    for model in [Model::Full, Model::Decoupled, Model::DecoupledWhitened] {
+    for model in MODELS {
         if own.iter().any(|line| line.model == model) {
-            chart = chart.key(Mark::line([], look(model).colour).labelled(look(model).name));
+            chart = chart.key(Mark::line([], style(model).colour).labelled(style(model).name));
         }
     }
     (drawn > 0).then(|| Figure {
         stem: format!("time-{dataset}"),
         picture: chart.draw(),
-        caption: "Runs that had the device to themselves. A line that ends further left took less time for the same number of steps; \
-                  at equal time the higher one is better. The range is that after a tenth of the time."
-            .into(),
+        caption: format!("Runs that had the device to themselves, by {GLANCE} samples. A line that ends further left took less time for the same number of steps; \
+                  at equal time the higher one is better. The range is that after a tenth of the time."),
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::origin::Origin;
+    use super::super::super::origin::tests::origin;
     use super::super::tests::line;
     use super::*;
 
@@ -175,7 +196,8 @@ mod tests {
             lowest_elbo: 0.0,
             test_log_likelihood: Some(-1.0 + (end + 1.0) * k as f64 / 20.0),
         };
-        Line { curve: (1..=20).map(point).collect(), seconds, ..line(model, 1, split, end) }
+        let curve = (1..=20).map(point).collect();
+        Line { curve, origin: origin(seconds, 200), ..line(model, 1, split, end) }
     }
 
     #[test]
@@ -184,13 +206,15 @@ mod tests {
             timed(Model::Full, 0, 1.0, 10.0),
             timed(Model::Decoupled, 0, 0.9, 5.0),
             line(Model::Full, 1, 1, 1.2),
-            Line { sharing: 4, ..line(Model::Decoupled, 1, 1, 1.3) },
+            Line { origin: Origin { sharing: 4, ..origin(9.0, 5000) }, ..line(Model::Decoupled, 1, 1, 1.3) },
             line(Model::Decoupled, 1, 2, 9.0), // has no partner
         ];
         let text = table(&lines).unwrap().markdown();
         // Half way the full model was at 0.
         let row = "| kin8nm | decoupled | 1 | +0.000 ± 0.141 | 1 of 2 | +0.0000 ± 0.0028 | 0.50 | +0.900 |";
         assert!(text.contains(row), "{text}");
+        let untimed = table(&lines[2..]).unwrap().markdown();
+        assert!(untimed.contains("| 1 of 1 | -0.0020 | – |\n") && !untimed.contains("equal time"), "{untimed}");
         assert!(table(&lines[..1]).is_none());
         let drawn = figures(&lines);
         assert_eq!(drawn.iter().map(|figure| figure.stem.as_str()).collect::<Vec<_>>(), ["time-kin8nm"]);

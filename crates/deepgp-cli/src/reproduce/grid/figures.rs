@@ -1,8 +1,9 @@
 //! The paper's two figures: log likelihood and RMSE against the number of hidden layers, a panel for each dataset.
 
+use super::super::lab::DATASETS;
 use super::Line;
-use super::cell::{DATASETS, Model};
 use super::paper::Printed;
+use super::run::Model;
 use super::summary::{Summary, summaries};
 use crate::html::Figure;
 use crate::picture::{Axis, Chart, Colour, Mark, Panel};
@@ -33,8 +34,11 @@ const QUANTITIES: [Quantity; 2] = [
     },
 ];
 
+/// The models, in the order of the legend.
+pub const MODELS: [Model; 3] = [Model::Full, Model::Decoupled, Model::DecoupledWhitened];
+
 /// How a model is drawn, and called in the legend.
-pub struct Look {
+pub struct Style {
     /// Of its lines.
     pub colour: Colour,
     /// What it is called.
@@ -42,13 +46,13 @@ pub struct Look {
 }
 
 /// How a model is drawn.
-pub fn look(model: Model) -> Look {
+pub fn style(model: Model) -> Style {
     let (colour, name) = match model {
         Model::Full => (Colour::Other, "full 200"),
         Model::Decoupled => (Colour::Model, "decoupled 500/100"),
         Model::DecoupledWhitened => (Colour::Ink, "decoupled, whitened"),
     };
-    Look { colour, name }
+    Style { colour, name }
 }
 
 /// Both figures; none if there are no results.
@@ -56,7 +60,7 @@ pub fn figures(lines: &[Line]) -> Vec<Figure> {
     let panels = |quantity: &Quantity| -> Vec<Panel> {
         let own =
             DATASETS.iter().map(|dataset| (*dataset, summaries(lines, dataset))).filter(|(_, all)| !all.is_empty());
-        own.enumerate().map(|(i, (dataset, all))| panel(dataset, &all, quantity, i == 0)).collect()
+        own.map(|(dataset, all)| panel(dataset, &all, quantity)).collect()
     };
     let mut all = Vec::new();
     for quantity in &QUANTITIES {
@@ -68,6 +72,11 @@ pub fn figures(lines: &[Line]) -> Vec<Figure> {
                 // Three beside each other, as in the paper; a fourth would leave none of them legible.
                 chart = if i > 0 && i % abreast == 0 { chart.below() } else { chart }.with(panel, 1.0);
             }
+            for model in MODELS.into_iter().filter(|model| lines.iter().any(|line| line.model == *model)) {
+                let Style { colour, name } = style(model);
+                chart = chart.key(Mark::line([], colour).labelled(name));
+            }
+            chart = chart.key(Mark::circles([], Colour::Muted).labelled("the paper's"));
             all.push(Figure {
                 stem: quantity.file.into(),
                 picture: chart.draw(),
@@ -81,22 +90,23 @@ pub fn figures(lines: &[Line]) -> Vec<Figure> {
     all
 }
 
-/// Bands of one deviation, lines of means, and the paper's points. `named` puts them into the legend.
-fn panel(dataset: &str, all: &[Summary], quantity: &Quantity, named: bool) -> Panel {
+/// Bands of one deviation, lines of means, and the paper's points.
+fn panel(dataset: &str, all: &[Summary], quantity: &Quantity) -> Panel {
     let deepest = all.iter().map(|s| s.hidden).max().unwrap_or(0) as f64;
-    let mut panel = Panel::new(Axis::new("hidden layers").between(-0.3, deepest.max(1.0) + 0.3), Axis::new(dataset));
-    for model in [Model::Full, Model::Decoupled, Model::DecoupledWhitened] {
-        let Look { colour, name } = look(model);
+    // Three depths at least, so that no tick falls between two.
+    let mut panel = Panel::new(Axis::new("hidden layers").between(-0.3, deepest.max(2.0) + 0.3), Axis::new(dataset));
+    for model in MODELS {
+        let Style { colour, .. } = style(model);
         let own: Vec<&Summary> = all.iter().filter(|s| s.model == model).collect();
-        let label = |mark: Mark, text: &str| if named { mark.labelled(text) } else { mark };
         let at = |s: &&Summary| (s.hidden as f64, (quantity.ours)(s));
         panel = panel
             .with(Mark::band(own.iter().map(at).map(|(x, (mean, spread))| (x, mean - spread, mean + spread)), colour));
-        panel = panel.with(label(Mark::line(own.iter().map(at).map(|(x, (mean, _))| (x, mean)), colour), name));
+        panel = panel.with(Mark::line(own.iter().map(at).map(|(x, (mean, _))| (x, mean)), colour));
         // A single depth has no line.
-        panel = panel.with(Mark::dots(own.iter().map(at).map(|(x, (mean, _))| (x, mean)), colour).opacity(1.0));
+        panel =
+            panel.with(Mark::dots(own.iter().map(at).map(|(x, (mean, _))| (x, mean)), colour).opacity(1.0).stroke(4.5));
         let printed = own.iter().filter_map(|s| Some((s.hidden as f64, (quantity.paper)(s.printed?))));
-        panel = panel.with(label(Mark::circles(printed, colour), "the paper's"));
+        panel = panel.with(Mark::circles(printed, colour));
     }
     panel
 }

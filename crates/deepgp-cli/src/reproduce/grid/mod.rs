@@ -2,10 +2,10 @@
 //! deep, on random splits.
 
 pub mod baselines;
-mod cell;
 mod contrast;
 mod figures;
 mod paper;
+mod run;
 mod summary;
 mod tables;
 mod verdict;
@@ -13,27 +13,27 @@ mod verdict;
 use anyhow::Result;
 use deepgp::FitSettings;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::Experiment;
 use super::journal::Keyed;
-use super::lab::Lab;
+use super::lab::{DATASETS, DISTINCT, Lab};
+use super::origin::Origin;
 use super::part::Part;
-use super::queue::{Made, Meter, Run};
-use super::trial::{self, Point, Trained, Trial};
+use super::queue::{Made, Run, Slot};
+use super::trial::{self, Point, Trial};
 use crate::args::ReproduceArgs;
 use crate::progress::duration;
 use crate::text::number;
 pub use baselines::BaselineLine;
-pub use cell::{Cell, DATASETS, DISTINCT, MODELS, Model, TEST};
-pub use summary::spread;
-pub use tables::latex;
+pub use run::{GridRun, MODELS, Model};
+pub use summary::{median, spread};
+pub use tables::{digits, latex};
 pub use verdict::{Verdict, verdicts};
 
 /// One finished run. Scores are in the target's units.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Line {
-    /// One of [`DATASETS`].
+    /// Which data.
     pub dataset: String,
     /// Which model.
     pub model: Model,
@@ -51,52 +51,48 @@ pub struct Line {
     pub test_crps: f64,
     /// The share of test rows in their central 95 % interval.
     pub test_coverage_95: f64,
-    /// Of training, by the clock.
-    pub seconds: f64,
-    /// How many runs shared the device meanwhile, this one included.
-    pub sharing: usize,
     /// The learning curve of a run that had the device to itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub curve: Vec<Point>,
-    /// Of the optimiser.
-    pub steps: u64,
-    /// Where it was computed.
-    pub device: String,
-    /// All settings.
-    pub settings: Value,
-    /// Of deepgp.
-    pub version: String,
+    /// How it came about.
+    #[serde(flatten)]
+    pub origin: Origin,
 }
 
 impl Keyed for Line {
-    type Key = Cell;
+    type Key = GridRun;
 
-    fn key(&self) -> Cell {
-        Cell { dataset: self.dataset.clone(), hidden: self.hidden, model: self.model, split: self.split }
+    fn key(&self) -> GridRun {
+        GridRun { dataset: self.dataset.clone(), hidden: self.hidden, model: self.model, split: self.split }
     }
 }
 
-impl Run for Cell {
+impl Run for GridRun {
     type Line = Line;
 
     fn settings(&self, lab: &Lab) -> FitSettings {
         self.fit_settings(lab.epochs, lab.training_rows(&self.dataset), lab.threads)
     }
 
-    fn make(&self, lab: &Lab, meter: &Meter) -> Result<Made<Line>> {
+    fn make(&self, lab: &Lab, slot: &Slot) -> Result<Made<Line>> {
         let trial = Trial::new(lab, &self.dataset, self.split, self.settings(lab))?;
         // Seconds mean something where nobody else computes.
-        let looks = if lab.jobs == 1 { trial::looks(trial.settings.train.steps) } else { Vec::new() };
+        let looks = if slot.sharing == 1 { trial::looks(trial.settings.train.steps) } else { Vec::new() };
         let mut curve = Vec::new();
-        let trained = trial.run(trial.start()?, &looks, meter, |_, point| {
+        let trained = trial.run(trial.start()?, &looks, slot, |_, point| {
             curve.push(point);
             Ok(())
         })?;
-        let Some(Trained { regressor, seconds, steps, stuck, .. }) = trained else { return Ok(Made::Cut) };
-        if let Some(reason) = stuck {
-            return Ok(Made::Stuck(reason));
-        }
-        let score = trial.score(&regressor)?;
+        let Some(trained) = trained else { return Ok(Made::Cut) };
+        let origin = Origin::new(lab, slot, &trial.settings, &trained)?;
+        let score = match trained.stuck {
+            None => trial.score(&trained.regressor)?,
+            Some(reason) => Err(reason),
+        };
+        let score = match score {
+            Ok(score) => score,
+            Err(reason) => return Ok(Made::Stuck(reason)),
+        };
         Ok(Made::Done(Line {
             dataset: self.dataset.clone(),
             model: self.model,
@@ -107,34 +103,29 @@ impl Run for Cell {
             test_rmse: score.rmse[0],
             test_crps: score.crps[0],
             test_coverage_95: score.coverage_95[0],
-            seconds,
-            sharing: lab.jobs,
             curve,
-            steps,
-            device: lab.device(),
-            settings: serde_json::to_value(&trial.settings)?,
-            version: env!("CARGO_PKG_VERSION").into(),
+            origin,
         }))
     }
 
     fn told(line: &Line) -> String {
         let [likelihood, rmse] = [line.test_log_likelihood, line.test_rmse].map(number);
-        format!("log likelihood {likelihood}, RMSE {rmse}, {}", duration(line.seconds))
+        format!("log likelihood {likelihood}, RMSE {rmse}, {}", duration(line.origin.seconds))
     }
 
-    fn steps_of(line: &Line) -> Option<u64> {
-        Some(line.steps)
+    fn origin(line: &Line) -> &Origin {
+        &line.origin
     }
 }
 
 /// All runs that were asked for: shallow ones first, so that a cut leaves whole rows of the tables.
-pub fn runs(args: &ReproduceArgs) -> Vec<Cell> {
+pub fn runs(args: &ReproduceArgs) -> Vec<GridRun> {
     let splits = args.splits_of(Experiment::Tables);
     let mut all = Vec::new();
     for dataset in args.datasets_of(Experiment::Tables) {
         for hidden in args.depths_of(Experiment::Tables) {
-            for &model in &args.models {
-                all.extend((0..splits).map(|split| Cell { dataset: dataset.clone(), hidden, model, split }));
+            for model in args.models() {
+                all.extend((0..splits).map(|split| GridRun { dataset: dataset.clone(), hidden, model, split }));
             }
         }
     }
@@ -158,7 +149,7 @@ pub fn parts(lines: &[Line], baselines: &[BaselineLine]) -> Vec<Part> {
         all.push(part("verdict", "Against the paper", lead, tables, drawn));
     }
     if let Some(table) = contrast::table(lines) {
-        let lead = "Is a decoupled model better than the full one: after as many steps, and after as much time?";
+        let lead = "Is a decoupled model better than the full one, and is it faster?";
         all.push(part("contrast", "Decoupled against full", lead, vec![table], contrast::figures(lines)));
     }
     for dataset in DATASETS {
@@ -185,6 +176,7 @@ fn about(dataset: &str) -> &'static str {
 
 #[cfg(test)]
 pub mod tests {
+    use super::super::origin::tests::origin;
     use super::*;
 
     /// A line with scores that follow from the likelihood.
@@ -199,13 +191,8 @@ pub mod tests {
             test_rmse: 0.1 - 0.02 * log_likelihood,
             test_crps: 0.03,
             test_coverage_95: 0.95,
-            seconds: 10.0 + split as f64,
-            sharing: 1,
             curve: Vec::new(),
-            steps: 5000,
-            device: "cpu".into(),
-            settings: Value::Null,
-            version: "0".into(),
+            origin: origin(10.0 + split as f64, 5000),
         }
     }
 }

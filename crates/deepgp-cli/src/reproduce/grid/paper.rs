@@ -1,6 +1,6 @@
 //! The paper's own numbers (its Tables 3 to 6): mean and deviation over five splits, and median seconds on a Tesla K80.
 
-use super::cell::Model;
+use super::run::Model;
 
 /// What the paper prints for one model.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,8 +2,8 @@
 
 use super::Line;
 use super::baselines::BaselineLine;
-use super::cell::Model;
 use super::paper::{Printed, printed};
+use super::run::Model;
 
 /// What all splits of a dataset, model and depth say together.
 #[derive(Clone, Debug)]
@@ -52,8 +52,8 @@ pub fn summaries(lines: &[Line], dataset: &str) -> Vec<Summary> {
     let mut all: Vec<Summary> = Vec::new();
     for (hidden, model) in kinds {
         let of: Vec<&&Line> = own.iter().filter(|line| (line.hidden, line.model) == (hidden, model)).collect();
-        let sharing = of.iter().map(|line| line.sharing).min().unwrap_or(1);
-        let alone = of.iter().filter(|line| line.sharing == sharing).map(|line| line.seconds).collect();
+        let sharing = of.iter().map(|line| line.origin.sharing).min().unwrap_or(1);
+        let alone = of.iter().filter(|line| line.origin.sharing == sharing).map(|line| line.origin.seconds).collect();
         let each = |value: fn(&Line) -> f64| of.iter().map(|line| value(line)).collect::<Vec<f64>>();
         all.push(Summary {
             model,

@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
+use super::super::lab::DATASETS;
 use super::super::part::{layers, pair};
 use super::super::table::{Cell, Column, Group, Table};
 use super::Line;
 use super::baselines::BaselineLine;
-use super::cell::DATASETS;
 use super::paper::Printed;
 use super::summary::{Simple, Summary, simple, summaries};
 
@@ -25,7 +25,7 @@ fn seconds(summary: &Summary) -> String {
 const READING: &str = "Means and standard deviations over splits, medians of seconds; in bold the best of its depth. The paper's \
                        seconds are those of a Tesla K80.";
 /// How to read its seconds.
-const SHARED: &str = " Where no run had the device to itself, ×4 says that four runs shared it.";
+const SHARED: &str = " Where no run had the device to itself, ×5 says that five shared it.";
 
 /// The table of a dataset, simpler models below; `None` if there is nothing to tell.
 pub fn table(lines: &[Line], baselines: &[BaselineLine], dataset: &str) -> Option<Table> {
@@ -123,7 +123,7 @@ pub fn latex(lines: &[Line]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::cell::Model;
+    use super::super::run::Model;
     use super::super::tests::line;
     use super::*;
 

@@ -4,7 +4,7 @@
 
 use super::super::table::{Cell, Column, Group, Table};
 use super::Line;
-use super::cell::Model;
+use super::run::Model;
 use super::summary::summaries;
 
 /// The datasets that the paper's numbers hold for.

@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 
 use super::super::part::layers;
+use super::super::trial::GLANCE;
 use super::super::window::{Curve, window};
 use super::gradient::{LayerGradient, Pull};
 use super::{InducingLine, STARTS, start_name};
@@ -84,10 +85,9 @@ fn likelihoods(hidden: usize, sets: &[(&str, Vec<&InducingLine>)]) -> Option<Fig
     (drawn > 0).then(|| Figure {
         stem: format!("inducing-{hidden}-log-likelihood"),
         picture: chart.draw(),
-        caption: "Means over splits. Solid: training moves the inducing inputs; dashed: they stay where they started. A gap between \
+        caption: format!("Means over splits, by {GLANCE} samples. Solid: training moves the inducing inputs; dashed: they stay where they started. A gap between \
                   solid and dashed is what moving them is worth, one between colours what the start is worth. The range is that \
-                  after a tenth of the steps."
-            .into(),
+                  after a tenth of the steps."),
     })
 }
 
@@ -133,7 +133,7 @@ fn gradients(hidden: usize, dataset: &str, lines: &[&InducingLine]) -> Option<Fi
             "{runs} runs, all starts and splits; lines are their means (geometric ones of gradients), bands reach from the lowest \
              to the highest. Top: root mean square of the ELBO's gradient, in nats for a move by a lengthscale, or by a prior \
              standard deviation for the whitened mean. A gradient that vanishes falls away from that of the whitened mean. Middle: the \
-             cosine between two estimates of it; near 0 it is noise. Bottom: how far inducing inputs are from their start."
+             cosine between two estimates of it; near 0 it is noise. Bottom: how far inducing inputs are from their start, in lengthscales: root mean square of distances."
         ),
     })
 }

@@ -4,10 +4,9 @@
 //! kernel notices, whatever the units of the layer's inputs. Beside it stands that of the whitened mean, whose unit is a prior
 //! standard deviation.
 
-use anyhow::Result;
 use deepgp::noise::{Key, Purpose};
 use deepgp::params::Parameter;
-use deepgp::{Batch, Dataset, DeepGp, Noise, TrainSettings};
+use deepgp::{Batch, Dataset, DeepGp, Noise, Result, TrainSettings};
 use serde::{Deserialize, Serialize};
 
 use super::super::journal::brief;
@@ -18,10 +17,10 @@ const UNUSED: [u32; 2] = [u32::MAX, u32::MAX - 1];
 /// The pull at one set of parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pull {
-    /// Root mean square of the gradient's entries, in nats.
+    /// Root mean square of its entries, in nats, by the mean of two estimates: where they disagree, much of it is noise.
     #[serde(serialize_with = "brief")]
     pub size: f64,
-    /// The cosine between two estimates of it.
+    /// The cosine between the two: from other samples, and other minibatches where there are several.
     #[serde(serialize_with = "brief")]
     pub agreement: f64,
 }
@@ -35,7 +34,7 @@ pub struct LayerGradient {
     pub covariance_inducing: Pull,
     /// At the whitened mean.
     pub mean: Pull,
-    /// How far `Z_a` is from where it started: root mean square over coordinates, in lengthscales.
+    /// How far the points of `Z_a` are from where they started: root mean square of their distances, in lengthscales.
     #[serde(serialize_with = "brief")]
     pub mean_moved: f64,
     /// The same of `Z_b`.
@@ -69,7 +68,8 @@ pub fn gradients(
             let (to, from) = (of(&now, &name)?.values, of(&start, &name)?.values);
             let steps =
                 to.iter().zip(&from).zip(lengthscales.iter().cycle()).map(|((to, from), ell)| (to - from) / ell);
-            Some(root_mean_square(steps))
+            // Over points, not over coordinates.
+            Some(root_mean_square(steps) * (lengthscales.len() as f64).sqrt())
         };
         Some(LayerGradient {
             mean_inducing: pull("mean_inducing", &lengthscales)?,

@@ -11,15 +11,15 @@ mod tables;
 use anyhow::Result;
 use deepgp::{FitSettings, InducingStart};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::Experiment;
-use super::grid::{Cell, DATASETS, Model};
+use super::grid::{GridRun, Model};
 use super::journal::Keyed;
-use super::lab::Lab;
+use super::lab::{DATASETS, Lab};
+use super::origin::Origin;
 use super::part::{Part, layers};
-use super::queue::{Made, Meter, Run};
-use super::trial::{self, Point, Trained, Trial};
+use super::queue::{Made, Run, Slot};
+use super::trial::{self, Point, Trial};
 use crate::args::ReproduceArgs;
 use crate::progress::duration;
 use crate::text::number;
@@ -44,7 +44,7 @@ pub struct Look {
     /// Where the run was.
     #[serde(flatten)]
     pub point: Point,
-    /// One for each layer.
+    /// One for each layer; none if the gradient could not be computed.
     pub layers: Vec<LayerGradient>,
 }
 
@@ -67,18 +67,9 @@ pub struct InducingLine {
     pub test_rmse: f64,
     /// What was seen on the way.
     pub looks: Vec<Look>,
-    /// Of training, by the clock.
-    pub seconds: f64,
-    /// How many runs shared the device meanwhile, this one included.
-    pub sharing: usize,
-    /// Steps made.
-    pub steps: u64,
-    /// Where it was computed.
-    pub device: String,
-    /// All settings.
-    pub settings: Value,
-    /// Of deepgp.
-    pub version: String,
+    /// How it came about.
+    #[serde(flatten)]
+    pub origin: Origin,
 }
 
 impl Keyed for InducingLine {
@@ -103,12 +94,12 @@ impl Run for InducingRun {
 
     fn settings(&self, lab: &Lab) -> FitSettings {
         let Self { dataset, hidden, split, .. } = self.clone();
-        let mut settings = Cell { dataset, hidden, model: Model::DecoupledWhitened, split }.settings(lab);
+        let mut settings = GridRun { dataset, hidden, model: Model::DecoupledWhitened, split }.settings(lab);
         settings.model.inducing_start = self.start;
         settings
     }
 
-    fn make(&self, lab: &Lab, meter: &Meter) -> Result<Made<InducingLine>> {
+    fn make(&self, lab: &Lab, slot: &Slot) -> Result<Made<InducingLine>> {
         let trial = Trial::new(lab, &self.dataset, self.split, self.settings(lab))?;
         let mut start = trial.start()?;
         if !self.moved {
@@ -118,15 +109,24 @@ impl Run for InducingRun {
         }
         let (first, scaled) = (start.model.clone(), start.standardiser.apply(&trial.train)?);
         let (steps, mut looks) = (trial::looks(trial.settings.train.steps), Vec::new());
-        let trained = trial.run(start, &steps, meter, |model, point| {
-            looks.push(Look { point, layers: gradients(model, &first, &scaled, &trial.settings.train)? });
+        let trained = trial.run(start, &steps, slot, |model, point| {
+            let layers = match gradients(model, &first, &scaled, &trial.settings.train) {
+                Err(error) if trial::cannot_be_computed(&error) => Vec::new(),
+                other => other?,
+            };
+            looks.push(Look { point, layers });
             Ok(())
         })?;
-        let Some(Trained { regressor, seconds, steps, stuck, .. }) = trained else { return Ok(Made::Cut) };
-        if let Some(reason) = stuck {
-            return Ok(Made::Stuck(reason));
-        }
-        let score = trial.score(&regressor)?;
+        let Some(trained) = trained else { return Ok(Made::Cut) };
+        let origin = Origin::new(lab, slot, &trial.settings, &trained)?;
+        let score = match trained.stuck {
+            None => trial.score(&trained.regressor)?,
+            Some(reason) => Err(reason),
+        };
+        let score = match score {
+            Ok(score) => score,
+            Err(reason) => return Ok(Made::Stuck(reason)),
+        };
         Ok(Made::Done(InducingLine {
             dataset: self.dataset.clone(),
             hidden: self.hidden,
@@ -136,22 +136,17 @@ impl Run for InducingRun {
             test_log_likelihood: score.log_likelihood,
             test_rmse: score.rmse[0],
             looks,
-            seconds,
-            sharing: lab.jobs,
-            steps,
-            device: lab.device(),
-            settings: serde_json::to_value(&trial.settings)?,
-            version: env!("CARGO_PKG_VERSION").into(),
+            origin,
         }))
     }
 
     fn told(line: &InducingLine) -> String {
         let [likelihood, rmse] = [line.test_log_likelihood, line.test_rmse].map(number);
-        format!("log likelihood {likelihood}, RMSE {rmse}, {}", duration(line.seconds))
+        format!("log likelihood {likelihood}, RMSE {rmse}, {}", duration(line.origin.seconds))
     }
 
-    fn steps_of(line: &InducingLine) -> Option<u64> {
-        Some(line.steps)
+    fn origin(line: &InducingLine) -> &Origin {
+        &line.origin
     }
 }
 
@@ -206,6 +201,7 @@ fn start_name(start: InducingStart) -> &'static str {
 
 #[cfg(test)]
 pub mod tests {
+    use super::super::origin::tests::origin;
     use super::gradient::Pull;
     use super::*;
 
@@ -235,12 +231,7 @@ pub mod tests {
             test_log_likelihood: end,
             test_rmse: 0.1 - 0.02 * end,
             looks: (1..=20).map(look).collect(),
-            seconds: 20.0,
-            sharing: 1,
-            steps: 2000,
-            device: "cpu".into(),
-            settings: Value::Null,
-            version: "0".into(),
+            origin: origin(20.0, 2000),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use deepgp::InducingStart;
 
-use super::super::grid::spread;
+use super::super::grid::{digits, spread};
 use super::super::part::{layers, pair};
 use super::super::table::{Cell, Column, Group, Table};
 use super::gradient::LayerGradient;
@@ -46,7 +46,7 @@ pub fn table(dataset: &str, hidden: usize, lines: &[&InducingLine]) -> Table {
         let Summary { splits, log_likelihood, rmse, moved: far } = of(start, moved)?;
         let far = far.map(|far| Cell::new(if moved { format!("{far:.2}") } else { "–".into() }));
         let name = Cell::new(if moved { "moved" } else { "left there" });
-        let [ll, error] = [pair(log_likelihood, splits, 3), pair(rmse, splits, 4)].map(Cell::new);
+        let [ll, error] = [pair(log_likelihood, splits, 3), pair(rmse, splits, digits(dataset))].map(Cell::new);
         let ll = ll.best(several && log_likelihood.0 >= highest);
         let scores = [name, Cell::new(splits.to_string()), ll, error.best(several && rmse.0 <= lowest)];
         Some(scores.into_iter().chain(far).collect())
@@ -70,7 +70,7 @@ pub fn table(dataset: &str, hidden: usize, lines: &[&InducingLine]) -> Table {
         ],
         groups: STARTS.into_iter().map(group).filter(|group| !group.rows.is_empty()).collect(),
         note: "Means and standard deviations over splits; in bold the best. How far inducing inputs are at the end from where \
-               they started: root mean square over coordinates, in lengthscales, of the layer and split where it is largest."
+               they started: root mean square of their distances, in lengthscales, of the layer and split where it is largest."
             .into(),
     }
 }

@@ -3,16 +3,10 @@
 use deepgp::{ConstantColumns, CovarianceForm, FitSettings, InducingSize};
 use serde::{Deserialize, Serialize};
 
-/// The datasets of the paper, as files are named after them, and [`DISTINCT`].
-pub const DATASETS: &[&str] = &["kin8nm", "protein", "molecules", DISTINCT];
-/// The rows of protein whose inputs no earlier row has: random splits of the whole put equal rows on both sides.
-pub const DISTINCT: &str = "protein-distinct";
 /// Inducing inputs of the full model.
 const FULL: usize = 200;
 /// Inducing inputs of the decoupled models.
 const DECOUPLED: InducingSize = InducingSize::Decoupled { mean: 500, covariance: 100 };
-/// The share of rows that models are tested on.
-pub const TEST: f64 = 0.2;
 
 /// A model of the paper, or the one beside them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -42,8 +36,8 @@ pub const MODELS: &[&str] = &["full", "decoupled", "decoupled-whitened"];
 
 /// Which run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Cell {
-    /// One of [`DATASETS`].
+pub struct GridRun {
+    /// Which data.
     pub dataset: String,
     /// Layers before the last one.
     pub hidden: usize,
@@ -53,7 +47,7 @@ pub struct Cell {
     pub split: u64,
 }
 
-impl Cell {
+impl GridRun {
     /// The paper's settings for so many training rows.
     pub fn fit_settings(&self, epochs: u64, rows: usize, threads: usize) -> FitSettings {
         let mut settings = FitSettings {
@@ -77,7 +71,7 @@ impl Cell {
     }
 }
 
-impl std::fmt::Display for Cell {
+impl std::fmt::Display for GridRun {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { dataset, hidden, model, split } = self;
         write!(f, "{dataset}, {}, {hidden} hidden, split {split}", model.name())
@@ -90,8 +84,8 @@ mod tests {
 
     #[test]
     fn settings_are_those_of_the_paper() {
-        let cell = Cell { dataset: "protein".into(), hidden: 3, model: Model::Decoupled, split: 4 };
-        let settings = cell.fit_settings(5000, 36_584, 1);
+        let run = GridRun { dataset: "protein".into(), hidden: 3, model: Model::Decoupled, split: 4 };
+        let settings = run.fit_settings(5000, 36_584, 1);
         assert_eq!(settings.train.steps, 20_000);
         assert_eq!((settings.train.batch_size, settings.train.learning_rate, settings.model.width), (10_000, 0.01, 10));
         assert_eq!((settings.model.covariance_form, settings.model.hidden_layers), (CovarianceForm::Standard, 3));
