@@ -109,7 +109,23 @@ fn places_that_cannot_be_written_are_told_before_the_download() {
     let server = Server::new(|_| Reply::Body(arff(3)));
     let ended = place.run(&format!("data fetch kin8nm --out file --from {}", server.address));
     assert!(ended.code == Some(1) && ended.stderr.contains("cannot write file/kin8nm.csv.gz"), "{}", ended.stderr);
+    let ended = place.run(&format!("data fetch kin8nm --out file/deeper --from {}", server.address));
+    assert!(ended.code == Some(1) && ended.stderr.contains("cannot make the folder file/deeper"), "{}", ended.stderr);
     assert_eq!(server.asked().len(), 0);
+    // A folder that could be made is there only with something in it.
+    place.run(&format!("data fetch kin8nm --out new/folder --from {}", server.address));
+    assert_eq!((server.asked().len() > 0, place.files()), (true, vec!["file".to_string()]));
+}
+
+#[test]
+fn a_table_that_cannot_be_had_does_not_keep_the_others_away() {
+    let (place, server) = (Place::new(), Server::new(|_| Reply::Status(404)));
+    let ended = place.run(&format!("data fetch kin8nm protein --from {} --json", server.address));
+    assert_eq!(ended.code, Some(1));
+    assert!(
+        ["kin8nm could not be fetched", "protein could not be fetched"].iter().all(|part| ended.stderr.contains(part))
+    );
+    assert!(ended.stdout.contains("\"tables\":[]"), "{}", ended.stdout);
 }
 
 #[test]

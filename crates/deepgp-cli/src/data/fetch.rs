@@ -47,9 +47,7 @@ pub fn fetch(recipe: &Recipe, order: &Order, downloader: &Downloader) -> Result<
         })?;
         return Ok(Fetched { path, from: None });
     }
-    if order.out.exists() {
-        paths::check_writable(&path)?;
-    }
+    check_place(order.out, &path)?;
     let mut failures = Vec::new();
     for location in locations(recipe, order.mirror) {
         match get(recipe, &location, downloader) {
@@ -67,6 +65,23 @@ pub fn fetch(recipe: &Recipe, order: &Order, downloader: &Downloader) -> Result<
         recipe.addresses[0],
         recipe.name
     ))
+}
+
+/// Fails if the file could not be written, before anything is downloaded. A folder that is not there is made to see whether it can
+/// be, and is not left behind.
+fn check_place(folder: &Path, path: &Path) -> Result<()> {
+    if folder.exists() {
+        return paths::check_writable(path);
+    }
+    let first_missing = folder.ancestors().take_while(|part| !part.as_os_str().is_empty() && !part.exists()).last();
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    for made in folder.ancestors() {
+        let _ = std::fs::remove_dir(made);
+        if Some(made) == first_missing {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// The table at one place, if it is the right one.

@@ -14,7 +14,7 @@ mod server;
 mod table;
 mod unpack;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
 use crate::args::{DataCommand, FetchArgs, ListArgs};
@@ -33,25 +33,28 @@ pub fn data(command: &DataCommand) -> Result<Outcome> {
     }
 }
 
+/// Fetches each table; one that cannot be had does not keep the others away.
 fn fetch_all(args: &FetchArgs) -> Result<Outcome> {
     let voice = args.voice;
     let downloader = Downloader::new(args.timeout, voice.quiet);
     let order = Order { out: &args.out, mirror: args.from.as_ref(), force: args.force };
-    let mut told = Vec::new();
+    let (mut told, mut failures) = (Vec::new(), Vec::new());
     for name in &args.names {
         let recipe = Recipe::find(name).with_context(|| format!("there is no recipe for {name}"))?;
-        let Fetched { path, from } = fetch(recipe, &order, &downloader)?;
+        let Fetched { path, from } = match fetch(recipe, &order, &downloader) {
+            Ok(fetched) => fetched,
+            Err(error) => {
+                failures.push(format!("{error:#}"));
+                continue;
+            }
+        };
         let place = path.display().to_string();
         let from = from.map(|location| location.to_string());
-        output::say(
-            voice,
-            &match &from {
-                None => format!("{name} is there already: {place}"),
-                Some(from) => {
-                    format!("{name}: {} rows, {} inputs, from {from} to {place}", recipe.rows, recipe.inputs())
-                }
-            },
-        );
+        let news = match &from {
+            None => format!("{name} is there already: {place}"),
+            Some(from) => format!("{name}: {} rows, {} inputs, from {from} to {place}", recipe.rows, recipe.inputs()),
+        };
+        output::say(voice, &news);
         told.push(json!({
             "name": name,
             "path": place,
@@ -64,7 +67,7 @@ fn fetch_all(args: &FetchArgs) -> Result<Outcome> {
     if voice.json {
         output::json(&json!({ "tables": told, "version": env!("CARGO_PKG_VERSION") }))?;
     }
-    Ok(Outcome::Done)
+    if failures.is_empty() { Ok(Outcome::Done) } else { bail!("{}", failures.join("\n")) }
 }
 
 fn list(args: &ListArgs) -> Result<Outcome> {
