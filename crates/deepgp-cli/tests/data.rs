@@ -114,7 +114,7 @@ fn places_that_cannot_be_written_are_told_before_the_download() {
     assert_eq!(server.asked().len(), 0);
     // A folder that could be made is there only with something in it.
     place.run(&format!("data fetch kin8nm --out new/folder --from {}", server.address));
-    assert_eq!((server.asked().len() > 0, place.files()), (true, vec!["file".to_string()]));
+    assert_eq!((server.asked().is_empty(), place.files()), (false, vec!["file".to_string()]));
 }
 
 #[test]
