@@ -91,6 +91,7 @@ fn a_grid_that_is_cut_goes_on() {
     let place = place();
     let cut = place.done(&format!("{GRID} --epochs 1000000 --time-limit 1s"));
     assert!(cut.stderr.contains("the time is up: 8 runs are left; the same command goes on"), "{}", cut.stderr);
+    assert!(cut.stderr.contains("no run was finished in this time"), "{}", cut.stderr);
     assert!(!place.path("paper/results.jsonl").exists());
     // Half of the grid, then all of it.
     let half = place.done(&format!("{GRID} --epochs 2 --models full"));
@@ -124,6 +125,20 @@ fn ctrl_c_leaves_what_is_done_and_says_what_is_left() {
     assert_eq!((counts, told["ended"].as_str()), ([4 + 48, 0, 0], Some("interrupted")));
     assert!(String::from_utf8_lossy(&output.stderr).contains("interrupted: 52 runs are left"), "{:?}", output.stderr);
     assert_eq!(place.read("paper/results.jsonl").lines().count(), 2, "what was there stays");
+}
+
+#[cfg(unix)]
+#[test]
+fn two_processes_do_not_work_on_one_folder() {
+    let place = place();
+    std::fs::create_dir(place.path("paper")).unwrap();
+    let other = std::fs::File::open(place.path("paper")).unwrap();
+    other.lock().unwrap();
+    let ended = place.run(&format!("{GRID} --epochs 1"));
+    assert_eq!(ended.code, Some(1));
+    assert!(ended.stderr.contains("another process works on paper: wait for it"), "{}", ended.stderr);
+    drop(other);
+    place.done(&format!("{GRID} --epochs 1 --models full").replace("0,1 ", "0 "));
 }
 
 #[test]

@@ -99,9 +99,10 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<Outcome> {
         }
     }
     folder.publish()?;
-    let mut stuck = 0;
+    let (mut made, mut stuck) = (0, 0);
     for experiment in args.experiments() {
         let ended = folder.perform(experiment, args, &lab)?;
+        made += ended.made;
         stuck += ended.stuck;
         if ended.cut {
             break;
@@ -119,6 +120,9 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<Outcome> {
         let why = if interrupt::asked() { "interrupted" } else { "the time is up" };
         let left = if left == 1 { "1 run is left".into() } else { format!("{left} runs are left") };
         output::say(voice, &format!("{why}: {left}; the same command goes on"));
+        if made == 0 && !interrupt::asked() {
+            output::say(voice, "note: no run was finished in this time, and each begins anew: give it longer");
+        }
     }
     output::say(voice, &format!("results: {}", args.out.join("index.html").display()));
     if voice.json {

@@ -1,5 +1,6 @@
 //! The folder of results: a journal for each experiment, and what is drawn from them.
 
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -23,6 +24,8 @@ use crate::{output, picture};
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
+    /// Keeps others out while this one is here.
+    _lock: Option<File>,
     results: Journal<Line>,
     /// Of simpler models on the grid's splits.
     pub baselines: Journal<BaselineLine>,
@@ -44,10 +47,17 @@ pub struct Lines<'a> {
 }
 
 impl Folder {
-    /// Reads what is there.
+    /// Reads what is there. Fails if another process works on it: both would make the same runs.
     pub fn open(path: &Path) -> Result<Self> {
+        // Not every system can lock a folder; where it cannot, users take care.
+        let lock = File::open(path).ok();
+        if let Some(Err(TryLockError::WouldBlock)) = lock.as_ref().map(File::try_lock) {
+            let shown = path.display();
+            bail!("another process works on {shown}: wait for it, or give this one a folder of its own with --out");
+        }
         Ok(Self {
             path: path.into(),
+            _lock: lock,
             results: Journal::open(&path.join("results.jsonl"))?,
             baselines: Journal::open(&path.join("baselines.jsonl"))?,
             forms: Journal::open(&path.join("forms.jsonl"))?,
@@ -111,7 +121,7 @@ impl Folder {
 
     /// Tables, figures and page of all results so far.
     pub fn publish(&self) -> Result<()> {
-        let Self { path, results, baselines, forms, inducing } = self;
+        let Self { path, results, baselines, forms, inducing, .. } = self;
         let (results, baselines) = (&results.lines, &baselines.lines);
         publish(path, Lines { results, baselines, forms: &forms.lines, inducing: &inducing.lines })
     }

@@ -79,6 +79,8 @@ impl Slot {
 pub struct Ended {
     /// Whether runs are left that were cut short or not begun.
     pub cut: bool,
+    /// How many were made.
+    pub made: usize,
     /// How many could not be finished.
     pub stuck: usize,
 }
@@ -148,7 +150,7 @@ pub fn work_off<R: Run>(runs: &[&R], lab: &Lab, mut keep: impl FnMut(R::Line) ->
         }
     });
     bar.finish();
-    failure.map_or(Ok(Ended { cut: made + stuck < runs.len(), stuck }), Err)
+    failure.map_or(Ok(Ended { cut: made + stuck < runs.len(), made, stuck }), Err)
 }
 
 /// About how much work a run is, in no particular unit.
@@ -244,7 +246,7 @@ mod tests {
         for jobs in [1, 2, 9] {
             let runs = [Fake::Good(0), Fake::Stuck, Fake::Good(1), Fake::Good(2)];
             let (mut kept, ended) = worked(&runs, jobs);
-            assert_eq!(ended.unwrap(), Ended { cut: false, stuck: 1 });
+            assert_eq!(ended.unwrap(), Ended { cut: false, made: 3, stuck: 1 });
             kept.sort_by_key(|line| format!("{:?}", line.run));
             assert_eq!(kept.iter().map(|line| line.run).collect::<Vec<_>>(), [0, 1, 2].map(Fake::Good));
             assert!(kept.iter().all(|line| line.sharing == jobs.min(4)), "no more share it than there are");
@@ -285,6 +287,6 @@ mod tests {
             });
             work_off(&runs.iter().collect::<Vec<_>>(), &lab, |_| Ok(()))
         });
-        assert_eq!(ended.unwrap(), Ended { cut: true, stuck: 0 });
+        assert_eq!(ended.unwrap(), Ended { cut: true, made: 0, stuck: 0 });
     }
 }
