@@ -18,6 +18,11 @@ pub fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
 
+/// The two scores that everybody asks for.
+pub fn scores(log_likelihood: f64, rmse: f64) -> String {
+    format!("log likelihood {}, RMSE {}", number(log_likelihood), number(rmse))
+}
+
 /// `1 run`, `2 runs`.
 pub fn count(n: usize, what: &str) -> String {
     if n == 1 { format!("{n} {what}") } else { format!("{n} {what}s") }

@@ -27,7 +27,7 @@ use serde_json::json;
 use crate::args::ReproduceArgs;
 use crate::interrupt;
 use crate::output::{self, Outcome};
-use crate::text::{count, number};
+use crate::text::{count, scores};
 use grid::baselines;
 pub use grid::{MODELS, Model};
 pub use lab::DATASETS;
@@ -90,11 +90,8 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<Outcome> {
             let splits = args.splits_of(Experiment::Tables);
             baselines::fill(&mut folder.baselines, &name, splits, &lab, |line| {
                 let (model, split) = (&line.model, line.split);
-                let [likelihood, rmse] = [line.test_log_likelihood, line.test_rmse].map(number);
-                output::say(
-                    voice,
-                    &format!("{name}, {model}, split {split}: log likelihood {likelihood}, RMSE {rmse}"),
-                );
+                let scores = scores(line.test_log_likelihood, line.test_rmse);
+                output::say(voice, &format!("{name}, {model}, split {split}: {scores}"));
             })?;
         }
     }

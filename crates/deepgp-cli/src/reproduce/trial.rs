@@ -144,10 +144,13 @@ impl<'a> Trial<'a> {
         Ok(Some(Trained { regressor, seconds, steps, rolled_back, stuck }))
     }
 
-    /// Scores on the test rows; in words why not, if the model cannot be computed there.
-    pub fn score(&self, regressor: &Regressor) -> Result<std::result::Result<Score, String>> {
+    /// Scores on the test rows; in words why not, if training could not be finished or the model cannot be computed there.
+    pub fn score(&self, trained: &Trained) -> Result<std::result::Result<Score, String>> {
+        if let Some(reason) = &trained.stuck {
+            return Ok(Err(reason.clone()));
+        }
         let settings = PredictSettings { threads: self.lab.threads, ..PredictSettings::default() };
-        match regressor.predictor(settings).and_then(|predictor| predictor.score(&self.test)) {
+        match trained.regressor.predictor(settings).and_then(|predictor| predictor.score(&self.test)) {
             Ok(score) if score.log_likelihood.is_finite() && score.rmse[0].is_finite() => Ok(Ok(score)),
             Ok(_) => Ok(Err("its scores on the test rows are not finite".into())),
             Err(error) if cannot_be_computed(&error) => Ok(Err(error.to_string())),

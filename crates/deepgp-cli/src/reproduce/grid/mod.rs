@@ -23,7 +23,7 @@ use super::queue::{Made, Run, Slot};
 use super::trial::{self, Point, Trial};
 use crate::args::ReproduceArgs;
 use crate::progress::duration;
-use crate::text::number;
+use crate::text::scores;
 pub use baselines::BaselineLine;
 pub use run::{GridRun, MODELS, Model};
 pub use summary::{median, spread};
@@ -85,11 +85,7 @@ impl Run for GridRun {
         })?;
         let Some(trained) = trained else { return Ok(Made::Cut) };
         let origin = Origin::new(lab, slot, &trial.settings, &trained)?;
-        let score = match trained.stuck {
-            None => trial.score(&trained.regressor)?,
-            Some(reason) => Err(reason),
-        };
-        let score = match score {
+        let score = match trial.score(&trained)? {
             Ok(score) => score,
             Err(reason) => return Ok(Made::Stuck(reason)),
         };
@@ -109,8 +105,7 @@ impl Run for GridRun {
     }
 
     fn told(line: &Line) -> String {
-        let [likelihood, rmse] = [line.test_log_likelihood, line.test_rmse].map(number);
-        format!("log likelihood {likelihood}, RMSE {rmse}, {}", duration(line.origin.seconds))
+        scores(line.test_log_likelihood, line.test_rmse) + ", " + &duration(line.origin.seconds)
     }
 
     fn origin(line: &Line) -> &Origin {

@@ -22,7 +22,7 @@ use super::queue::{Made, Run, Slot};
 use super::trial::{self, Point, Trial};
 use crate::args::ReproduceArgs;
 use crate::progress::duration;
-use crate::text::number;
+use crate::text::scores;
 use gradient::{LayerGradient, gradients, inducing_names};
 
 /// The ways to start.
@@ -119,11 +119,7 @@ impl Run for InducingRun {
         })?;
         let Some(trained) = trained else { return Ok(Made::Cut) };
         let origin = Origin::new(lab, slot, &trial.settings, &trained)?;
-        let score = match trained.stuck {
-            None => trial.score(&trained.regressor)?,
-            Some(reason) => Err(reason),
-        };
-        let score = match score {
+        let score = match trial.score(&trained)? {
             Ok(score) => score,
             Err(reason) => return Ok(Made::Stuck(reason)),
         };
@@ -141,8 +137,7 @@ impl Run for InducingRun {
     }
 
     fn told(line: &InducingLine) -> String {
-        let [likelihood, rmse] = [line.test_log_likelihood, line.test_rmse].map(number);
-        format!("log likelihood {likelihood}, RMSE {rmse}, {}", duration(line.origin.seconds))
+        scores(line.test_log_likelihood, line.test_rmse) + ", " + &duration(line.origin.seconds)
     }
 
     fn origin(line: &InducingLine) -> &Origin {
