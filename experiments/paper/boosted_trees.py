@@ -65,9 +65,7 @@ def wide(x: Floats) -> bool:
     return bool(x.shape[1] > 100)
 
 
-def grow(
-    x: Floats, y: Floats, aside: tuple[Floats, Floats], leaves: int
-) -> HistGradientBoostingRegressor:
+def grow(x: Floats, y: Floats, aside: tuple[Floats, Floats], leaves: int) -> HistGradientBoostingRegressor:
     """Trees for the mean, as many as the rows set aside see good in."""
     trees = HistGradientBoostingRegressor(
         learning_rate=0.1 if wide(x) else 0.05,
@@ -82,9 +80,7 @@ def grow(
     return trees.fit(x, y, X_val=aside[0], y_val=aside[1])
 
 
-def spread(
-    x: Floats, mean: Floats, squares: Floats, new: tuple[Floats, Floats]
-) -> Floats:
+def spread(x: Floats, mean: Floats, squares: Floats, new: tuple[Floats, Floats]) -> Floats:
     """The variance at `new` inputs and means, learnt from squared errors."""
     trees = HistGradientBoostingRegressor(
         loss="gamma",
@@ -107,19 +103,12 @@ def log_likelihood(squares: Floats, variance: Floats | float) -> float:
     return float(np.mean(-0.5 * (np.log(2 * np.pi * variance) + squares / variance)))
 
 
-def measure(
-    x: Floats, y: Floats, split: int, choices: tuple[int, ...]
-) -> tuple[dict[str, float], float, int]:
+def measure(x: Floats, y: Floats, split: int, choices: tuple[int, ...]) -> tuple[dict[str, float], float, int]:
     """The log likelihood of the test rows by both models, their error, and which number of leaves was best."""
     train, test = deepgp.split_rows(len(y), TEST, split)
     # A seed of its own: which rows are set aside shall not hang on which are tested.
-    grown_on, aside = (
-        train[rows] for rows in deepgp.split_rows(len(train), ASIDE, seed=1000 + split)
-    )
-    grown = [
-        (leaves, grow(x[grown_on], y[grown_on], (x[aside], y[aside]), leaves))
-        for leaves in choices
-    ]
+    grown_on, aside = (train[rows] for rows in deepgp.split_rows(len(train), ASIDE, seed=1000 + split))
+    grown = [(leaves, grow(x[grown_on], y[grown_on], (x[aside], y[aside]), leaves)) for leaves in choices]
     squares = [(y[aside] - trees.predict(x[aside])) ** 2 for _, trees in grown]
     best = int(np.argmin([own.mean() for own in squares]))
     (leaves, trees), own = grown[best], squares[best]
@@ -150,38 +139,26 @@ def finished(path: pathlib.Path) -> list[dict[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument(
-        "--data", type=pathlib.Path, required=True, help="the folder of the tables"
-    )
+    parser.add_argument("--data", type=pathlib.Path, required=True, help="the folder of the tables")
     parser.add_argument(
         "--out",
         type=pathlib.Path,
         required=True,
         help="baselines.jsonl, to be added to",
     )
-    parser.add_argument(
-        "--splits", type=int, default=5, help="how many random splits [default: 5]"
-    )
+    parser.add_argument("--splits", type=int, default=5, help="how many random splits [default: 5]")
     arguments = parser.parse_args()
     found = {name: arguments.data / f"{file}.csv.gz" for name, file in DATASETS.items()}
     found = {name: path for name, path in found.items() if path.exists()}
     if not found:
-        parser.error(
-            f"{arguments.data} has none of {', '.join(sorted(set(DATASETS.values())))} as .csv.gz"
-        )
+        parser.error(f"{arguments.data} has none of {', '.join(sorted(set(DATASETS.values())))} as .csv.gz")
     lines = finished(arguments.out)
     done = {
-        model: {
-            (line["dataset"], line["split"]) for line in lines if line["model"] == model
-        }
+        model: {(line["dataset"], line["split"]) for line in lines if line["model"] == model}
         for model in (MODEL, PLAIN)
     }
     for name, path in found.items():
-        left = [
-            split
-            for split in range(arguments.splits)
-            if not all((name, split) in own for own in done.values())
-        ]
+        left = [split for split in range(arguments.splits) if not all((name, split) in own for own in done.values())]
         if not left:
             continue
         x, y = load(path)
@@ -197,21 +174,16 @@ def main() -> None:
             likelihoods, rmse, leaves = measure(x, y, split, choices)
             choices = (leaves,)
             with arguments.out.open("a") as file:
-                for model in (
-                    model for model in likelihoods if (name, split) not in done[model]
-                ):
+                for model in (model for model in likelihoods if (name, split) not in done[model]):
                     scores = {
                         "test_log_likelihood": likelihoods[model],
                         "test_rmse": rmse,
                     }
-                    file.write(
-                        json.dumps(
-                            {"dataset": name, "model": model, "split": split, **scores}
-                        )
-                        + "\n"
-                    )
+                    file.write(json.dumps({"dataset": name, "model": model, "split": split, **scores}) + "\n")
             took = time.perf_counter() - started
-            said = f"log likelihood {likelihoods[MODEL]:.4f} ({likelihoods[PLAIN]:.4f} with one variance), RMSE {rmse:.4f}"
+            said = (
+                f"log likelihood {likelihoods[MODEL]:.4f} ({likelihoods[PLAIN]:.4f} with one variance), RMSE {rmse:.4f}"
+            )
             print(
                 f"{name} ({len(y)} rows), split {split}: {said}, {leaves} leaves, {took:.1f} s",
                 flush=True,
