@@ -18,6 +18,9 @@ use crate::settings::{PredictSettings, TrainSettings};
 use crate::step::Elbo;
 use crate::train_state::TrainState;
 
+/// Steps that are asked for at once in training, at most: a multiple of it always ends a burst.
+pub const BURST: u64 = 10;
+
 /// A machine that can compute a model.
 pub trait Accelerator: std::fmt::Debug + Send + Sync {
     /// What it is, e.g. `cuda: NVIDIA H200`.

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::ops::{ControlFlow, Range};
 use std::time::{Duration, Instant};
 
-use crate::accelerator::{Run, StepPlan};
+use crate::accelerator::{BURST, Run, StepPlan};
 use crate::adam::Adam;
 use crate::batch::Batch;
 use crate::data::Dataset;
@@ -27,8 +27,6 @@ use crate::train_state::{Best, Snapshot, StepOutcome, StepReport, Stop, TrainSta
 
 /// How many steps in a row may be rolled back before training gives up.
 const MAX_FAILURES: u32 = 20;
-/// Steps that an accelerator makes at once, at most: a multiple of it always ends a burst.
-const BURST: u64 = 10;
 /// How often the state is fetched from an accelerator for the callback to see.
 const FETCH_EVERY: Duration = Duration::from_secs(1);
 

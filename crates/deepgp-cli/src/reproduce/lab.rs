@@ -13,7 +13,7 @@ use deepgp_io::table::{Missing, Schema, Source, Wanted};
 
 use super::Experiment;
 use crate::args::{ReproduceArgs, Voice};
-use crate::data::Recipe;
+use crate::data::{RECIPES, Recipe};
 use crate::{interrupt, rows};
 
 /// The datasets of the paper, as files are named after them, and [`DISTINCT`].
@@ -24,8 +24,6 @@ pub const DISTINCT: &str = "protein-distinct";
 const TEST: f64 = 0.2;
 /// Endings of a dataset's file.
 const ENDINGS: [&str; 3] = ["csv.gz", "csv", "parquet"];
-/// What `deepgp data fetch` has of them.
-const FETCHED: [&str; 2] = ["kin8nm", "protein"];
 /// The target's column.
 const TARGET: &str = "y";
 /// Runs that share a GPU, unless it is told otherwise.
@@ -122,7 +120,10 @@ fn load(folder: &Path, name: &str) -> Result<Dataset> {
         let tried: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
         let help = match Recipe::find(file) {
             Some(_) => format!("run `deepgp data fetch {file} --out {}`, or ", folder.display()),
-            None => format!("leave it out with --dataset {}, or ", FETCHED.join(",")),
+            None => {
+                let others: Vec<&str> = RECIPES.iter().map(|recipe| recipe.name).collect();
+                format!("leave it out with --dataset {}, or ", others.join(","))
+            }
         };
         bail!(
             "{name} was not found: {help}put it at one of {}, with the target in the column `{TARGET}`",

@@ -1,6 +1,6 @@
 //! Works off the runs of an experiment, several at a time, and tells how long the rest will take.
 //!
-//! On the CPU a run has all threads to itself. A GPU is not filled by one small model, so runs share it, each with a thread of its
+//! On the CPU a run has all threads to itself, unless several are asked for. A GPU is not filled by one small model, so runs share it, each with a thread of its
 //! own here. What they find does not hang on it, to the last bit; how long they take does.
 
 use std::fmt::Display;

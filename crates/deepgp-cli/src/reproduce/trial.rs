@@ -5,6 +5,7 @@
 use std::ops::ControlFlow;
 
 use anyhow::Result;
+use deepgp::accelerator::BURST;
 use deepgp::{Dataset, DeepGp, Error, FitSettings, PredictSettings, Regressor, Score, StepOutcome, Stop, Trainer};
 use serde::{Deserialize, Serialize};
 
@@ -16,8 +17,6 @@ use super::queue::Slot;
 const EARLY: [f64; 9] = [0.002, 0.004, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.1];
 /// And from then on at this distance.
 const LATER: f64 = 0.05;
-/// Looks fall on multiples of it, where steps allow: accelerators make as many at once.
-const BURST: u64 = 10;
 /// Samples behind a test log likelihood on the way: fewer than behind a final one, which is a little higher for it.
 pub const GLANCE: usize = 20;
 
@@ -55,7 +54,7 @@ pub struct Trained {
     pub stuck: Option<String>,
 }
 
-/// The steps after which to look.
+/// The steps after which to look: multiples of [`BURST`], where steps allow, since accelerators make as many at once.
 pub fn looks(steps: u64) -> Vec<u64> {
     let shares = EARLY.into_iter().chain((3..=20).map(|k| f64::from(k) * LATER));
     let rounded = |share: f64| {
