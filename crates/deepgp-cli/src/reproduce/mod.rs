@@ -19,6 +19,7 @@ mod queue;
 mod table;
 mod trial;
 mod window;
+mod wording;
 
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};

@@ -51,13 +51,3 @@ impl Part {
         Section { id: self.id.clone(), title: self.title.clone(), lead: self.lead.clone(), content }
     }
 }
-
-/// `1 hidden layer`, `2 hidden layers`.
-pub fn layers(hidden: usize) -> String {
-    if hidden == 1 { "1 hidden layer".into() } else { format!("{hidden} hidden layers") }
-}
-
-/// A mean over splits and its standard deviation, which one split does not have.
-pub fn pair((mean, deviation): (f64, f64), splits: usize, digits: usize) -> String {
-    if splits > 1 { format!("{mean:.digits$} ± {deviation:.digits$}") } else { format!("{mean:.digits$}") }
-}

@@ -3,9 +3,9 @@
 //! A panel for each form of the mean, a colour for each of the covariance, a dash for the smaller learning rate. All panels of
 //! a picture have the range of their [`window`] in common: what leaves it goes out at the lower edge.
 
-use super::super::part::layers;
 use super::super::trial::{GLANCE, Point};
 use super::super::window::{Curve, window};
+use super::super::wording::layers;
 use super::{COVARIANCES, FormsLine, MEANS, RATES, covariance_name, mean_name};
 use crate::html::Figure;
 use crate::picture::{Axis, Chart, Colour, Mark, Panel};

@@ -5,10 +5,10 @@
 //! so that only runs with the device to themselves count.
 
 use super::super::lab::DATASETS;
-use super::super::part::{layers, pair};
 use super::super::table::{Cell, Column, Group, Table};
 use super::super::trial::{GLANCE, Point};
 use super::super::window::{Curve, window};
+use super::super::wording::{layers, signed};
 use super::Line;
 use super::figures::{MODELS, style};
 use super::run::Model;
@@ -85,9 +85,9 @@ fn depths(lines: &[Line], dataset: &str) -> Vec<usize> {
 /// All differences from the full model; `None` if there is nothing to compare.
 pub fn table(lines: &[Line]) -> Option<Table> {
     let number = Column::number;
-    let signed = |values: &[f64], digits: usize| {
-        let sign = if spread(values).0 < 0.0 { "" } else { "+" };
-        sign.to_string() + &pair(spread(values), values.len(), digits)
+    let difference = |values: &[f64], digits: usize| signed(spread(values), values.len(), digits);
+    let or_none = |values: &[f64], text: &dyn Fn(&[f64]) -> String| {
+        Cell::new(if values.is_empty() { NONE.into() } else { text(values) })
     };
     let row = |dataset: &str, hidden: usize, model: Model| {
         let own = pairs(lines, dataset, hidden, model);
@@ -100,15 +100,11 @@ pub fn table(lines: &[Line]) -> Option<Table> {
             vec![
                 Cell::new(model.name()),
                 Cell::new(hidden.to_string()),
-                Cell::new(signed(&likelihoods, 3)),
+                Cell::new(difference(&likelihoods, 3)),
                 Cell::new(format!("{better} of {}", own.len())),
-                Cell::new(signed(&gains(|line| line.test_rmse), digits(dataset))),
-                Cell::new(if times.is_empty() { NONE.into() } else { format!("{:.2}", median(times)) }),
-                Cell::new(if at_equal_time.is_empty() {
-                    NONE.into()
-                } else {
-                    format!("{:+.3}", spread(&at_equal_time).0)
-                }),
+                Cell::new(difference(&gains(|line| line.test_rmse), digits(dataset))),
+                or_none(&times, &|times| format!("{:.2}", median(times.to_vec()))),
+                or_none(&at_equal_time, &|gains| difference(gains, 3)),
             ]
         })
     };

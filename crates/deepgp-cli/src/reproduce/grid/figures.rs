@@ -1,6 +1,6 @@
-//! The paper's two figures: log likelihood and RMSE against the number of hidden layers, a panel for each dataset.
+//! The paper's two figures: log likelihood and RMSE against the number of hidden layers, a panel for each of its datasets.
 
-use super::super::lab::DATASETS;
+use super::super::lab::{DATASETS, DISTINCT};
 use super::Line;
 use super::paper::Printed;
 use super::run::Model;
@@ -55,39 +55,34 @@ pub fn style(model: Model) -> Style {
     Style { colour, name }
 }
 
-/// Both figures; none if there are no results.
+/// Both figures; none if there are no results on the paper's data.
 pub fn figures(lines: &[Line]) -> Vec<Figure> {
-    let panels = |quantity: &Quantity| -> Vec<Panel> {
-        let own =
-            DATASETS.iter().map(|dataset| (*dataset, summaries(lines, dataset))).filter(|(_, all)| !all.is_empty());
-        own.map(|(dataset, all)| panel(dataset, &all, quantity)).collect()
-    };
-    let mut all = Vec::new();
-    for quantity in &QUANTITIES {
-        let panels = panels(quantity);
-        let abreast = if panels.len() > 3 { 2 } else { 3 };
-        if !panels.is_empty() {
-            let mut chart = Chart::new(quantity.title);
-            for (i, panel) in panels.into_iter().enumerate() {
-                // Three beside each other, as in the paper; a fourth would leave none of them legible.
-                chart = if i > 0 && i % abreast == 0 { chart.below() } else { chart }.with(panel, 1.0);
-            }
-            for model in MODELS.into_iter().filter(|model| lines.iter().any(|line| line.model == *model)) {
-                let Style { colour, name } = style(model);
-                chart = chart.key(Mark::line([], colour).labelled(name));
-            }
-            chart = chart.key(Mark::circles([], Colour::Muted).labelled("the paper's"));
-            all.push(Figure {
-                stem: quantity.file.into(),
-                picture: chart.draw(),
-                caption: format!(
-                    "Lines are means over splits, bands one standard deviation, circles what the paper prints. {}.",
-                    quantity.better
-                ),
-            });
+    QUANTITIES.iter().filter_map(|quantity| figure(lines, quantity)).collect()
+}
+
+fn figure(lines: &[Line], quantity: &Quantity) -> Option<Figure> {
+    let mut chart = Chart::new(quantity.title);
+    let mut drawn = Vec::new();
+    for dataset in DATASETS.iter().filter(|dataset| **dataset != DISTINCT) {
+        let all = summaries(lines, dataset);
+        if !all.is_empty() {
+            chart = chart.with(panel(dataset, &all, quantity), 1.0);
+            drawn.extend(all.iter().map(|s| s.model));
         }
     }
-    all
+    for model in MODELS.into_iter().filter(|model| drawn.contains(model)) {
+        let Style { colour, name } = style(model);
+        chart = chart.key(Mark::line([], colour).labelled(name));
+    }
+    chart = chart.key(Mark::circles([], Colour::Muted).labelled("the paper's"));
+    (!drawn.is_empty()).then(|| Figure {
+        stem: quantity.file.into(),
+        picture: chart.draw(),
+        caption: format!(
+            "Lines are means over splits, bands one standard deviation, circles what the paper prints. {}.",
+            quantity.better
+        ),
+    })
 }
 
 /// Bands of one deviation, lines of means, and the paper's points.
@@ -119,7 +114,9 @@ mod tests {
     #[test]
     fn both_figures_are_drawn_with_the_papers_points() {
         assert!(figures(&[]).is_empty());
-        let mut lines = Vec::new();
+        let distinct = Line { dataset: DISTINCT.into(), ..line(Model::Full, 2, 0, 1.0) };
+        assert!(figures(std::slice::from_ref(&distinct)).is_empty(), "the paper has no such panel");
+        let mut lines = vec![distinct];
         for hidden in 0..3 {
             for split in 0..3 {
                 let ll = 1.0 + 0.1 * hidden as f64 + 0.01 * split as f64;
@@ -131,7 +128,12 @@ mod tests {
         assert_eq!(drawn.iter().map(|figure| figure.stem.as_str()).collect::<Vec<_>>(), ["log-likelihood", "rmse"]);
         for figure in drawn {
             let svg = figure.picture.standalone();
-            assert!(svg.contains("full 200") && svg.contains("decoupled 500/100") && svg.contains("kin8nm"));
+            assert!(
+                svg.contains("full 200")
+                    && svg.contains("decoupled 500/100")
+                    && svg.contains("kin8nm")
+                    && !svg.contains(DISTINCT)
+            );
             assert!(svg.matches("<circle").count() >= 6, "the paper's points");
         }
     }

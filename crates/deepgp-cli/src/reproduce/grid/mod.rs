@@ -4,6 +4,7 @@
 pub mod baselines;
 mod contrast;
 mod figures;
+mod latex;
 mod paper;
 mod run;
 mod summary;
@@ -25,9 +26,10 @@ use crate::args::ReproduceArgs;
 use crate::progress::duration;
 use crate::text::scores;
 pub use baselines::BaselineLine;
+pub use latex::latex;
 pub use run::{GridRun, MODELS, Model};
 pub use summary::{median, spread};
-pub use tables::{digits, latex};
+pub use tables::digits;
 pub use verdict::{Verdict, verdicts};
 
 /// One finished run. Scores are in the target's units.

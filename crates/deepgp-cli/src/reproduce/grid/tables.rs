@@ -1,10 +1,7 @@
-//! The paper's Tables 3 to 6 from the results of runs, the paper's number beside each of ours: as tables and for LaTeX.
+//! The paper's Tables 3 to 6 from the results of runs, the paper's number beside each of ours.
 
-use std::fmt::Write as _;
-
-use super::super::lab::DATASETS;
-use super::super::part::{layers, pair};
 use super::super::table::{Cell, Column, Group, Table};
+use super::super::wording::{layers, pair};
 use super::Line;
 use super::baselines::BaselineLine;
 use super::paper::Printed;
@@ -16,7 +13,7 @@ pub fn digits(dataset: &str) -> usize {
 }
 
 /// Seconds, and how many runs shared the device meanwhile.
-fn seconds(summary: &Summary) -> String {
+pub fn seconds(summary: &Summary) -> String {
     let Summary { seconds, sharing, .. } = summary;
     if *sharing > 1 { format!("{seconds:.1} ×{sharing}") } else { format!("{seconds:.1}") }
 }
@@ -25,7 +22,7 @@ fn seconds(summary: &Summary) -> String {
 const READING: &str = "Means and standard deviations over splits, medians of seconds; in bold the best of its depth. The paper's \
                        seconds are those of a Tesla K80.";
 /// How to read its seconds.
-const SHARED: &str = " Where no run had the device to itself, ×5 says that five shared it.";
+const SHARED: &str = " Where no run had the device to itself, a number after × says how many shared it.";
 
 /// The table of a dataset, simpler models below; `None` if there is nothing to tell.
 pub fn table(lines: &[Line], baselines: &[BaselineLine], dataset: &str) -> Option<Table> {
@@ -81,46 +78,6 @@ pub fn table(lines: &[Line], baselines: &[BaselineLine], dataset: &str) -> Optio
     })
 }
 
-/// All tables for LaTeX, with the package `booktabs`.
-pub fn latex(lines: &[Line]) -> String {
-    let mut text = String::from(
-        "% Needs \\usepackage{booktabs}. In bold the best of its depth; in brackets what the paper prints.\n",
-    );
-    for dataset in DATASETS {
-        let all = summaries(lines, dataset);
-        if all.is_empty() {
-            continue;
-        }
-        let _ = write!(
-            text,
-            "\n\\begin{{table}}\n\\centering\n\\caption{{{dataset}}}\n\\begin{{tabular}}{{llrlrlrl}}\n\\toprule\n\
-             $L$ & Model & \\multicolumn{{2}}{{c}}{{Mean LL}} & \\multicolumn{{2}}{{c}}{{RMSE}} & \
-             \\multicolumn{{2}}{{c}}{{Seconds}} \\\\\n\\midrule\n"
-        );
-        for s in all {
-            let bold =
-                |best: bool, cell: String| if best { format!("$\\mathbf{{{cell}}}$") } else { format!("${cell}$") };
-            let of = |values, digits| pair(values, s.splits, digits).replace('±', "\\pm");
-            let paper =
-                |cell: fn(Printed) -> String| s.printed.map_or_else(String::new, |p| format!("(${}$)", cell(p)));
-            let _ = writeln!(
-                text,
-                "{} & {} & {} & {} & {} & {} & {} & {} \\\\",
-                s.hidden,
-                s.model.name(),
-                bold(s.best[0], of(s.log_likelihood, 3)),
-                paper(|p| format!("{:.2} \\pm {:.2}", p.log_likelihood.0, p.log_likelihood.1)),
-                bold(s.best[1], of(s.rmse, digits(dataset))),
-                paper(|p| format!("{:.2} \\pm {:.2}", p.rmse.0, p.rmse.1)),
-                bold(s.best[2], seconds(&s).replace('×', "\\times ")),
-                paper(|p| format!("{:.0}", p.seconds)),
-            );
-        }
-        text.push_str("\\bottomrule\n\\end{tabular}\n\\end{table}\n");
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::run::Model;
@@ -148,9 +105,6 @@ mod tests {
         let decoupled = "| 1 | decoupled | 3 | **1.420 ± 0.020** | 1.34 ± 0.02 | **0.0716 ± 0.0004** | 0.07 ± 0.00 | **11.0** | 433 |";
         assert!(text.contains(full) && text.contains(decoupled), "{text}");
         assert!(table(&lines, &baselines, "protein").is_none());
-        let text = latex(&lines);
-        assert!(text.contains("1 & decoupled & $\\mathbf{1.420 \\pm 0.020}$ & ($1.34 \\pm 0.02$)"), "{text}");
-        assert_eq!(text.matches("\\begin{table}").count(), text.matches("\\end{table}").count());
     }
 
     #[test]

@@ -7,9 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use super::super::part::layers;
 use super::super::trial::GLANCE;
 use super::super::window::{Curve, window};
+use super::super::wording::layers;
 use super::gradient::{LayerGradient, Pull};
 use super::{InducingLine, STARTS, start_name};
 use crate::html::Figure;

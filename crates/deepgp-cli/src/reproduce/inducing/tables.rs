@@ -3,8 +3,8 @@
 use deepgp::InducingStart;
 
 use super::super::grid::{digits, spread};
-use super::super::part::{layers, pair};
 use super::super::table::{Cell, Column, Group, Table};
+use super::super::wording::{layers, pair};
 use super::gradient::LayerGradient;
 use super::{InducingLine, STARTS, start_name};
 
