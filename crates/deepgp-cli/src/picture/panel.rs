@@ -55,9 +55,17 @@ impl Panel {
             (false, Some(x), Some(y)) => self.draw_on(Frame { x, y, area: outer }, below),
             _ => {
                 let middle = (outer.left + outer.width / 2.0, outer.top + outer.height / 2.0);
-                text(middle.0, middle.1, Anchor::Middle, &muted(), "no data")
+                self.title(outer, &muted()) + &text(middle.0, middle.1, Anchor::Middle, &muted(), "no data")
             }
         }
+    }
+
+    /// What the vertical axis measures, above the plot, where it needs no room beside it.
+    fn title(&self, outer: Area, look: &str) -> String {
+        if self.y.bare {
+            return String::new();
+        }
+        text(outer.left, outer.top + 11.0, Anchor::Start, look, &fit(&self.y.title, LABEL, outer.width))
     }
 
     /// The panel where there are values; `outer.area` is what labels and plot share.
@@ -91,9 +99,8 @@ impl Panel {
         );
         svg.extend(self.marks.iter().map(|mark| frame.draw(mark)));
 
-        let mut labels = String::new();
+        let mut labels = self.title(outer.area, "");
         if !self.y.bare {
-            labels += &text(left, top + 11.0, Anchor::Start, "", &fit(&self.y.title, LABEL, whole));
             for (share, label) in &y_ticks {
                 labels += &text(area.left - 6.0, up(*share) + 4.3, Anchor::End, "", label);
             }

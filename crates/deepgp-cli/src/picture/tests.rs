@@ -105,6 +105,8 @@ fn a_line_that_dives_is_seen_to_leave() {
 
 #[test]
 fn a_chart_without_values_says_so() {
+    let empty = Chart::new("t").with(Panel::new(Axis::new("seconds"), Axis::new("nats a row")), 1.0).draw().inline();
+    assert!(empty.contains("no data") && empty.contains("nats a row"), "still titled: {empty}");
     assert!(chart("t", &[], false).inline().contains("no data"));
     assert!(chart("t", &[(f64::NAN, 1.0)], false).inline().contains("no data"));
     assert!(!chart("t", &[(1.0, 1.0)], false).inline().contains("no data"));
