@@ -35,6 +35,7 @@ pub fn file(regressor: Regressor, schema: Schema, settings: FitSettings, rows: u
         notes: Vec::new(),
         out: String::new(),
         checkpoint_every: String::new(),
+        device: String::new(),
     };
     ModelFile { regressor, schema, record, history: History::default(), state: None }
 }

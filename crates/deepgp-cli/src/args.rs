@@ -200,9 +200,9 @@ pub struct ResumeArgs {
     /// Threads to work with; 0 for all
     #[arg(long)]
     pub threads: Option<usize>,
-    /// Where to compute; on another device than before, last digits differ
-    #[arg(long, default_value = "auto", value_parser = choice::<Device>(DEVICES))]
-    pub device: Device,
+    /// Where to compute [default: as in the fit]; on another device than before, last digits differ
+    #[arg(long, value_parser = choice::<Device>(DEVICES))]
+    pub device: Option<Device>,
     /// Also write a report as a web page
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,

@@ -28,6 +28,20 @@ pub enum Device {
 pub const DEVICES: &[&str] = &["auto", "cpu", "cuda"];
 
 impl Device {
+    /// What the command line calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Cpu => "cpu",
+            Self::Cuda => "cuda",
+        }
+    }
+
+    /// The device that is called so.
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Auto, Self::Cpu, Self::Cuda].into_iter().find(|device| device.name() == name)
+    }
+
     /// The accelerator, if it is to be one. A GPU that is there but cannot be used is told of.
     pub fn open(self, voice: Voice) -> Result<Option<Arc<dyn Accelerator>>> {
         if self == Self::Cpu {

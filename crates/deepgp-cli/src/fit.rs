@@ -10,12 +10,13 @@ use deepgp_io::table::{Kind, Schema, Source};
 use deepgp_io::{History, ModelFile, Record, TableRecord};
 
 use crate::args::{FitArgs, ResumeArgs, Voice};
+use crate::device::{self, Device};
 use crate::explain::in_words_of;
 use crate::output::{self, Outcome};
 use crate::run::{self, Ending, Finished, Run};
 use crate::score::{self, Scored};
 use crate::usage::Usage;
-use crate::{device, paths, progress, report_command, rows};
+use crate::{paths, progress, report_command, rows};
 
 /// Fits a model.
 pub fn fit(args: FitArgs) -> Result<Outcome> {
@@ -35,7 +36,8 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
         bail!(Usage(format!("name the column to predict with --target COLUMN; the columns are {columns}")));
     }
     options.check()?;
-    let accelerator = options.device.unwrap_or_default().open(voice)?;
+    let device = options.device.unwrap_or_default();
+    let accelerator = device.open(voice)?;
     let lock = lock(&checkpoint)?;
     if checkpoint.exists() {
         let shown = checkpoint.display();
@@ -91,6 +93,7 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
     file.record.notes = notes;
     file.record.out = paths::absolute(&out);
     file.record.checkpoint_every = every.to_string();
+    file.record.device = device.name().into();
     let run = Run { checkpoint, every, time_limit: options.time_limit.map(|span| span.0), quiet: voice.quiet };
     // Even before the first step there is something to go on from.
     file.save(&run.checkpoint)?;
@@ -109,17 +112,19 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
 pub fn resume(args: ResumeArgs) -> Result<Outcome> {
     let ResumeArgs { checkpoint, table, out, steps, time_limit, checkpoint_every, threads, device, report, voice } =
         args;
+    // Before it is read: whoever has it may be about to move on.
+    let lock = lock(&checkpoint)?;
     let mut file = ModelFile::load(&checkpoint)?;
     let Some(state) = &mut file.state else {
         bail!("{} is a finished model, not a checkpoint: there is nothing to go on with", checkpoint.display());
     };
     let out = out.unwrap_or_else(|| PathBuf::from(&file.record.out));
-    let (on_table, on_report) = (table.as_ref(), report.as_ref());
+    let fitted = PathBuf::from(&file.record.table.path);
     paths::check_distinct(&[
-        ("--out", Some(&out)),
+        ("the table", Some(table.as_ref().unwrap_or(&fitted))),
         ("the checkpoint", Some(&checkpoint)),
-        ("--table", on_table),
-        ("--report", on_report),
+        ("--out", Some(&out)),
+        ("--report", report.as_ref()),
     ])?;
     let settings = &mut file.record.settings.train;
     if let Some(steps) = steps.filter(|steps| *steps <= state.step) {
@@ -128,8 +133,8 @@ pub fn resume(args: ResumeArgs) -> Result<Outcome> {
     settings.steps = steps.unwrap_or(settings.steps);
     settings.threads = threads.unwrap_or(settings.threads);
     (state.settings.steps, state.settings.threads) = (settings.steps, settings.threads);
+    let device = device.or_else(|| Device::named(&file.record.device)).unwrap_or_default();
     let accelerator = device.open(voice)?;
-    let lock = lock(&checkpoint)?;
     for path in [Some(&out), report.as_ref()].into_iter().flatten() {
         paths::check_writable(path)?;
     }
@@ -147,6 +152,7 @@ pub fn resume(args: ResumeArgs) -> Result<Outcome> {
     }
     file.record.out = paths::absolute(&out);
     file.record.checkpoint_every = every.to_string();
+    file.record.device = device.name().into();
     output::say(voice, &format!("going on from step {} of {}", file.record.steps, file.record.settings.train.steps));
     device::place_on(accelerator, &mut file.regressor, voice);
     let run = Run { checkpoint, every, time_limit: time_limit.map(|span| span.0), quiet: voice.quiet };
@@ -180,6 +186,7 @@ pub fn begin(
         notes: Vec::new(),
         out: String::new(),
         checkpoint_every: String::new(),
+        device: String::new(),
     };
     Ok(ModelFile { regressor, schema: schema.clone(), record, history: History::default(), state })
 }
@@ -196,8 +203,13 @@ fn finish(
 ) -> Result<Outcome> {
     let Finished { mut file, ending, known_notes } = finished;
     file.record.written = output::now();
-    // Before the scores, which may take a while.
-    file.save(out)?;
+    // A finished model is worth more than one that was cut short, and that one is in the checkpoint too.
+    let stays = ending == Ending::Interrupted && is_finished(out);
+    let model = if stays { &run.checkpoint } else { out };
+    if !stays {
+        // Before the scores, which may take a while.
+        file.save(out)?;
+    }
     let threads = file.record.settings.train.threads;
     let scored = match held_out {
         Some(test) if ending != Ending::Interrupted => Some(Scored::new(&file, Some(train), test, threads)?),
@@ -222,7 +234,8 @@ fn finish(
         let table = score::table(scored, &file.schema.targets);
         output::say(voice, &format!("\nOn {} test rows:\n{table}", scored.rows()));
     }
-    output::say(voice, &format!("model: {}", out.display()));
+    let instead = if stays { format!(" ({} stays as it was)", out.display()) } else { String::new() };
+    output::say(voice, &format!("model: {}{instead}", model.display()));
     if let Some(path) = report {
         output::say(voice, &format!("report: {}", path.display()));
     }
@@ -230,9 +243,15 @@ fn finish(
         output::say(voice, &format!("to go on: deepgp resume {}", run.checkpoint.display()));
     }
     if voice.json {
-        output::json(&output::fit_summary(&file, scored.as_ref(), out, run, ending))?;
+        output::json(&output::fit_summary(&file, scored.as_ref(), model, run, ending))?;
     }
     Ok(if ending == Ending::Interrupted { Outcome::Interrupted } else { Outcome::Done })
+}
+
+/// Whether there is a model whose training nobody cut short.
+fn is_finished(path: &Path) -> bool {
+    let stop = ModelFile::load(path).ok().and_then(|file| file.record.stop);
+    stop.is_some_and(|stop| stop != Record::INTERRUPTED)
 }
 
 fn lock(checkpoint: &Path) -> Result<Lock> {

@@ -66,7 +66,7 @@ fn main() -> ExitCode {
         Ok(Outcome::Interrupted) => ExitCode::from(interrupt::EXIT_CODE),
         Err(error) => {
             let error = usage::in_words_of_flags(error);
-            eprintln!("error: {error:#}");
+            output::tell(&format!("error: {error:#}"));
             ExitCode::from(if error.is::<usage::Usage>() { WRONG_USE } else { FAILED })
         }
     }

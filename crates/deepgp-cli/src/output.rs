@@ -22,10 +22,21 @@ pub enum Outcome {
     Interrupted,
 }
 
-/// Tells people.
+/// Tells people, if somebody still listens: a closed terminal or pipe is no reason to lose a run.
+pub fn tell(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// Shows people something that is soon overwritten, on the line where they are.
+pub fn show(text: &str) {
+    let mut terminal = std::io::stderr();
+    let _ = terminal.write_all(text.as_bytes()).and_then(|()| terminal.flush());
+}
+
+/// Tells people who want to be told.
 pub fn say(voice: Voice, text: &str) {
     if !voice.quiet {
-        eprintln!("{text}");
+        tell(text);
     }
 }
 

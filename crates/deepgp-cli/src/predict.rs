@@ -50,12 +50,12 @@ pub fn predict(args: PredictArgs) -> Result<Outcome> {
         rows += chunk.read;
         predicted += chunk.kept.len() as u64;
         if live && rows > CHUNK as u64 {
-            eprint!("\r{rows} rows ");
+            output::show(&format!("\r{rows} rows "));
         }
     }
     sink.finish()?;
     if live && rows > CHUNK as u64 {
-        eprint!("\r{:30}\r", "");
+        output::show(&format!("\r{:30}\r", ""));
     }
     output::notes(voice, &encoder.notes());
     if let Some(path) = &out {

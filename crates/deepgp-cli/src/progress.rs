@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::output::tell;
+
 /// Seconds between plain lines, at first; they grow rarer.
 const FIRST_LINE: f64 = 2.0;
 const RAREST_LINE: f64 = 60.0;
@@ -66,7 +68,8 @@ impl Progress {
             bar.set_message(describe(pulse, speed));
         } else if self.lines && self.last_line.elapsed().as_secs_f64() >= self.pause {
             let left = (self.steps - pulse.step) as f64 / speed;
-            eprintln!("step {}/{}  {}  {} left", pulse.step, self.steps, describe(pulse, speed), duration(left));
+            let (step, steps, left) = (pulse.step, self.steps, duration(left));
+            tell(&format!("step {step}/{steps}  {}  {left} left", describe(pulse, speed)));
             self.last_line = Instant::now();
             self.pause = (self.pause * 1.5).min(RAREST_LINE);
         }

@@ -140,6 +140,7 @@ fn no_file_is_put_in_the_place_of_another() {
     let fit = format!("fit arm.csv --target distance {SMALL}");
     place.done(&fit);
     let (table, model) = (place.read("arm.csv"), std::fs::read(place.path("model.deepgp")).unwrap());
+    place.done(&format!("{fit} --out other.deepgp --checkpoint cut.checkpoint --time-limit 0.001s"));
     for arguments in [
         format!("{fit} --out arm.csv"),
         format!("{fit} --out ./arm.csv"),
@@ -151,6 +152,8 @@ fn no_file_is_put_in_the_place_of_another() {
         "predict model.deepgp arm.csv --out model.deepgp".into(),
         "report model.deepgp arm.csv --out arm.csv".into(),
         "report model.deepgp --out model.deepgp".into(),
+        "resume cut.checkpoint --out arm.csv".into(),
+        "resume cut.checkpoint --report arm.csv".into(),
     ] {
         wrong_use(&place, &arguments, &["the same file"]);
     }
@@ -173,6 +176,13 @@ fn a_reader_that_goes_away_is_no_error() {
         let ended = from_shell(&place, &format!("set -o pipefail; \"$0\" {arguments} | true"));
         assert_eq!((ended.code, ended.stderr.contains("error")), (Some(0), false), "{arguments}: {}", ended.stderr);
     }
+    // Nobody hears how it goes: it goes all the same.
+    let fit = format!("fit arm.csv --target distance {SMALL} --out unheard.deepgp");
+    for arguments in [fit.as_str(), "predict model.deepgp arm.csv --samples 2 --out unheard.csv"] {
+        let ended = from_shell(&place, &format!("set -o pipefail; {{ sleep 0.1; \"$0\" {arguments}; }} 2>&1 | true"));
+        assert_eq!(ended.code, Some(0), "{arguments}: {}", ended.stderr);
+    }
+    assert!(place.path("unheard.deepgp").exists() && place.path("unheard.csv").exists());
 }
 
 #[test]

@@ -60,6 +60,46 @@ fn ctrl_c_finishes_the_step_saves_and_says_how_to_go_on() {
 }
 
 #[test]
+fn ctrl_c_leaves_a_finished_model_as_it_was() {
+    let place = Place::new();
+    uninterrupted(&place, FIT);
+    let before = std::fs::read(place.path("whole.deepgp")).unwrap();
+    let long = FIT.replace("--steps 4000", "--steps 100000");
+    for _ in 0..2 {
+        let child = place.start(&format!("{long} --json --overwrite --out whole.deepgp"));
+        wait_until("the first step", || {
+            place.path("whole.deepgp.checkpoint").exists() && steps_in(&place, "whole.deepgp.checkpoint") > 0
+        });
+        signal(&child, "INT");
+        let ended = Ended::from(child.wait_with_output().unwrap());
+        assert!(ended.stderr.contains("whole.deepgp stays as it was"), "{}", ended.stderr);
+        let summary: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+        assert_eq!(summary["model"], "whole.deepgp.checkpoint");
+        assert!(std::fs::read(place.path("whole.deepgp")).unwrap() == before);
+    }
+}
+
+/// As under `nohup`.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_signal_that_was_to_be_ignored_is() {
+    let place = Place::new();
+    place.write("arm.csv", arm(200, 1));
+    let binary = env!("CARGO_BIN_EXE_deepgp");
+    let deaf = format!("trap '' HUP; exec {binary} {FIT} --out deaf.deepgp");
+    for (script, code) in [(deaf.as_str(), Some(0)), (deaf.strip_prefix("trap '' HUP; ").unwrap(), Some(130))] {
+        let mut shell = std::process::Command::new("sh");
+        let child = shell.args(["-c", script]).current_dir(place.path("")).stderr(Stdio::piped()).spawn().unwrap();
+        wait_until("the first step", || {
+            place.path("deaf.deepgp.checkpoint").exists() && steps_in(&place, "deaf.deepgp.checkpoint") > 0
+        });
+        signal(&child, "HUP");
+        let ended = Ended::from(child.wait_with_output().unwrap());
+        assert_eq!(ended.code, code, "{}", ended.stderr);
+    }
+}
+
+#[test]
 fn stopped_fifty_times_it_still_ends_with_the_same_bits() {
     let place = Place::new();
     // Long enough for fifty stops on a fast machine.

@@ -65,6 +65,7 @@ fn file(regressor: Regressor, state: Option<TrainState>, settings: FitSettings) 
             notes: vec!["a note".into()],
             out: "arm.deepgp".into(),
             checkpoint_every: "60s".into(),
+            device: "cpu".into(),
         },
         history,
         state,

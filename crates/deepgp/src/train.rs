@@ -187,7 +187,7 @@ impl<'a> Trainer<'a> {
     /// Steps until the budget is spent, patience runs out, or the callback breaks. Can be called again to go on.
     ///
     /// The callback sees every step. On an accelerator it sees them burst by burst, beside a state that may be a second old; if it
-    /// breaks, the run ends with the burst, whose other steps it does not see.
+    /// breaks, the run ends with the burst, whose other steps it still sees: they are made.
     pub fn run(&mut self, mut callback: impl FnMut(&StepReport, &TrainState) -> ControlFlow<()>) -> Result<Stop> {
         let stop = loop {
             if self.reports.is_empty() {
@@ -207,7 +207,10 @@ impl<'a> Trainer<'a> {
                 break Stop::Callback;
             }
         };
-        self.reports.clear();
+        // The rest of a burst is made, whoever wanted to stop.
+        for report in std::mem::take(&mut self.reports) {
+            let _ = callback(&report, self.state());
+        }
         self.fetch(Duration::ZERO)?;
         Ok(stop)
     }

@@ -8,7 +8,7 @@ use deepgp::accelerator::{Accelerator, Mixtures, Run, StepPlan};
 use deepgp::noise::{Key, Purpose};
 use deepgp::{
     Adam, Batch, Dataset, DeepGp, Elbo, Error, InducingSize, ModelSettings, Moments, Noise, PredictSettings, Result,
-    Snapshot, StepOutcome, TrainSettings, TrainState, Trainer, View, simulate,
+    Snapshot, StepOutcome, StepReport, TrainSettings, TrainState, Trainer, View, simulate,
 };
 
 /// Hands everything back to the CPU; step `fails_at` cannot be made.
@@ -173,10 +173,16 @@ fn a_run_elsewhere_can_be_stopped_and_goes_on_to_the_same_bits() {
     let mut whole = Trainer::new(model.clone(), &data, None, settings).unwrap();
     whole.run(go).unwrap();
     let mut part = Trainer::new(model.clone(), &data, None, settings).unwrap();
-    part.run(|report, _| if report.step == 14 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }).unwrap();
+    let mut seen = Vec::new();
+    let until_14 = |report: &StepReport, _: &_| {
+        seen.push(report.step);
+        if report.step == 14 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    part.run(until_14).unwrap();
     let state = part.state().clone();
-    // The burst is finished: three minibatches make a pass, with which a burst ends.
+    // The burst is finished, and told of: three minibatches make a pass, with which a burst ends.
     assert_eq!(state.step, 15);
+    assert_eq!(seen, (1..=15).collect::<Vec<u64>>());
     let mut rest = Trainer::resume(model, &data, None, settings, state).unwrap();
     rest.run(go).unwrap();
     assert_eq!(rest.state(), whole.state());

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::output::tell;
 use crate::progress::duration;
 use crate::text::count;
 
@@ -50,7 +51,7 @@ impl Bar {
         } else if !self.quiet && (told.is_some() || self.last_line.elapsed().as_secs_f64() >= LINE_EVERY) {
             let parts: Vec<String> = told.into_iter().chain([rest]).filter(|part| !part.is_empty()).collect();
             if !parts.is_empty() {
-                eprintln!("{}", parts.join("; "));
+                tell(&parts.join("; "));
             }
             self.last_line = Instant::now();
         }

@@ -102,6 +102,7 @@ mod tests {
             notes: Vec::new(),
             out: String::new(),
             checkpoint_every: String::new(),
+            device: String::new(),
         };
         for i in 0..100 {
             record.note(|| format!("note {}", i / 2));

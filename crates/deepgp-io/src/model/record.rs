@@ -54,4 +54,7 @@ pub struct Record {
     pub out: String,
     /// How often the state is saved, as on the command line.
     pub checkpoint_every: String,
+    /// Where it was to be computed, as on the command line; nothing in files that are older than the choice.
+    #[serde(default)]
+    pub device: String,
 }
