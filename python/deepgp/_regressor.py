@@ -54,7 +54,7 @@ default="squared-exponential"
         The kernel of every layer, with a lengthscale for each input.
     inducing_start : {"k-means", "random-rows", "greedy-variance"}, default="k-means"
         Where inducing inputs start.
-    noise : float, default=0.05
+    noise : float, default=0.5
         The noise variance at the start, as a share of the target's variance.
     precision : {"f64", "mixed"}, default="f64"
         Numbers of the work on rows; "mixed" is faster and has more jitter.
@@ -160,7 +160,7 @@ default="squared-exponential"
         covariance_form: str = "whitened",
         kernel: str = "squared-exponential",
         inducing_start: str = "k-means",
-        noise: float = 0.05,
+        noise: float = 0.5,
         precision: str = "f64",
         jitter: float | None = None,
         steps: int = 3000,

@@ -48,6 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let settings = FitSettings {
         model: ModelSettings {
             hidden_layers: words["hidden"].parse()?,
+            noise: 0.05,
             inducing: Some(match words["model"].as_str() {
                 "full" => InducingSize::Tied(200),
                 "decoupled" => InducingSize::Decoupled { mean: 500, covariance: 100 },

@@ -250,17 +250,18 @@ impl Scaling {
             } else {
                 0.0
             };
-            // Rounding alone leaves about 1e-16 of the mean.
-            if deviation <= 1e-14 * mean.abs() {
+            // Not by the deviation: the mean of many equal numbers is not quite that number.
+            let first = m[(0, column)];
+            if values().all(|v| (v - first).abs() <= 1e-14 * first.abs()) {
                 if constant == ConstantColumns::Reject {
                     let advice = if what == "y" {
                         "there is nothing to learn"
                     } else {
                         "drop it, or keep it with `ConstantColumns::Keep`"
                     };
-                    return Err(Error::ConstantColumn { what, column, value: m[(0, column)], advice });
+                    return Err(Error::ConstantColumn { what, column, value: first, advice });
                 }
-                shift.push(m[(0, column)]);
+                shift.push(first);
                 scale.push(1.0);
             } else if !(SMALLEST_SPREAD..=LARGEST_SPREAD).contains(&deviation) {
                 return Err(Error::Spread { what, column, deviation });
@@ -282,7 +283,14 @@ impl Scaling {
             });
         }
         check_finite(what, m)?;
-        Ok(Mat::from_fn(m.nrows(), m.ncols(), |i, j| (m[(i, j)] - self.shift[j]) / self.scale[j]))
+        let scaled = Mat::from_fn(m.nrows(), m.ncols(), |i, j| (m[(i, j)] - self.shift[j]) / self.scale[j]);
+        match scaled.as_slice().iter().position(|v| !v.is_finite()) {
+            None => Ok(scaled),
+            Some(at) => {
+                let (row, column) = (at / m.ncols(), at % m.ncols());
+                Err(Error::OutOfReach { what, row, column, value: m[(row, column)], scale: self.scale[column] })
+            }
+        }
     }
 
     /// Back to the user's units: `v · scale + shift`.
@@ -307,6 +315,29 @@ impl Scaling {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn constant_columns_are_found_among_many_rows() {
+        for value in [7.0, 0.1, -1e-9, 1e12 / 3.0] {
+            let x = Mat::from_fn(20_000, 2, |i, j| if j == 0 { i as f64 } else { value });
+            let data = Dataset::new(x.clone(), Mat::from_fn(20_000, 1, |i, _| (i as f64).sin())).unwrap();
+            let found = Standardiser::fit(&data, ConstantColumns::Reject);
+            assert!(matches!(found, Err(Error::ConstantColumn { what: "x", column: 1, .. })), "{value}: {found:?}");
+            let kept = Standardiser::fit(&data, ConstantColumns::Keep).unwrap();
+            assert!(kept.apply(&data).unwrap().x().row(19_999)[1] == 0.0);
+            let still = Dataset::new(x, Mat::from_fn(20_000, 1, |_, _| value)).unwrap();
+            assert!(Standardiser::fit(&still, ConstantColumns::Keep).is_err(), "{value}");
+        }
+    }
+
+    #[test]
+    fn a_row_out_of_all_proportion_is_named() {
+        let data = Dataset::new(Mat::column(vec![1e-140, 2e-140, 3e-140]), Mat::column(vec![1.0, 2.0, 4.0])).unwrap();
+        let units = Standardiser::fit(&data, ConstantColumns::Reject).unwrap();
+        let far = Dataset::new(Mat::column(vec![1e-140, 1e200]), Mat::column(vec![1.0, 2.0])).unwrap();
+        let found = units.apply(&far);
+        assert!(matches!(found, Err(Error::OutOfReach { what: "x", row: 1, .. })), "{found:?}");
+    }
     use crate::testing::uniform;
 
     fn message(result: Result<impl std::fmt::Debug>) -> String {

@@ -32,6 +32,24 @@ pub enum Error {
         value: f64,
     },
 
+    /// A number is so far from the training rows that it cannot be told in their units.
+    #[error(
+        "{what}: row {row}, column {column} is {value}, out of all proportion to the training rows, whose standard deviation there \
+         is {scale:e}; remove such rows (rows and columns count from 0)"
+    )]
+    OutOfReach {
+        /// `x` or `y`.
+        what: &'static str,
+        /// Row, from 0.
+        row: usize,
+        /// Column, from 0.
+        column: usize,
+        /// The number.
+        value: f64,
+        /// The standard deviation of the training rows.
+        scale: f64,
+    },
+
     /// A row weight is negative, or all of them are zero.
     #[error("row weights must be zero or more and not all zero; row {row} has {value}")]
     Weight {

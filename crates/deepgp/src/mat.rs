@@ -54,10 +54,12 @@ impl<T: Real> Mat<T> {
 
     /// Takes `data` as row after row. Fails if its length is not `rows * cols`.
     pub fn from_vec(rows: usize, cols: usize, data: Vec<T>) -> Result<Self> {
-        if data.len() != rows * cols {
+        let wanted = rows.checked_mul(cols);
+        if wanted != Some(data.len()) {
+            let count = wanted.map_or(String::new(), |count| format!(" = {count}"));
             return Err(Error::Shape {
                 what: "matrix data",
-                expected: format!("{rows} x {cols} = {} numbers", rows * cols),
+                expected: format!("{rows} x {cols}{count} numbers"),
                 found: format!("{}", data.len()),
             });
         }

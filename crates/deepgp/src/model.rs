@@ -198,20 +198,28 @@ impl DeepGp {
         raw
     }
 
-    /// Sets all parameters from unconstrained numbers; a value that has its raw number already keeps its last digit. Panics
-    /// if their count is not the model's.
+    /// Sets all parameters from unconstrained numbers; a value that has its raw number already keeps its last digit, and what is
+    /// above the diagonal of a triangle stays 0. Panics if their count is not the model's.
     pub fn set_raw(&mut self, raw: &[f64]) {
         let mut at = 0;
         let mut set = |leaf: Leaf<'_>| {
             let raw = &raw[at..at + leaf.values.len()];
-            if let Constraint::Positive { .. } = leaf.constraint {
-                for (value, raw) in leaf.values.iter_mut().zip(raw) {
-                    if leaf.constraint.raw(*value) != *raw {
-                        *value = leaf.constraint.value(*raw);
+            match leaf.constraint {
+                Constraint::Positive { .. } => {
+                    for (value, raw) in leaf.values.iter_mut().zip(raw) {
+                        if leaf.constraint.raw(*value) != *raw {
+                            *value = leaf.constraint.value(*raw);
+                        }
                     }
                 }
-            } else {
-                leaf.values.copy_from_slice(raw);
+                // What is above a diagonal stays 0.
+                Constraint::LowerTriangular { order } => {
+                    for (r, (row, raw)) in leaf.values.chunks_exact_mut(order).zip(raw.chunks_exact(order)).enumerate()
+                    {
+                        row[..=r % order].copy_from_slice(&raw[..=r % order]);
+                    }
+                }
+                Constraint::Real => leaf.values.copy_from_slice(raw),
             }
             at += leaf.values.len();
         };

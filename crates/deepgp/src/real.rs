@@ -35,12 +35,12 @@ pub trait Real:
     fn to_f64(self) -> f64;
     /// Square root.
     fn root(self) -> Self;
-    /// Natural logarithm.
-    fn ln(self) -> Self;
+    /// `ln(1 + x)`, exact for small `x` too.
+    fn ln_1p(self) -> Self;
     /// The larger of two numbers; `self` where `other` is NaN.
     fn at_least(self, other: Self) -> Self;
-    /// `exp(x)` for `x ≤ 0`, and 0 where it would fall below 1e-18, which keeps denormal numbers out of every
-    /// kernel matrix: with them an `f32` Cholesky ran 23 times slower. A polynomial that vectorises; within 2 ulp.
+    /// `exp(x)` for `x ≤ 0`, and 0 where it would fall below 1e-18, which keeps denormal numbers out of the
+    /// matrix of every kernel but products: with them an `f32` Cholesky ran 23 times slower. A polynomial that vectorises; within 2 ulp.
     fn exp_decay(self) -> Self;
     /// A kernel as the evaluator of this precision.
     fn evaluator(kernel: &dyn Kernel) -> &dyn Evaluate<Self>;
@@ -72,8 +72,8 @@ macro_rules! real {
             }
 
             #[inline(always)]
-            fn ln(self) -> Self {
-                self.ln()
+            fn ln_1p(self) -> Self {
+                self.ln_1p()
             }
 
             #[inline(always)]

@@ -78,7 +78,8 @@ pub struct ModelSettings {
     pub kernel: KernelChoice,
     /// Where inducing inputs start.
     pub inducing_start: InducingStart,
-    /// The noise variance at the start, in units of the target's variance; at least 1e-6.
+    /// The noise variance at the start, in units of the target's variance; at least 1e-6. Half by default: from far below, early
+    /// stopping would end a fit of noisy data before the noise has come up, with intervals that are much too narrow.
     pub noise: f64,
     /// The precision of the work on rows.
     pub precision: Precision,
@@ -98,7 +99,7 @@ impl Default for ModelSettings {
             covariance_form: CovarianceForm::Whitened,
             kernel: KernelChoice::SquaredExponential,
             inducing_start: InducingStart::KMeans,
-            noise: 0.05,
+            noise: 0.5,
             precision: Precision::F64,
             jitter: None,
             seed: 0,

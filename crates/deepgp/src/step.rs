@@ -24,7 +24,7 @@ use crate::layer::{JitterEvent, Layer, LayerMemory, LayerSums, Prepared, RowArra
 use crate::likelihood::{Latent, LatentBars};
 use crate::model::{DeepGp, Precision};
 use crate::noise::Noise;
-use crate::params;
+use crate::params::{self, Parameters};
 use crate::real::{Real, narrow, widen};
 use crate::simd::vectorised;
 use crate::sparse::SparseInputs;
@@ -224,9 +224,12 @@ impl DeepGp {
         Evaluate::<f64>::sparse(&*self.layers()[0].kernel).and_then(|_| data.sparse())
     }
 
-    /// Whether everything that does not depend on rows can be computed, and is finite.
+    /// Whether all parameters are finite, and so is everything that follows from them alone.
     pub(crate) fn is_sound(&self) -> bool {
-        self.prepare().is_ok_and(|prepared| prepared.iter().all(|p| (p.mean.kl + p.covariance.kl).is_finite()))
+        let mut finite = true;
+        self.clone().visit(&mut |leaf| finite &= leaf.values.iter().all(|v| v.is_finite()));
+        finite
+            && self.prepare().is_ok_and(|prepared| prepared.iter().all(|p| (p.mean.kl + p.covariance.kl).is_finite()))
     }
 
     /// The ELBO; if `gradient` is set, its gradient is left in `memory`. The data must have been checked.

@@ -201,7 +201,10 @@ impl<'a> Trainer<'a> {
             let report = match self.step() {
                 Ok(report) => report,
                 Err(Error::Stuck { reason, .. }) => break Stop::Stuck(*reason),
-                Err(other) => return Err(other),
+                Err(other) => {
+                    self.reports.clear();
+                    return Err(other);
+                }
             };
             if callback(&report, self.state()).is_break() {
                 break Stop::Callback;
@@ -260,6 +263,7 @@ impl<'a> Trainer<'a> {
         let made = outcomes.len();
         // What was planned beyond a step that failed is planned anew.
         self.unplan(&plans[made..]);
+        let mut rolled_back = Ok(());
         for (plan, outcome) in plans.into_iter().zip(outcomes) {
             let Planned { before, epoch, learning_rate, kl_weight, .. } = plan;
             let outcome = match outcome {
@@ -269,13 +273,14 @@ impl<'a> Trainer<'a> {
                 }
                 Err(reason) => {
                     self.state.rate_factor = before.rate_factor;
-                    self.roll_back(reason.clone())?;
+                    rolled_back = self.roll_back(reason.clone());
                     StepOutcome::RolledBack(reason)
                 }
             };
             let (step, validation) = (before.step + 1, None);
             self.reports.push_back(StepReport { step, epoch, outcome, learning_rate, kl_weight, validation, seconds });
         }
+        rolled_back?;
         let validation = self.validate()?;
         if let Some(last) = self.reports.back_mut() {
             last.validation = validation;
@@ -431,7 +436,7 @@ impl<'a> Trainer<'a> {
             .predictor(settings)
             .and_then(|predictor| predictor.log_density(held_out.x().view(), held_out.y().view()));
         let score = match densities {
-            Ok(densities) => densities.iter().sum::<f64>() / densities.len() as f64,
+            Ok(densities) => weighted_mean(&densities, held_out.weights()),
             // A model that cannot be asked is no better than any other.
             Err(Error::NonFinite { .. } | Error::NotPositiveDefinite { .. }) => f64::NEG_INFINITY,
             Err(other) => return Err(other),
@@ -460,6 +465,18 @@ impl<'a> Trainer<'a> {
     }
 }
 
+/// `Σ w v / Σ w`; the plain mean if there are no weights, or they are all 0.
+fn weighted_mean(values: &[f64], weights: Option<&[f64]>) -> f64 {
+    let total: f64 = weights.map_or(0.0, |weights| weights.iter().sum());
+    match weights {
+        // What does not count may be anything, −∞ too.
+        Some(weights) if total > 0.0 => {
+            weights.iter().zip(values).filter(|(w, _)| **w > 0.0).map(|(w, v)| w * v).sum::<f64>() / total
+        }
+        _ => values.iter().sum::<f64>() / values.len() as f64,
+    }
+}
+
 /// Minibatches in a pass over the data.
 fn batches(data: &Dataset, settings: &TrainSettings) -> u64 {
     data.len().div_ceil(settings.batch_size.max(1)) as u64
@@ -468,6 +485,14 @@ fn batches(data: &Dataset, settings: &TrainSettings) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_count_by_their_weight_and_not_at_all_without() {
+        let values = [1.0, f64::NEG_INFINITY, 4.0];
+        assert_eq!(weighted_mean(&values, Some(&[2.0, 0.0, 1.0])), 2.0);
+        assert_eq!(weighted_mean(&values[2..], Some(&[0.0])), 4.0);
+        assert_eq!(weighted_mean(&[1.0, 4.0], None), 2.5);
+    }
     use crate::settings::{InducingSize, ModelSettings};
     use crate::testing::uniform;
 

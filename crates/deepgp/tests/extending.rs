@@ -241,6 +241,10 @@ fn they_train_and_predict() {
     assert!(mean[(1, 0)] > 3.0 * mean[(0, 0)], "{mean:?}");
     let median = predictor.quantiles(ends.view(), &[0.5]).unwrap();
     assert!(median[(1, 0)] > median[(0, 0)]);
+    // A count jumps; its quantiles lie on the far side of the jump.
+    let levels = [0.05, 0.3, 0.5, 0.8, 0.99];
+    let counts = predictor.quantiles(ends.view(), &levels).unwrap();
+    assert!(counts.as_slice().iter().all(|q| *q >= q.round() && q - q.round() < 1e-9 && *q >= 0.0), "{counts:?}");
     let impossible = deepgp::Mat::column(vec![1.5, 1.0]);
     assert!(predictor.log_density(ends.view(), impossible.view()).is_err());
 }

@@ -315,7 +315,20 @@ fn a_huge_learning_rate_does_not_kill_a_run() {
     assert!(matches!(outcome, Ok(Stop::Steps | Stop::Stuck(_))), "{outcome:?}");
     let finished = trainer.finish();
     let moments = finished.predictor(Default::default()).unwrap().moments(train.x().view()).unwrap();
-    assert!(moments.y.mean.as_slice().iter().all(|v| v.is_finite()));
+    let numbers = moments.y.mean.as_slice().iter().chain(moments.y.variance.as_slice());
+    assert!(numbers.chain(&finished.raw()).all(|v| v.is_finite()));
+}
+
+#[test]
+fn raw_numbers_above_a_diagonal_are_not_taken() {
+    let (train, _) = arm(60);
+    let mut model = model(&train, Precision::F64);
+    let factor = model.parameters().into_iter().find(|p| p.name == "layers.0.covariance.factor").unwrap();
+    let before = model.raw();
+    let mut raw = before.clone();
+    raw[factor.range.start + 1] = 3.0;
+    model.set_raw(&raw);
+    assert_eq!(model.raw(), before);
 }
 
 #[test]

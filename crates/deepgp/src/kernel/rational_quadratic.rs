@@ -18,7 +18,7 @@ impl Profile for Mixture {
 
     #[inline(always)]
     fn value<T: Real>(&self, r2: T) -> T {
-        (T::of(-self.alpha) * (T::ONE + T::of(0.5 / self.alpha) * r2).ln()).exp_decay()
+        (T::of(-self.alpha) * (T::of(0.5 / self.alpha) * r2).ln_1p()).exp_decay()
     }
 
     /// `−½ g / (1 + r² / 2α)`.
@@ -31,11 +31,11 @@ impl Profile for Mixture {
         Some(("alpha", &mut self.alpha))
     }
 
-    /// With `b = 1 + r²/2α`: `∂g/∂α = g (1 − 1/b − ln b)`.
+    /// With `u = r²/2α`: `∂g/∂α = g (u / (1 + u) − ln(1 + u))`, small by cancellation where `α` is large.
     #[inline(always)]
     fn shape_slope<T: Real>(&self, r2: T, value: T) -> T {
-        let b = T::ONE + T::of(0.5 / self.alpha) * r2;
-        value * (T::ONE - T::ONE / b - b.ln())
+        let u = T::of(0.5 / self.alpha) * r2;
+        value * (u / (T::ONE + u) - u.ln_1p())
     }
 }
 
@@ -46,5 +46,23 @@ impl RationalQuadratic {
     /// `σ²`, `ℓ` and `α`.
     pub fn new(variance: f64, lengthscales: Vec<f64>, alpha: f64) -> Self {
         Self { variance, lengthscales, profile: Mixture { alpha } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_tends_to_the_squared_exponential_in_both_precisions() {
+        for alpha in [1e4, 1e8, 1e12, 1e17] {
+            let profile = Mixture { alpha };
+            let (wide, narrow) = (profile.value(1.0f64), profile.value(1.0f32));
+            assert!((wide - (-0.5f64).exp()).abs() < 0.1 / alpha + 1e-15, "{alpha}: {wide}");
+            assert!((narrow - (-0.5f32).exp()).abs() < 0.1 / alpha as f32 + 2e-6, "{alpha}: {narrow}");
+        }
+        // ∂g/∂α ≈ −g r⁴ / 8 α².
+        let slope = Mixture { alpha: 1e3 }.shape_slope(1.0f64, (-0.5f64).exp());
+        assert!((slope / (-(-0.5f64).exp() / 8e6) - 1.0).abs() < 1e-3, "{slope}");
     }
 }

@@ -32,7 +32,7 @@ pub trait Profile: Clone + std::fmt::Debug + Send + Sync + 'static {
     const CHOICE: Option<KernelChoice> = None;
     /// Whether `g` has a kink at 0, so that rounding in `r²` matters there.
     const KINK: bool = false;
-    /// Whether `g'` is a function of `g` alone: then the pullback need not compute distances again.
+    /// Whether `g'` is a function of `g` alone: then the pullback need not compute distances again, unless a shape asks for them.
     const SLOPE_FROM_VALUE: bool = false;
 
     /// Whether there is a shape parameter.
@@ -233,7 +233,7 @@ impl<T: Real, P: Profile> Evaluate<T> for Stationary<P> {
     ) {
         let (n, m) = (x.nrows(), z.nrows());
         let mut sums = AxisSums::take(n, m, scratch);
-        if P::SLOPE_FROM_VALUE {
+        if P::SLOPE_FROM_VALUE && !P::SHAPED {
             self.weigh(k.as_slice(), k.as_slice(), k_bar.as_mut_slice(), &mut sums, bars.theta);
         } else {
             let mut r2 = scratch.take(n * m);
@@ -291,7 +291,7 @@ impl<T: Real, P: Profile> EvaluateSparse<T> for Stationary<P> {
     ) {
         let (n, m) = (k.nrows(), k.ncols());
         let mut axes = AxisSums::take(n, m, scratch);
-        if P::SLOPE_FROM_VALUE {
+        if P::SLOPE_FROM_VALUE && !P::SHAPED {
             self.weigh(k.as_slice(), k.as_slice(), k_bar.as_mut_slice(), &mut axes, theta);
         } else {
             let mut r2 = scratch.take(n * m);
@@ -360,7 +360,7 @@ impl<P: Profile> Kernel for Stationary<P> {
     ) {
         let m = z.nrows();
         let mut sums = AxisSums::take(m, m, scratch);
-        if P::SLOPE_FROM_VALUE {
+        if P::SLOPE_FROM_VALUE && !P::SHAPED {
             self.weigh(k.as_slice(), k.as_slice(), k_bar.as_mut_slice(), &mut sums, theta_bar);
         } else {
             let mut r2 = scratch.take(m * m);

@@ -42,8 +42,13 @@ impl MeanFunction {
                 found: width.to_string(),
             });
         }
-        let scatter = linalg::times(x.faer().transpose(), x.faer(), &mut Scratch::default());
+        let largest = x.as_slice().iter().fold(0.0f64, |a, v| a.max(v.abs()));
+        // Squares of huge numbers would overflow; a power of two keeps all digits.
+        let unit = if largest > 1e100 { largest.log2().floor().exp2() } else { 1.0 };
+        let x = Mat::from_fn(x.nrows(), x.ncols(), |i, j| x[(i, j)] / unit);
+        let scatter = linalg::times(x.view().faer().transpose(), x.view().faer(), &mut Scratch::default());
         let axes = linalg::principal_axes(&scatter)
+            .filter(|axes| axes.as_slice().iter().all(|v| v.is_finite()))
             .ok_or_else(|| Error::NonFinite { what: "principal directions of the inputs".into() })?;
         Ok(Self::Linear(Mat::from_fn(x.ncols(), width, |i, j| axes[(i, j)])))
     }
@@ -56,6 +61,11 @@ impl MeanFunction {
             Self::ZeroPadding => input <= output,
             Self::Linear(w) => (w.nrows(), w.ncols()) == (input, output),
         };
+        if let Self::Linear(w) = self
+            && w.as_slice().iter().any(|v| !v.is_finite())
+        {
+            return Err(Error::NonFinite { what: format!("the mean function of layer {layer}") });
+        }
         if fits {
             return Ok(());
         }
@@ -75,6 +85,7 @@ impl MeanFunction {
 
     /// `m(x)` as a new matrix of `width` columns. Panics if `x` has not the width it maps from.
     pub fn apply(&self, x: View<'_>, width: usize) -> Mat {
+        assert!(self.check(0, x.ncols(), width).is_ok(), "a mean function from width {} to {width}", x.ncols());
         let mut out = Mat::zeros(x.nrows(), width);
         self.add(x, out.view_mut());
         out
@@ -162,6 +173,22 @@ impl MeanFunction {
 mod tests {
     use super::*;
     use crate::testing::{assert_slope, dot_all, uniform};
+
+    #[test]
+    fn directions_of_huge_inputs_are_those_of_small_ones_and_what_is_not_finite_is_refused() {
+        let x = uniform(30, 4, 1);
+        let huge = Mat::from_fn(30, 4, |i, j| x[(i, j)] * 2f64.powi(664));
+        let directions = |x: &Mat| MeanFunction::principal_directions(x.view(), 2).unwrap();
+        assert_eq!(directions(&x).check(0, 4, 2), Ok(()));
+        let (MeanFunction::Linear(small), MeanFunction::Linear(large)) = (directions(&x), directions(&huge)) else {
+            unreachable!()
+        };
+        assert!(small.as_slice().iter().zip(large.as_slice()).all(|(a, b)| (a - b).abs() < 1e-12));
+        let broken = MeanFunction::Linear(Mat::from_fn(4, 2, |_, _| f64::NAN));
+        assert!(matches!(broken.check(1, 4, 2), Err(Error::NonFinite { .. })));
+        let x = Mat::from_fn(5, 3, |_, _| f64::NAN);
+        assert!(MeanFunction::principal_directions(x.view(), 2).is_err());
+    }
 
     #[test]
     fn widths_choose_the_function_and_the_pullback_is_its_transpose() {

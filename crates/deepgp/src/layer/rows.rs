@@ -284,7 +284,7 @@ impl<'a, T: Real> RowLayer<'a, T> {
             let floor = self.floor_at(diagonal);
             for v in variance.row_mut(i) {
                 *v = diagonal - *v;
-                // Not `at_least`: a NaN must come through.
+                // Not `at_least`: clamps are counted.
                 if *v < floor {
                     *v = floor;
                     *clamped += 1;

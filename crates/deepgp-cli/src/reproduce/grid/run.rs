@@ -8,6 +8,9 @@ const FULL: usize = 200;
 /// Inducing inputs of the decoupled models.
 const DECOUPLED: InducingSize = InducingSize::Decoupled { mean: 500, covariance: 100 };
 
+/// The noise variance at the start, in units of the target's: low, as the published runs have it.
+const NOISE: f64 = 0.05;
+
 /// A model of the paper, or the one beside them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -58,6 +61,7 @@ impl GridRun {
         };
         let (model, train) = (&mut settings.model, &mut settings.train);
         model.hidden_layers = self.hidden;
+        model.noise = NOISE;
         model.seed = self.split;
         model.inducing = Some(if self.model == Model::Full { InducingSize::Tied(FULL) } else { DECOUPLED });
         model.covariance_form = match self.model {
