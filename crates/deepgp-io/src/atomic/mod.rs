@@ -1,11 +1,17 @@
 //! Files that are either there whole or not at all.
 //!
 //! What is written goes to a temporary file beside the destination, reaches the disk, and only then takes the destination's name:
-//! a reader, or a machine that stops at any moment, sees the old file or the new one. A file that is given up leaves nothing.
+//! a reader, or a machine that stops at any moment, sees the old file or the new one. A file that is given up leaves nothing. Of two
+//! that are written to one name at once, each is whole, and the last to be committed stays.
+
+mod lock;
+mod temporary;
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+
+pub use lock::Lock;
 
 /// A file being written. It appears under its name with [`AtomicFile::commit`], and not at all without.
 #[derive(Debug)]
@@ -26,9 +32,9 @@ impl AtomicFile {
         if path.exists() && !path.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file that could be replaced"));
         }
-        let temporary = beside(&path, "tmp")?;
-        let writer = Some(BufWriter::new(File::create(&temporary)?));
-        Ok(Self { writer, temporary, path })
+        temporary::sweep(&path);
+        let (file, temporary) = temporary::create(&path)?;
+        Ok(Self { writer: Some(BufWriter::new(file)), temporary, path })
     }
 
     /// Makes it last, and gives it its name.
@@ -48,12 +54,8 @@ impl AtomicFile {
         fault("synced");
         std::fs::rename(&self.temporary, &self.path)?;
         fault("renamed");
-        // The name is in the folder, which has to reach the disk too.
-        if let Some(folder) = self.path.parent() {
-            let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-            File::open(folder)?.sync_all()?;
-        }
-        Ok(())
+        // The name is in the folder, which has to reach the disk too, if it may be opened.
+        File::open(folder_of(&self.path)).map_or(Ok(()), |folder| folder.sync_all())
     }
 
     fn give_up(&self) {
@@ -84,7 +86,7 @@ impl Drop for AtomicFile {
     }
 }
 
-/// `.name.tmp` beside `name`: always the same place, so that what a process that was killed left there is overwritten by the next.
+/// `.name.ending` beside `name`.
 fn beside(path: &Path, ending: &str) -> io::Result<PathBuf> {
     let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it has no file name"))?;
     let mut hidden = std::ffi::OsString::from(".");
@@ -94,43 +96,21 @@ fn beside(path: &Path, ending: &str) -> io::Result<PathBuf> {
     Ok(path.with_file_name(hidden))
 }
 
-/// The right to write a file, which one process has at a time. It ends with the value, or with the process.
-#[derive(Debug)]
-pub struct Lock {
-    /// Locked until it is closed.
-    _file: File,
-    path: PathBuf,
-}
-
-impl Lock {
-    /// Takes the right to write `path`, or fails with [`io::ErrorKind::WouldBlock`] if another process has it.
-    pub fn take(path: &Path) -> io::Result<Self> {
-        let path = beside(path, "lock")?;
-        let file = File::create(&path)?;
-        match file.try_lock() {
-            Ok(()) => Ok(Self { _file: file, path }),
-            Err(std::fs::TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
-            Err(std::fs::TryLockError::Error(error)) => Err(error),
-        }
+/// The folder that a file is in.
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
     }
 }
 
-impl Drop for Lock {
-    fn drop(&mut self) {
-        // A file that stays does no harm: it is the lock on it that counts.
-        let _ = std::fs::remove_file(&self.path);
-    }
-}
-
-/// Removes a file, and what a process that was killed while it wrote it may have left. It is no error if there is none.
+/// Removes a file, and what processes that were killed while they wrote it may have left. It is no error if there is none.
 pub fn remove(path: &Path) -> io::Result<()> {
-    for own in [path.to_path_buf(), beside(path, "tmp")?] {
-        match std::fs::remove_file(&own) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
+    temporary::sweep(path);
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// Writes `bytes` to `path`, whole or not at all.
@@ -184,29 +164,70 @@ mod tests {
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
-    #[test]
-    fn what_a_killed_process_left_goes_with_the_file() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.txt");
-        write(&path, b"old").unwrap();
-        let mut file = AtomicFile::create(&path).unwrap();
-        file.write_all(b"new").unwrap();
-        std::mem::forget(file);
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
-        remove(&path).unwrap();
-        remove(&path).unwrap();
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    /// Begins a file and leaves it as a process does that is killed: closed, but neither committed nor given up.
+    fn begun_and_killed(path: &Path) {
+        let mut file = AtomicFile::create(path).unwrap();
+        file.write_all(b"half").unwrap();
+        drop(file.writer.take());
     }
 
     #[test]
-    fn only_one_has_the_right_to_write() {
+    fn what_a_killed_process_left_goes_with_the_file_or_with_the_next_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let count = || std::fs::read_dir(folder.path()).unwrap().count();
+        let path = folder.path().join("a.txt");
+        write(&path, b"old").unwrap();
+        begun_and_killed(&path);
+        assert_eq!(count(), 2);
+        write(&path, b"new").unwrap();
+        assert_eq!((count(), std::fs::read(&path).unwrap()), (1, b"new".to_vec()));
+        begun_and_killed(&path);
+        remove(&path).unwrap();
+        remove(&path).unwrap();
+        assert_eq!(count(), 0);
+    }
+
+    #[test]
+    fn of_two_at_once_each_is_whole_and_the_last_stays() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.txt");
-        let first = Lock::take(&path).unwrap();
-        assert_eq!(Lock::take(&path).unwrap_err().kind(), io::ErrorKind::WouldBlock);
-        drop(first);
-        drop(Lock::take(&path).unwrap());
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        let (mut first, mut second) = (AtomicFile::create(&path).unwrap(), AtomicFile::create(&path).unwrap());
+        first.write_all(&[b'1'; 30_000]).unwrap();
+        second.write_all(&[b'2'; 20_000]).unwrap();
+        first.write_all(&[b'1'; 30_000]).unwrap();
+        remove(&path).unwrap();
+        first.commit().unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), [b'1'; 60_000]);
+        second.commit().unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), [b'2'; 20_000]);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_folder_that_cannot_be_listed_can_be_written_to() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let allow = |mode| std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(mode)).unwrap();
+        allow(0o300);
+        let written = write(&folder.path().join("a.txt"), b"x");
+        allow(0o700);
+        written.unwrap();
+    }
+
+    #[test]
+    fn many_writers_at_once_leave_one_whole_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.txt");
+        std::thread::scope(|scope| {
+            for writer in 0..4u8 {
+                let path = &path;
+                scope.spawn(move || (0..25).for_each(|_| write(path, &[writer; 9000]).unwrap()));
+            }
+        });
+        let bytes = std::fs::read(&path).unwrap();
+        assert!(bytes.len() == 9000 && bytes.iter().all(|byte| *byte == bytes[0]));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     #[test]
