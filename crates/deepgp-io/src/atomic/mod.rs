@@ -7,11 +7,14 @@
 mod lock;
 mod temporary;
 
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 pub use lock::Lock;
+
+/// Links one after the other; Linux follows as many.
+const MOST_LINKS: usize = 40;
 
 /// A file being written. It appears under its name with [`AtomicFile::commit`], and not at all without.
 #[derive(Debug)]
@@ -20,12 +23,15 @@ pub struct AtomicFile {
     writer: Option<BufWriter<File>>,
     temporary: PathBuf,
     path: PathBuf,
+    /// Of the file that is replaced, if there is one.
+    permissions: Option<Permissions>,
 }
 
 impl AtomicFile {
-    /// Begins to write what is to become `path`. A link is followed; what is neither there nor a file is refused.
+    /// Begins to write what is to become `path`. A link is followed, also to where there is nothing yet; what is there and not a
+    /// file is refused. A file that is replaced keeps its permissions.
     pub fn create(path: &Path) -> io::Result<Self> {
-        let path = if path.exists() { path.canonicalize()? } else { path.to_path_buf() };
+        let path = followed(path)?;
         if path.is_dir() {
             return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
         }
@@ -33,8 +39,10 @@ impl AtomicFile {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file that could be replaced"));
         }
         temporary::sweep(&path);
-        let (file, temporary) = temporary::create(&path)?;
-        Ok(Self { writer: Some(BufWriter::new(file)), temporary, path })
+        let permissions = std::fs::metadata(&path).ok().map(|found| found.permissions());
+        // What others may read of it is settled when it is whole.
+        let (file, temporary) = temporary::create(&path, permissions.is_some())?;
+        Ok(Self { writer: Some(BufWriter::new(file)), temporary, path, permissions })
     }
 
     /// Makes it last, and gives it its name.
@@ -50,12 +58,16 @@ impl AtomicFile {
     fn finish(&self, writer: BufWriter<File>) -> io::Result<()> {
         let file = writer.into_inner().map_err(io::IntoInnerError::into_error)?;
         fault("written");
+        #[cfg(unix)]
+        if let Some(permissions) = &self.permissions {
+            // Where the file system has none to set, there are none to keep.
+            let _ = file.set_permissions(permissions.clone());
+        }
         file.sync_all()?;
         fault("synced");
         std::fs::rename(&self.temporary, &self.path)?;
         fault("renamed");
-        // The name is in the folder, which has to reach the disk too, if it may be opened.
-        File::open(folder_of(&self.path)).map_or(Ok(()), |folder| folder.sync_all())
+        sync_folder(folder_of(&self.path))
     }
 
     fn give_up(&self) {
@@ -86,6 +98,30 @@ impl Drop for AtomicFile {
     }
 }
 
+/// A file's name is in its folder, which has to reach the disk too, if it may be opened.
+#[cfg(unix)]
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder).map_or(Ok(()), |folder| folder.sync_all())
+}
+
+/// Other systems do not open folders, and see to their names themselves.
+#[cfg(not(unix))]
+fn sync_folder(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// The place that `path` leads to over links, whether there is something or not.
+fn followed(path: &Path) -> io::Result<PathBuf> {
+    let mut place = path.to_path_buf();
+    for _ in 0..MOST_LINKS {
+        match std::fs::read_link(&place) {
+            Ok(target) => place = folder_of(&place).join(target),
+            Err(_) => return Ok(place),
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "its links lead in a circle"))
+}
+
 /// `.name.ending` beside `name`.
 fn beside(path: &Path, ending: &str) -> io::Result<PathBuf> {
     let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it has no file name"))?;
@@ -106,7 +142,7 @@ fn folder_of(path: &Path) -> &Path {
 
 /// Removes a file, and what processes that were killed while they wrote it may have left. It is no error if there is none.
 pub fn remove(path: &Path) -> io::Result<()> {
-    temporary::sweep(path);
+    temporary::sweep(&followed(path)?);
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
@@ -241,6 +277,44 @@ mod tests {
         assert_eq!(std::fs::read(&path).unwrap(), b"new");
         assert!(link.is_symlink());
         assert!(write(Path::new("/dev/null"), b"x").is_err());
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_link_to_what_is_not_there_yet_is_followed_and_a_circle_refused() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let place = |name: &str| folder.path().join(name);
+        std::fs::create_dir(place("far")).unwrap();
+        symlink("far/a.txt", place("near")).unwrap();
+        symlink(place("near"), place("nearer")).unwrap();
+        write(&place("nearer"), b"new").unwrap();
+        assert_eq!(std::fs::read(place("far/a.txt")).unwrap(), b"new");
+        assert!(place("near").is_symlink() && place("nearer").is_symlink());
+        assert_eq!(std::fs::read_dir(place("far")).unwrap().count(), 1);
+        symlink("two", place("one")).unwrap();
+        symlink("one", place("two")).unwrap();
+        assert!(write(&place("one"), b"x").unwrap_err().to_string().contains("circle"));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_file_that_is_replaced_keeps_its_permissions() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.txt");
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        File::create(folder.path().join("usual")).unwrap();
+        write(&path, b"old").unwrap();
+        assert_eq!(mode(&path), mode(&folder.path().join("usual")));
+        for wanted in [0o600, 0o444, 0o660] {
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(wanted)).unwrap();
+            let mut file = AtomicFile::create(&path).unwrap();
+            file.write_all(b"new").unwrap();
+            assert_eq!(mode(&file.temporary), 0o600);
+            file.commit().unwrap();
+            assert_eq!((mode(&path), std::fs::read(&path).unwrap()), (wanted, b"new".to_vec()));
+        }
     }
 
     #[test]

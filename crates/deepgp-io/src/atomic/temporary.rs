@@ -16,13 +16,13 @@ use super::{beside, folder_of};
 /// machine's process of the same number writes to the same folder.
 const ATTEMPTS: usize = 100;
 
-/// A new temporary file for `path`, locked, and its name.
-pub(super) fn create(path: &Path) -> io::Result<(File, PathBuf)> {
+/// A new temporary file for `path`, locked, and its name. If it is `private`, nobody else may read it, where the system has that.
+pub(super) fn create(path: &Path, private: bool) -> io::Result<(File, PathBuf)> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     for _ in 0..ATTEMPTS {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let temporary = beside(path, &format!("{}-{number}.tmp", std::process::id()))?;
-        let file = match File::create_new(&temporary) {
+        let file = match open_new(&temporary, private) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
             created => created?,
         };
@@ -35,6 +35,17 @@ pub(super) fn create(path: &Path) -> io::Result<(File, PathBuf)> {
         }
     }
     Err(io::Error::other("no name for a temporary file beside it is free"))
+}
+
+fn open_new(path: &Path, private: bool) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    if private {
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    #[cfg(not(unix))]
+    let _ = private;
+    options.write(true).create_new(true).open(path)
 }
 
 /// Removes the temporary files for `path` whose writers are dead. What cannot be listed, opened or removed stays.
@@ -73,8 +84,8 @@ mod tests {
     fn a_sweep_takes_what_is_dead_and_only_what_is_its_own() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
-        let (alive, kept) = create(&path).unwrap();
-        let (_, dead) = create(&path).unwrap();
+        let (alive, kept) = create(&path, false).unwrap();
+        let (_, dead) = create(&path, false).unwrap();
         let others =
             [".a.tmp", ".a.b.12-3.tmp", ".a.lock", ".a.x-1.tmp", ".b.12-3.tmp"].map(|name| path.with_file_name(name));
         for other in &others {
