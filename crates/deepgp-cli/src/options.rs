@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::device::{DEVICES, Device};
+use crate::limits;
 use crate::span::{Every, Span};
 use crate::usage::Usage;
 
@@ -196,14 +197,21 @@ impl FitOptions {
                 return wrong(format!("--{name} {fraction}: give a share of the rows, from 0 to below 1"));
             }
         }
-        for (name, count) in [
-            ("inducing", self.inducing),
-            ("mean-inducing", self.mean_inducing),
-            ("covariance-inducing", self.covariance_inducing),
-            ("width", self.width),
-            ("steps", self.steps.map(|steps| steps.min(1) as usize)),
-            ("epochs", self.epochs.map(|epochs| epochs.min(1) as usize)),
+        for (name, size, sizes) in [
+            ("hidden-layers", self.hidden_layers, limits::HIDDEN_LAYERS),
+            ("width", self.width, limits::WIDTH),
+            ("inducing", self.inducing, limits::INDUCING),
+            ("mean-inducing", self.mean_inducing, limits::INDUCING),
+            ("covariance-inducing", self.covariance_inducing, limits::INDUCING),
+            ("samples", self.samples, limits::SAMPLES),
         ] {
+            if let Some(size) = size
+                && let Err(advice) = limits::allowed(size, &sizes)
+            {
+                return wrong(format!("--{name} {size}: {advice}"));
+            }
+        }
+        for (name, count) in [("steps", self.steps), ("epochs", self.epochs)] {
             if count == Some(0) {
                 return wrong(format!("--{name} 0: give at least 1"));
             }
@@ -355,6 +363,9 @@ mod tests {
         assert!(wrong(FitOptions { test: Some(1.5), ..target() }).contains("--test 1.5"));
         assert!(wrong(FitOptions { validation: Some(-0.1), ..target() }).contains("--validation"));
         assert!(wrong(FitOptions { covariance_inducing: Some(0), ..target() }).contains("at least 1"));
+        assert_eq!(wrong(FitOptions { samples: Some(0), ..target() }), "--samples 0: give at least 1");
+        let deep: FitOptions = toml::from_str("target = 'y'\nhidden-layers = 1001").unwrap();
+        assert_eq!(wrong(deep), "--hidden-layers 1001: give at most 1000");
         assert!(wrong(FitOptions { learning_rate: Some(-1.0), ..target() }).contains("--learning-rate -1"));
         assert!(wrong(FitOptions { batch_size: Some(0), ..target() }).contains("--batch-size 0: give at least 1"));
         let cosin = toml::from_str::<FitOptions>("schedule = 'cosin'").unwrap_err().to_string();
