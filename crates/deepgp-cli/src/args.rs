@@ -275,7 +275,7 @@ pub struct ReportArgs {
     #[arg(long, value_name = "FOLDER")]
     pub pictures: Option<PathBuf>,
     /// As what
-    #[arg(long, value_delimiter = ',', default_value = "svg,png", value_parser = ["svg", "png"])]
+    #[arg(long, value_delimiter = ',', default_value = "svg,png", requires = "pictures", value_parser = ["svg", "png"])]
     pub formats: Vec<String>,
     /// How to predict.
     #[command(flatten)]
@@ -326,7 +326,7 @@ pub struct BenchmarkArgs {
     #[arg(long, default_value = "cpu", value_parser = choice::<Device>(DEVICES))]
     pub device: Device,
     /// Models to train side by side, each from a thread of its own
-    #[arg(long, default_value_t = 1, value_parser = within(limits::REPLICAS))]
+    #[arg(long, conflicts_with = "predict", default_value_t = 1, value_parser = within(limits::REPLICAS))]
     pub replicas: usize,
     /// Steps to time
     #[arg(long, default_value_t = 20, value_parser = within(limits::TIMED_STEPS))]

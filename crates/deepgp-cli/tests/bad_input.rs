@@ -134,6 +134,25 @@ fn wrong_values_are_wrong_use_and_named_by_their_flag() {
 }
 
 #[test]
+fn what_would_be_ignored_is_wrong_use() {
+    let place = Place::new();
+    place.write("arm.csv", arm(80, 1));
+    let fit = format!("fit arm.csv --target distance {SMALL}");
+    wrong_use(&place, &format!("{fit} --patience 3 --validation 0"), &["--patience 3", "--validation 0"]);
+    place.write("zero.toml", "validation = 0.0\npatience = 3\n");
+    wrong_use(&place, &format!("{fit} --config zero.toml"), &["--patience 3", "--validation 0"]);
+    place.done(&fit);
+    wrong_use(&place, "report model.deepgp --formats png", &["--pictures"]);
+    wrong_use(&place, "benchmark --replicas 2 --predict 50", &["--replicas", "--predict"]);
+    // What is not given is not in the way.
+    place.done("report model.deepgp --quiet");
+    place.done("report model.deepgp --quiet --pictures drawn --formats png");
+    let small = "benchmark --rows 30 --columns 2 --hidden-layers 0 --inducing 5 --steps 1 --threads 1";
+    place.done(&format!("{small} --predict 5"));
+    place.done(&format!("{small} --replicas 2"));
+}
+
+#[test]
 fn sizes_that_nobody_means_are_wrong_use() {
     let place = Place::new();
     place.write("arm.csv", arm(80, 1));
