@@ -9,6 +9,7 @@ use deepgp_io::table::{Missing, Schema};
 
 use crate::data::{Mirror, RECIPES};
 use crate::device::{DEVICES, Device};
+use crate::limits::{self, within};
 use crate::options::{COVARIANCE_FORMS, FitOptions, MISSING, choice};
 use crate::reproduce::{DATASETS, EXPERIMENTS, Experiment, MODELS, Model};
 use crate::span::{Every, Span};
@@ -107,7 +108,7 @@ pub struct Voice {
 #[derive(Args, Clone, Copy, Debug)]
 pub struct Sampling {
     /// Samples of the hidden layers behind each prediction
-    #[arg(long, default_value_t = PredictSettings::default().samples)]
+    #[arg(long, default_value_t = PredictSettings::default().samples, value_parser = within(limits::SAMPLES))]
     pub samples: usize,
     /// Seeds the samples
     #[arg(long, default_value_t = PredictSettings::default().seed)]
@@ -225,7 +226,7 @@ pub struct PredictArgs {
     #[arg(long, value_delimiter = ',', value_name = "LEVELS")]
     pub quantiles: Vec<f64>,
     /// Draws of the target to add, as columns
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = within(limits::DRAWS))]
     pub draws: usize,
     /// How to predict.
     #[command(flatten)]
@@ -274,7 +275,7 @@ pub struct ReportArgs {
     #[arg(long, value_name = "FOLDER")]
     pub pictures: Option<PathBuf>,
     /// As what
-    #[arg(long, value_delimiter = ',', default_value = "svg,png", value_parser = ["svg", "png"])]
+    #[arg(long, value_delimiter = ',', default_value = "svg,png", requires = "pictures", value_parser = ["svg", "png"])]
     pub formats: Vec<String>,
     /// How to predict.
     #[command(flatten)]
@@ -288,28 +289,29 @@ pub struct ReportArgs {
 #[derive(Args, Debug)]
 pub struct BenchmarkArgs {
     /// Rows of the data
-    #[arg(long, default_value_t = 6554)]
+    #[arg(long, default_value_t = 6554, value_parser = within(limits::ROWS))]
     pub rows: usize,
     /// Columns of the inputs; from 100 on they are bits, one in eleven set
-    #[arg(long, default_value_t = 8)]
+    #[arg(long, default_value_t = 8, value_parser = within(limits::COLUMNS))]
     pub columns: usize,
     /// Rows in a minibatch
     #[arg(long, default_value_t = 10_000)]
     pub batch_size: usize,
     /// Layers before the last one
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = within(limits::HIDDEN_LAYERS))]
     pub hidden_layers: usize,
     /// Outputs of each hidden layer
-    #[arg(long, default_value_t = 10)]
+    #[arg(long, default_value_t = 10, value_parser = within(limits::WIDTH))]
     pub width: usize,
     /// Inducing inputs of each layer, for mean and covariance alike (the full model)
-    #[arg(long, value_name = "M", conflicts_with_all = ["mean_inducing", "covariance_inducing"])]
+    #[arg(long, value_name = "M", conflicts_with_all = ["mean_inducing", "covariance_inducing"],
+          value_parser = within(limits::INDUCING))]
     pub inducing: Option<usize>,
     /// Inducing inputs of each layer's mean
-    #[arg(long, value_name = "M", default_value_t = deepgp::MEAN_INDUCING)]
+    #[arg(long, value_name = "M", default_value_t = deepgp::MEAN_INDUCING, value_parser = within(limits::INDUCING))]
     pub mean_inducing: usize,
     /// Inducing inputs of each layer's covariance
-    #[arg(long, value_name = "M", default_value_t = deepgp::COVARIANCE_INDUCING)]
+    #[arg(long, value_name = "M", default_value_t = deepgp::COVARIANCE_INDUCING, value_parser = within(limits::INDUCING))]
     pub covariance_inducing: usize,
     /// Variables of the covariance
     #[arg(long, default_value = "whitened", value_parser = choice::<CovarianceForm>(COVARIANCE_FORMS))]
@@ -324,13 +326,13 @@ pub struct BenchmarkArgs {
     #[arg(long, default_value = "cpu", value_parser = choice::<Device>(DEVICES))]
     pub device: Device,
     /// Models to train side by side, each from a thread of its own
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, conflicts_with = "predict", default_value_t = 1, value_parser = within(limits::REPLICAS))]
     pub replicas: usize,
     /// Steps to time
-    #[arg(long, default_value_t = 20)]
+    #[arg(long, default_value_t = 20, value_parser = within(limits::TIMED_STEPS))]
     pub steps: usize,
     /// Also time the prediction of so many rows, with 100 samples each
-    #[arg(long, value_name = "ROWS", default_value_t = 0)]
+    #[arg(long, value_name = "ROWS", default_value_t = 0, value_parser = within(limits::PREDICTED_ROWS))]
     pub predict: usize,
     /// Print one JSON object
     #[arg(long)]
@@ -354,13 +356,13 @@ pub struct ReproduceArgs {
     #[arg(long, value_delimiter = ',', value_parser = clap::builder::PossibleValuesParser::new(DATASETS))]
     pub dataset: Option<Vec<String>>,
     /// Layers before the last one [default: 0,1,2,3,4; 1,2 for forms; 1 for inducing]
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, value_delimiter = ',', value_parser = within(limits::HIDDEN_LAYERS))]
     pub hidden_layers: Option<Vec<usize>>,
     /// Which models in the tables: the paper's two, and the decoupled one with a whitened covariance
     #[arg(long, value_delimiter = ',', default_value = "full,decoupled", value_parser = choice::<Model>(MODELS))]
     pub models: Vec<Model>,
     /// Random splits into 80 % training and 20 % test rows [default: 5; 1 for forms; 3 for inducing]
-    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(limits::SPLITS))]
     pub splits: Option<u64>,
     /// Passes over the training rows
     #[arg(long, default_value_t = 5000, value_parser = clap::value_parser!(u64).range(1..))]

@@ -14,6 +14,7 @@ mod fit;
 mod html;
 mod info;
 mod interrupt;
+mod limits;
 mod options;
 mod output;
 mod paths;

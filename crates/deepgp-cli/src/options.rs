@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::device::{DEVICES, Device};
+use crate::limits;
 use crate::span::{Every, Span};
 use crate::usage::Usage;
 
@@ -138,6 +139,8 @@ impl FitOptions {
         // A kind of model, or a length of training, given here replaces the other kind in the file.
         let sizes = self.inducing.is_some() || self.mean_inducing.is_some() || self.covariance_inducing.is_some();
         let length = self.steps.is_some() || self.epochs.is_some();
+        // Who wants no validation here has no use for the file's patience.
+        let config_patience = if self.validation == Some(0.0) { None } else { config.patience };
         Self {
             target: either(self.target, config.target),
             ignore: either(self.ignore, config.ignore),
@@ -168,7 +171,7 @@ impl FitOptions {
             device: self.device.or(config.device),
             test: self.test.or(config.test),
             validation: self.validation.or(config.validation),
-            patience: self.patience.or(config.patience),
+            patience: self.patience.or(config_patience),
             time_limit: self.time_limit.or(config.time_limit),
             checkpoint_every: self.checkpoint_every.or(config.checkpoint_every),
         }
@@ -196,14 +199,26 @@ impl FitOptions {
                 return wrong(format!("--{name} {fraction}: give a share of the rows, from 0 to below 1"));
             }
         }
-        for (name, count) in [
-            ("inducing", self.inducing),
-            ("mean-inducing", self.mean_inducing),
-            ("covariance-inducing", self.covariance_inducing),
-            ("width", self.width),
-            ("steps", self.steps.map(|steps| steps.min(1) as usize)),
-            ("epochs", self.epochs.map(|epochs| epochs.min(1) as usize)),
+        if let (Some(patience), Some(0.0)) = (self.patience, self.validation) {
+            return wrong(format!(
+                "--patience {patience} is for validation rows, of which --validation 0 leaves none: leave out one of the two"
+            ));
+        }
+        for (name, size, sizes) in [
+            ("hidden-layers", self.hidden_layers, limits::HIDDEN_LAYERS),
+            ("width", self.width, limits::WIDTH),
+            ("inducing", self.inducing, limits::INDUCING),
+            ("mean-inducing", self.mean_inducing, limits::INDUCING),
+            ("covariance-inducing", self.covariance_inducing, limits::INDUCING),
+            ("samples", self.samples, limits::SAMPLES),
         ] {
+            if let Some(size) = size
+                && let Err(advice) = limits::allowed(size, &sizes)
+            {
+                return wrong(format!("--{name} {size}: {advice}"));
+            }
+        }
+        for (name, count) in [("steps", self.steps), ("epochs", self.epochs)] {
             if count == Some(0) {
                 return wrong(format!("--{name} 0: give at least 1"));
             }
@@ -326,6 +341,9 @@ mod tests {
         assert_eq!((both.inducing, both.mean_inducing), (None, Some(80)));
         assert_eq!((both.mean_form, both.time_limit), (Some(MeanForm::Dual), Some(Span(120.0))));
         assert_eq!((both.checkpoint_every, both.target), (Some(Every::Steps(20)), vec!["price".to_string()]));
+        let patient = || FitOptions { patience: Some(3), ..FitOptions::default() };
+        let hasty = FitOptions { validation: Some(0.0), ..FitOptions::default() };
+        assert_eq!((hasty.over(patient()).patience, FitOptions::default().over(patient()).patience), (None, Some(3)));
         let unknown = toml::from_str::<FitOptions>("layers = 3").unwrap_err().to_string();
         assert!(unknown.contains("unknown field `layers`") && unknown.contains("hidden-layers"), "{unknown}");
     }
@@ -355,6 +373,11 @@ mod tests {
         assert!(wrong(FitOptions { test: Some(1.5), ..target() }).contains("--test 1.5"));
         assert!(wrong(FitOptions { validation: Some(-0.1), ..target() }).contains("--validation"));
         assert!(wrong(FitOptions { covariance_inducing: Some(0), ..target() }).contains("at least 1"));
+        assert_eq!(wrong(FitOptions { samples: Some(0), ..target() }), "--samples 0: give at least 1");
+        let hasty = FitOptions { patience: Some(3), validation: Some(0.0), ..target() };
+        assert!(wrong(hasty).contains("leave out one of the two"));
+        let deep: FitOptions = toml::from_str("target = 'y'\nhidden-layers = 1001").unwrap();
+        assert_eq!(wrong(deep), "--hidden-layers 1001: give at most 1000");
         assert!(wrong(FitOptions { learning_rate: Some(-1.0), ..target() }).contains("--learning-rate -1"));
         assert!(wrong(FitOptions { batch_size: Some(0), ..target() }).contains("--batch-size 0: give at least 1"));
         let cosin = toml::from_str::<FitOptions>("schedule = 'cosin'").unwrap_err().to_string();

@@ -20,10 +20,30 @@ pub fn in_words_of_flags(error: anyhow::Error) -> anyhow::Error {
         Some(deepgp::Error::Setting { name, value, requirement }) => {
             let flag = match *name {
                 "quantile level" => "quantiles".into(),
+                "inducing inputs" => "inducing".into(),
+                "input columns" => "columns".into(),
                 other => other.replace(['_', ' '], "-"),
             };
             Usage(format!("--{flag} {value}: give {requirement}")).into()
         }
         _ => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_is_given_by_the_name_of_its_flag() {
+        for (name, said) in [
+            ("inducing inputs", "--inducing 0: give at least 1"),
+            ("quantile level", "--quantiles 0: give at least 1"),
+            ("input columns", "--columns 0: give at least 1"),
+            ("batch_size", "--batch-size 0: give at least 1"),
+        ] {
+            let error = deepgp::Error::Setting { name, value: "0".into(), requirement: "at least 1" };
+            assert_eq!(in_words_of_flags(error.into()).to_string(), said);
+        }
     }
 }

@@ -128,9 +128,78 @@ fn wrong_values_are_wrong_use_and_named_by_their_flag() {
     wrong_use(&place, &format!("{fit} --config two.toml"), &["--steps or --epochs"]);
     place.done(&format!("{fit} {SMALL}"));
     wrong_use(&place, "predict model.deepgp arm.csv --quantiles 0.5,1.5 --out p.csv", &["--quantiles 1.5"]);
-    wrong_use(&place, "predict model.deepgp arm.csv --samples 0 --out p.csv", &["--samples 0"]);
+    wrong_use(&place, "predict model.deepgp arm.csv --samples 0 --out p.csv", &["--samples", "give at least 1"]);
     wrong_use(&place, "predict model.deepgp arm.csv --out p.parquet", &["CSV"]);
     wrong_use(&place, "predict model.deepgp arm.csv --json", &["--out"]);
+}
+
+#[test]
+fn what_would_be_ignored_is_wrong_use() {
+    let place = Place::new();
+    place.write("arm.csv", arm(80, 1));
+    let fit = format!("fit arm.csv --target distance {SMALL}");
+    wrong_use(&place, &format!("{fit} --patience 3 --validation 0"), &["--patience 3", "--validation 0"]);
+    place.write("zero.toml", "validation = 0.0\npatience = 3\n");
+    wrong_use(&place, &format!("{fit} --config zero.toml"), &["--patience 3", "--validation 0"]);
+    place.done(&fit);
+    wrong_use(&place, "report model.deepgp --formats png", &["--pictures"]);
+    wrong_use(&place, "benchmark --replicas 2 --predict 50", &["--replicas", "--predict"]);
+    // What is not given is not in the way.
+    place.done("report model.deepgp --quiet");
+    place.done("report model.deepgp --quiet --pictures drawn --formats png");
+    let small = "benchmark --rows 30 --columns 2 --hidden-layers 0 --inducing 5 --steps 1 --threads 1";
+    place.done(&format!("{small} --predict 5"));
+    place.done(&format!("{small} --replicas 2"));
+}
+
+#[test]
+fn sizes_that_nobody_means_are_wrong_use() {
+    let place = Place::new();
+    place.write("arm.csv", arm(80, 1));
+    let fit = "fit arm.csv --target distance";
+    let huge = u64::MAX;
+    for (flag, most) in [
+        ("--hidden-layers", 1000),
+        ("--width", 100_000),
+        ("--samples", 1_000_000),
+        ("--inducing", 1_000_000),
+        ("--mean-inducing", 1_000_000),
+        ("--covariance-inducing", 1_000_000),
+    ] {
+        let said = format!("{flag} {huge}: give at most {most}");
+        wrong_use(&place, &format!("{fit} {flag} {huge}"), &[&said]);
+        // TOML has no larger number.
+        place.write("huge.toml", format!("{} = {}\n", flag.trim_start_matches('-'), i64::MAX));
+        wrong_use(&place, &format!("{fit} --config huge.toml"), &[&format!("give at most {most}")]);
+    }
+    place.done(&format!("{fit} {SMALL} --batch-size {huge}"));
+    for arguments in [
+        "predict model.deepgp arm.csv --out p.csv --samples",
+        "predict model.deepgp arm.csv --out p.csv --draws",
+        "evaluate model.deepgp arm.csv --samples",
+        "report model.deepgp arm.csv --samples",
+        "benchmark --rows",
+        "benchmark --columns",
+        "benchmark --hidden-layers",
+        "benchmark --width",
+        "benchmark --inducing",
+        "benchmark --mean-inducing",
+        "benchmark --covariance-inducing",
+        "benchmark --replicas",
+        "benchmark --steps",
+        "benchmark --predict",
+        "reproduce --data . --out paper --hidden-layers",
+    ] {
+        let flag = arguments.rsplit(' ').next().unwrap();
+        for size in [huge, 100_000_000_000] {
+            wrong_use(&place, &format!("{arguments} {size}"), &[flag, "give at most 1"]);
+        }
+    }
+    wrong_use(&place, "reproduce --data . --out paper --splits 100000000000", &["--splits", "1..=1000"]);
+    for flag in ["--rows", "--columns", "--width", "--inducing", "--mean-inducing", "--covariance-inducing", "--steps"]
+    {
+        wrong_use(&place, &format!("benchmark {flag} 0"), &[&format!("'{flag} <"), "give at least 1"]);
+    }
 }
 
 #[test]

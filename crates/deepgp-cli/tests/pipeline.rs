@@ -158,6 +158,25 @@ fn predictions_keep_their_places_over_many_chunks_and_left_out_rows() {
 }
 
 #[test]
+fn two_that_predict_into_one_file_at_once_leave_one_of_two_whole_files() {
+    let place = Place::new();
+    place.write("arm.csv", arm(4000, 1));
+    place.done("fit arm.csv --target distance --hidden-layers 0 --inducing 10 --steps 5 --threads 1");
+    let predict = |draws: usize| format!("predict model.deepgp arm.csv --out p.csv --samples 2 --draws {draws}");
+    let whole = [3, 5].map(|draws| {
+        place.done(&predict(draws));
+        place.read("p.csv")
+    });
+    for _ in 0..3 {
+        for child in [3, 5].map(|draws| place.start(&predict(draws))) {
+            assert!(child.wait_with_output().unwrap().status.success());
+        }
+        assert!(whole.contains(&place.read("p.csv")), "the file is a mixture");
+        assert_eq!(place.files(), ["arm.csv", "model.deepgp", "p.csv"]);
+    }
+}
+
+#[test]
 fn a_model_file_gives_the_same_bits_as_the_model_in_memory_and_on_any_number_of_threads() {
     let place = Place::new();
     place.write("arm.csv", arm(300, 1));

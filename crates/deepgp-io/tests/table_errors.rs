@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use deepgp_io::Result;
-use deepgp_io::table::{InputColumn, Kind, Missing, Schema, Source, Wanted};
+use deepgp_io::table::{InputColumn, Kind, Missing, Schema, Source, Targets, Wanted};
 use parquet::basic::Compression;
 
 /// The message, which must begin with the file, without it.
@@ -276,4 +276,22 @@ fn points_and_commas_cannot_both_be_decimal_marks() {
     for part in ["both.csv", "\"4.311\" in line 3", "\"1,5\" in line 2", "one decimal mark"] {
         assert!(message.contains(part), "{part}: {message}");
     }
+}
+
+#[test]
+fn points_and_commas_may_both_be_there_if_one_is_in_a_column_that_is_not_used() {
+    let file = TableFile::new("a;version;y\n0,5;1.2;0,123\n0,7;1.3;0,2\n");
+    let (targets, ignore) = (vec!["y".to_string()], vec!["version".to_string()]);
+    let wanted = Wanted { targets: targets.clone(), ignore, ..Default::default() };
+    let (schema, _) = Schema::scan(&file.source(), &wanted).unwrap();
+    // At fitting, and in a table to predict whose target is not looked at.
+    let read = |file: &TableFile, targets| schema.encoder(&file.source(), targets).unwrap().read_all();
+    let (chunk, _) = read(&file, Targets::Needed).unwrap();
+    assert_eq!((chunk.x[(0, 0)], chunk.y.unwrap()[(1, 0)]), (0.5, 0.2));
+    let other = TableFile::new("a;version;y\n0,5;1.2;0.123\n");
+    assert_eq!(read(&other, Targets::Unneeded).unwrap().0.x[(0, 0)], 0.5);
+    assert!(read(&other, Targets::Needed).unwrap_err().to_string().contains("one decimal mark"));
+    // A column that is used is looked at.
+    let wanted = Wanted { targets, ..Default::default() };
+    assert!(Schema::scan(&file.source(), &wanted).unwrap_err().to_string().contains("\"1.2\" in line 2"));
 }

@@ -94,9 +94,13 @@ impl Encoder {
                 Some(found.collect::<Result<Vec<_>>>()?)
             }
         };
+        let mut read = vec![false; source.names().len()];
+        for at in inputs.iter().map(|input| input.at).chain(read_targets.iter().flatten().map(|(at, _)| *at)) {
+            read[at] = true;
+        }
         let used: HashSet<&String> = schema.inputs.iter().map(|column| &column.name).chain(&schema.targets).collect();
         Ok(Self {
-            rows: source.rows()?,
+            rows: source.rows_using(read)?,
             inputs,
             targets: read_targets,
             missing: schema.missing,

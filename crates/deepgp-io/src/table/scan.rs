@@ -81,7 +81,8 @@ impl Tally {
     fn read(source: &Source, roles: &[Role], missing: Missing) -> Result<Self> {
         let columns = roles.iter().map(|role| Seen::new(*role == Role::Category)).collect();
         let mut tally = Self { columns, missing: vec![0; roles.len()], first_missing: None, rows: 0, kept: 0 };
-        let (mut rows, mut cells) = (source.rows()?, Vec::new());
+        let used = roles.iter().map(|role| *role != Role::Ignored).collect();
+        let (mut rows, mut cells) = (source.rows_using(used)?, Vec::new());
         while let Some(number) = rows.next(&mut cells)? {
             tally.add(source, roles, missing, &cells, source.place(number))?;
         }

@@ -85,8 +85,13 @@ impl Source {
 
     /// The records from the first one on. Each call reads the file anew.
     pub fn rows(&self) -> Result<Box<dyn Rows>> {
+        self.rows_using(vec![true; self.names.len()])
+    }
+
+    /// The same for somebody who looks at some columns only: what the others hold must not stop them.
+    pub(super) fn rows_using(&self, used: Vec<bool>) -> Result<Box<dyn Rows>> {
         Ok(match self.layout {
-            Layout::Text(dialect) => Box::new(text::TextRows::new(&self.path, dialect, self.names.len())?),
+            Layout::Text(dialect) => Box::new(text::TextRows::new(&self.path, dialect, used)?),
             Layout::Parquet => Box::new(parquet::ParquetRows::new(&self.path, &self.names)?),
             Layout::Npy => npy::rows(&self.path, self.names.len())?,
             Layout::Npz => npz::rows(&self.path, &self.names)?,

@@ -23,22 +23,23 @@ pub(super) fn open(path: &Path, gzip: bool) -> Result<Box<dyn BufRead + Send>> {
 pub(super) struct TextRows {
     records: Records<Box<dyn BufRead + Send>>,
     path: PathBuf,
-    columns: usize,
+    /// Of each column, whether anybody looks at it.
+    used: Vec<bool>,
     decimal_comma: bool,
-    /// Where a number with a point, and one with a comma, was first seen: they cannot both be decimal marks.
+    /// Where a number with a point, and one with a comma, was first seen in a column that is used: they cannot both be decimal marks.
     point: Option<(u64, String)>,
     comma: Option<(u64, String)>,
 }
 
 impl TextRows {
-    /// From the first row on; a header is skipped.
-    pub(super) fn new(path: &Path, dialect: Dialect, columns: usize) -> Result<Self> {
+    /// From the first row on; a header is skipped. Every column is read, but only what is in the used ones must make sense.
+    pub(super) fn new(path: &Path, dialect: Dialect, used: Vec<bool>) -> Result<Self> {
         let mut records = Records::new(open(path, dialect.gzip)?, path.into(), dialect.delimiter);
         if dialect.header {
             records.next()?;
         }
         let (decimal_comma, path) = (dialect.decimal_comma(), path.into());
-        Ok(Self { records, path, columns, decimal_comma, point: None, comma: None })
+        Ok(Self { records, path, used, decimal_comma, point: None, comma: None })
     }
 }
 
@@ -46,13 +47,13 @@ impl Rows for TextRows {
     fn next(&mut self, cells: &mut Vec<Cell>) -> Result<Option<u64>> {
         cells.clear();
         let Some(line) = self.records.next()? else { return Ok(None) };
-        if self.records.len() != self.columns {
-            let (expected, found) = (self.columns, self.records.len());
+        if self.records.len() != self.used.len() {
+            let (expected, found) = (self.used.len(), self.records.len());
             return Err(Error::Fields { path: self.path.clone(), line, expected, found });
         }
-        for field in self.records.fields() {
+        for (field, used) in self.records.fields().zip(&self.used) {
             let cell = Cell::parse(field, self.decimal_comma);
-            if self.decimal_comma && matches!(cell, Cell::Number(_)) {
+            if self.decimal_comma && *used && matches!(cell, Cell::Number(_)) {
                 let seen = [('.', &mut self.point), (',', &mut self.comma)];
                 for (_, first) in seen.into_iter().filter(|(mark, _)| field.contains(*mark)) {
                     first.get_or_insert_with(|| (line, names::shorten(field.trim())));
