@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
-use deepgp::Dataset;
+use deepgp::{Dataset, PredictSettings};
 use deepgp_io::{ModelFile, atomic};
 
 use crate::args::ReportArgs;
@@ -34,12 +34,13 @@ pub fn report(args: ReportArgs) -> Result<Outcome> {
             Some(data)
         }
     };
-    let scored = test.map(|test| Scored::with(&file, train.as_ref(), &test, sampling.settings())).transpose()?;
+    let settings = sampling.settings();
+    let scored = test.as_ref().map(|test| Scored::with(&file, train.as_ref(), test, settings)).transpose()?;
     let on = match (&table, &scored) {
         (Some(path), Some(scored)) => Some(format!("{} rows of {}", scored.rows(), file_name(path))),
         _ => None,
     };
-    let content = gather(&file, scored.as_ref(), train.as_ref(), on)?;
+    let content = gather(&file, scored.as_ref(), train.as_ref(), on, settings)?;
     write_page(&content, &out)?;
     output::say(voice, &format!("report: {}", out.display()));
     if let Some(folder) = pictures {
@@ -54,9 +55,10 @@ pub fn report(args: ReportArgs) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Writes the report on a model that has just been fitted.
+/// Writes the report on a model that has just been fitted, with the threads of the fit.
 pub fn write(file: &ModelFile, scored: Option<&Scored>, train: Option<&Dataset>, path: &Path) -> Result<()> {
-    write_page(&gather(file, scored, train, None)?, path)
+    let settings = PredictSettings { threads: file.record.settings.train.threads, ..PredictSettings::default() };
+    write_page(&gather(file, scored, train, None, settings)?, path)
 }
 
 fn write_page(content: &Report, path: &Path) -> Result<()> {

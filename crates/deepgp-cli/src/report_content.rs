@@ -8,21 +8,23 @@ use deepgp::{Dataset, DeepGp, Inducing, Mat, PredictSettings};
 use deepgp_io::{ModelFile, ScoreRecord};
 use serde_json::Value;
 
-use crate::report::{History, InducingView, LayerRelevance, Metrics, Output, Report, ScoreRow};
+use crate::report::{self, History, InducingView, Interval, LayerRelevance, Metrics, Output, Report, ScoreRow};
 use crate::score::Scored;
-use crate::{fit, info, output};
+use crate::{device, fit, info, output};
 
 /// Rows whose way through the layers is drawn.
 const SAMPLED_ROWS: usize = 600;
 /// Samples of the hidden layers behind such a picture.
 const FEW_SAMPLES: usize = 20;
 
-/// Everything that the page tells. `on` says which rows were scored, if they are not the fit's own test rows.
+/// Everything that the page tells. `on` says which rows were scored, if they are not the fit's own test rows; `settings` are those
+/// that they were predicted with.
 pub fn gather(
     file: &ModelFile,
     scored: Option<&Scored>,
     train: Option<&Dataset>,
     on: Option<String>,
+    settings: PredictSettings,
 ) -> Result<Report> {
     let (schema, record) = (&file.schema, &file.record);
     let joint = if schema.targets.len() > 1 { "; log likelihoods are of all targets together" } else { "" };
@@ -35,11 +37,11 @@ pub fn gather(
         version: format!("deepgp {}", env!("CARGO_PKG_VERSION")),
         scores: scored.map_or(Vec::new(), |scored| score_rows(file, scored)),
         scored_on,
-        outputs: scored.map_or(Vec::new(), |scored| outputs(file, scored)),
+        outputs: scored.map_or(Ok(Vec::new()), |scored| outputs(file, scored, settings))?,
         history: history(file),
         relevance: relevance(file),
         inducing: inducing(file, train)?,
-        settings: settings(file),
+        settings: all_settings(file),
         notes: record.notes.clone(),
     })
 }
@@ -82,19 +84,24 @@ fn score_rows(file: &ModelFile, scored: &Scored) -> Vec<ScoreRow> {
     rows
 }
 
-fn outputs(file: &ModelFile, scored: &Scored) -> Vec<Output> {
+/// The scored rows, target by target. Two quantiles cost more than all scores of a row: they are taken where they are drawn.
+fn outputs(file: &ModelFile, scored: &Scored, settings: PredictSettings) -> Result<Vec<Output>> {
+    let drawn = report::rows_with_interval(scored.rows());
+    let x = Mat::from_fn(drawn.len(), scored.data.x().ncols(), |i, d| scored.data.x()[(drawn[i], d)]);
+    let ends = file.regressor.predictor(settings).map_err(device::explain)?.quantiles(x.view(), &[0.025, 0.975])?;
     let column = |m: &Mat, p: usize| (0..m.nrows()).map(|i| m[(i, p)]).collect::<Vec<f64>>();
+    let interval =
+        |i: usize, p: usize| Interval { row: drawn[i], lower: ends[(i, 2 * p)], upper: ends[(i, 2 * p + 1)] };
     let each = file.schema.targets.iter().enumerate();
-    each.map(|(p, name)| Output {
+    let output = |(p, name): (usize, &String)| Output {
         name: name.clone(),
-        y: column(&scored.y, p),
+        y: column(scored.data.y(), p),
         mean: column(&scored.model.mean, p),
-        lower_95: column(&scored.interval, 2 * p),
-        upper_95: column(&scored.interval, 2 * p + 1),
+        intervals_95: (0..drawn.len()).map(|i| interval(i, p)).collect(),
         pit: column(&scored.model.below, p),
         deviation: column(&scored.model.deviation, p),
-    })
-    .collect()
+    };
+    Ok(each.map(output).collect())
 }
 
 fn history(file: &ModelFile) -> History {
@@ -198,7 +205,8 @@ fn entering(file: &ModelFile, layer: usize, x: &Mat) -> Result<Mat> {
     Ok(head.predictor(settings)?.moments(x.view())?.f.mean)
 }
 
-fn settings(file: &ModelFile) -> Vec<(String, String)> {
+/// What would make the model again.
+fn all_settings(file: &ModelFile) -> Vec<(String, String)> {
     let record = &file.record;
     let mut all = vec![
         ("table".to_string(), record.table.path.clone()),
