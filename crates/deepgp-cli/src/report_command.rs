@@ -1,7 +1,7 @@
 //! `deepgp report`: scores a model, and writes the page on it.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 use deepgp::{Dataset, PredictSettings};
@@ -18,7 +18,11 @@ use crate::{paths, picture, rows};
 pub fn report(args: ReportArgs) -> Result<Outcome> {
     let ReportArgs { model, table, out, pictures, formats, sampling, voice } = args;
     paths::check_distinct(&[("the model", Some(&model)), ("the table", table.as_ref()), ("--out", Some(&out))])?;
-    let file = ModelFile::load(&model)?;
+    let mut file = ModelFile::load(&model)?;
+    // The table of the fit is read although nobody named it here; it may be the one that was.
+    let of_fit = PathBuf::from(&file.record.table.path);
+    paths::check_distinct(&[("the table of the fit", Some(&of_fit)), ("--out", Some(&out))])?;
+    paths::check_writable(&out)?;
     // The table of the fit is needed for its test rows and for the baselines; without it the report is shorter.
     let training = rows::of_fit(&file, None)
         .and_then(|data| rows::split(&data, file.record.test, file.record.settings.train.seed));
@@ -26,21 +30,24 @@ pub fn report(args: ReportArgs) -> Result<Outcome> {
         output::say(voice, &format!("note: there are no baselines in the report: {reason:#}"));
     }
     let (train, own_test) = training.map_or((None, None), |(train, test)| (Some(train), test));
-    let test = match &table {
-        None => own_test,
+    let (test, notes) = match &table {
+        None => (own_test, Vec::new()),
         Some(path) => {
             let (data, notes) = rows::to_score(&file, &sampling.schema(&file), path)?;
-            output::notes(voice, &notes);
-            Some(data)
+            (Some(data), notes)
         }
     };
+    output::notes(voice, &notes);
+    sampling.device.place(&mut file.regressor, voice)?;
     let settings = sampling.settings();
     let scored = test.as_ref().map(|test| Scored::with(&file, train.as_ref(), test, settings)).transpose()?;
     let on = match (&table, &scored) {
         (Some(path), Some(scored)) => Some(format!("{} rows of {}", scored.rows(), file_name(path))),
         _ => None,
     };
-    let content = gather(&file, scored.as_ref(), train.as_ref(), on, settings)?;
+    let mut content = gather(&file, scored.as_ref(), train.as_ref(), on, settings)?;
+    // Who reads the page has not seen what was said here: that scores flatter the model, for one.
+    content.notes.extend(notes);
     write_page(&content, &out)?;
     output::say(voice, &format!("report: {}", out.display()));
     if let Some(folder) = pictures {

@@ -40,7 +40,7 @@ pub fn gather(
         outputs: scored.map_or(Ok(Vec::new()), |scored| outputs(file, scored, settings))?,
         history: history(file),
         relevance: relevance(file),
-        inducing: inducing(file, train)?,
+        inducing: inducing(file, train, settings)?,
         settings: all_settings(file),
         notes: record.notes.clone(),
     })
@@ -139,7 +139,7 @@ fn relevance(file: &ModelFile) -> Vec<LayerRelevance> {
 }
 
 /// The inducing inputs of each layer along its two most relevant inputs, over a sample of what enters the layer.
-fn inducing(file: &ModelFile, train: Option<&Dataset>) -> Result<Vec<InducingView>> {
+fn inducing(file: &ModelFile, train: Option<&Dataset>, settings: PredictSettings) -> Result<Vec<InducingView>> {
     let layers = file.regressor.model.layers();
     let sample = train.map(|train| sampled_inputs(file, train)).transpose()?;
     let mut views = Vec::new();
@@ -158,7 +158,8 @@ fn inducing(file: &ModelFile, train: Option<&Dataset>) -> Result<Vec<InducingVie
         };
         let unit = if l == 0 { " (standardised)" } else { "" };
         let axis = |i: usize| order.get(i).map_or(String::new(), |&d| format!("{}{unit}", names[d]));
-        let data = sample.as_ref().map_or(Ok(Vec::new()), |x| entering(file, l, x).map(|x| points(&x, 0.0)))?;
+        let data =
+            sample.as_ref().map_or(Ok(Vec::new()), |x| entering(file, l, x, settings).map(|x| points(&x, 0.0)))?;
         views.push(InducingView {
             layer: layer_name(file, l),
             axes: (axis(0), axis(1)),
@@ -192,7 +193,7 @@ fn sampled_inputs(file: &ModelFile, train: &Dataset) -> Result<Mat> {
 }
 
 /// What enters a layer, in the mean: the layers before it, taken as a model of their own.
-fn entering(file: &ModelFile, layer: usize, x: &Mat) -> Result<Mat> {
+fn entering(file: &ModelFile, layer: usize, x: &Mat, settings: PredictSettings) -> Result<Mat> {
     if layer == 0 {
         return Ok(x.clone());
     }
@@ -201,7 +202,7 @@ fn entering(file: &ModelFile, layer: usize, x: &Mat) -> Result<Mat> {
     let width = before[layer - 1].output_width();
     let head = DeepGp::new(before, Box::new(Gaussian::new(1.0, width)))?.with_precision(model.precision());
     let head = head.with_jitter(model.jitter())?;
-    let settings = PredictSettings { samples: FEW_SAMPLES, ..PredictSettings::default() };
+    let settings = PredictSettings { samples: FEW_SAMPLES, ..settings };
     Ok(head.predictor(settings)?.moments(x.view())?.f.mean)
 }
 
