@@ -23,6 +23,7 @@ mod predict;
 mod progress;
 mod report;
 mod report_command;
+mod report_content;
 mod reproduce;
 mod rows;
 mod run;

@@ -1,7 +1,7 @@
 //! A model beside simpler ones on rows with known targets.
 
 use anyhow::Result;
-use deepgp::{Assessment, Dataset, Mat, PredictSettings, Score, baseline};
+use deepgp::{Assessment, Dataset, PredictSettings, Score, baseline};
 use deepgp_io::{ModelFile, ScoreRecord};
 
 use crate::device;
@@ -14,44 +14,42 @@ pub const BASELINES: [&str; 3] = ["10 nearest neighbours", "linear regression", 
 
 /// Rows with known targets, what the model says of them, and how simpler models do.
 #[derive(Clone, Debug)]
-pub struct Scored {
-    /// The targets.
-    pub y: Mat,
+pub struct Scored<'a> {
+    /// The rows.
+    pub data: &'a Dataset,
     /// The model, row by row.
     pub model: Assessment,
-    /// Ends of the central 95 % intervals: column `2p` and `2p + 1` for target `p`.
-    pub interval: Mat,
     /// The model's score and the baselines'.
     pub scores: Vec<ScoreRecord>,
 }
 
-impl Scored {
+impl<'a> Scored<'a> {
     /// Scores on `test`; the baselines learn from `train`, if it is there.
-    pub fn new(file: &ModelFile, train: Option<&Dataset>, test: &Dataset, threads: usize) -> Result<Self> {
+    pub fn new(file: &ModelFile, train: Option<&Dataset>, test: &'a Dataset, threads: usize) -> Result<Self> {
         let settings = PredictSettings { threads, ..PredictSettings::default() };
         Self::with(file, train, test, settings)
     }
 
     /// The same with other settings of the prediction.
-    pub fn with(file: &ModelFile, train: Option<&Dataset>, test: &Dataset, settings: PredictSettings) -> Result<Self> {
+    pub fn with(
+        file: &ModelFile,
+        train: Option<&Dataset>,
+        test: &'a Dataset,
+        settings: PredictSettings,
+    ) -> Result<Self> {
         let predictor = file.regressor.predictor(settings).map_err(device::explain)?;
         let model = predictor.assess(test)?;
-        let interval = predictor.quantiles(test.x().view(), &[0.025, 0.975])?;
-        let y = test.y().clone();
-        let record = |name: &str, own: &Assessment| ScoreRecord { name: name.into(), score: Score::new(y.view(), own) };
-        let mut scores = vec![record("deep GP", &model)];
-        if file.regressor.model.layers().len() == 1 {
-            scores[0].name = "sparse GP".into();
-        }
+        let name = if file.regressor.model.layers().len() == 1 { "sparse GP" } else { "deep GP" };
+        let mut scores = vec![ScoreRecord { name: name.into(), score: Score::new(test.y().view(), &model) }];
         if let Some(train) = train {
             scores.extend(baselines(train, test, settings.threads)?);
         }
-        Ok(Self { y, model, interval, scores })
+        Ok(Self { data: test, model, scores })
     }
 
     /// How many rows.
     pub fn rows(&self) -> usize {
-        self.y.nrows()
+        self.data.len()
     }
 
     /// What a file can keep: numbers that JSON has.

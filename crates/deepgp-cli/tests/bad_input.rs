@@ -84,6 +84,7 @@ fn bad_tables() {
     );
     if deepgp_cuda::Cuda::open(0).is_err() {
         refused(&place, &format!("{} --device cuda", fit("good.csv")), &["cuda", "--device cpu"]);
+        refused(&place, "report kept.deepgp --device cuda --out r.html", &["cuda", "--device cpu"]);
     }
     for (text, wanted) in [
         ("hidden-layer = 2\n", "hidden-layer"),
@@ -206,6 +207,7 @@ fn sizes_that_nobody_means_are_wrong_use() {
 fn no_file_is_put_in_the_place_of_another() {
     let place = Place::new();
     place.write("arm.csv", arm(80, 1));
+    place.write("other.csv", arm(20, 2));
     let fit = format!("fit arm.csv --target distance {SMALL}");
     place.done(&fit);
     let (table, model) = (place.read("arm.csv"), std::fs::read(place.path("model.deepgp")).unwrap());
@@ -223,6 +225,9 @@ fn no_file_is_put_in_the_place_of_another() {
         "report model.deepgp --out model.deepgp".into(),
         "resume cut.checkpoint --out arm.csv".into(),
         "resume cut.checkpoint --report arm.csv".into(),
+        // The table of the fit, which the model file names.
+        "report model.deepgp --out arm.csv".into(),
+        "report model.deepgp other.csv --out ./arm.csv".into(),
     ] {
         wrong_use(&place, &arguments, &["the same file"]);
     }
@@ -298,6 +303,8 @@ fn bad_places_to_write() {
     place.done(&format!("{fit} --out model.deepgp"));
     refused(&place, "predict model.deepgp arm.csv --out nowhere/p.csv", &["nowhere/p.csv"]);
     refused(&place, "report model.deepgp --out nowhere/r.html", &["nowhere/r.html"]);
+    // Before the work: not even the table has been looked for.
+    refused(&place, "report model.deepgp missing.csv --out nowhere/r.html", &["cannot write nowhere/r.html"]);
     refused(&place, &format!("{fit} --report nowhere/r.html --out other.deepgp"), &["nowhere/r.html"]);
     refused(&place, "predict model.deepgp arm.csv --out /dev/null", &["/dev/null"]);
 

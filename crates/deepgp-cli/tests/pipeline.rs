@@ -208,6 +208,12 @@ fn the_report_opens_without_a_console_error_in_light_and_dark() {
     assert!(!outside.contains("http://") && !outside.contains("https://"), "the page must need no network");
     let pictures = std::fs::read_dir(place.path("pictures")).unwrap().count();
     assert!(pictures >= 16, "{pictures} pictures");
+    // On rows that training has seen the page says so, as standard error does.
+    let seen = place.done("report model.deepgp arm.csv --out seen.html");
+    for text in [&seen.stderr, &place.read("seen.html")] {
+        assert!(text.contains("the scores flatter it"), "{text}");
+    }
+    assert!(!page.contains("the scores flatter it"));
     // With a table of its own, and without the table of the fit.
     place.write("new.csv", arm(100, 5));
     std::fs::remove_file(place.path("arm.csv")).unwrap();
@@ -241,6 +247,21 @@ fn the_report_opens_without_a_console_error_in_light_and_dark() {
         assert!(!log.contains("CONSOLE"), "{log}");
         assert!(String::from_utf8_lossy(&output.stdout).contains("</svg>"), "the page was not rendered: {log}");
     }
+}
+
+#[test]
+fn a_report_is_made_with_the_settings_it_is_given() {
+    let place = Place::new();
+    place.write("arm.csv", arm(200, 1));
+    place.done("fit arm.csv --target distance --hidden-layers 2 --width 2 --inducing 10 --steps 20 --threads 1");
+    // What enters the third layer is a mean over samples of the second; what enters the second is exact.
+    let drawn = |seed: u32, layer: u32| {
+        let folder = format!("seed{seed}");
+        place.done(&format!("report model.deepgp --seed {seed} --threads 1 --pictures {folder} --formats svg"));
+        place.read(&format!("{folder}/inducing-{layer}.svg"))
+    };
+    assert!(drawn(0, 3) != drawn(1, 3), "the seed does not reach the hidden layers");
+    assert!(drawn(0, 2) == drawn(1, 2));
 }
 
 fn works(program: &str) -> bool {

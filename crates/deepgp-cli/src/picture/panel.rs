@@ -1,5 +1,7 @@
 //! One pair of axes with its marks.
 
+use std::ops::Range;
+
 use super::axis::Axis;
 use super::colour::Colour;
 use super::draw::{Area, Frame};
@@ -24,6 +26,12 @@ const LABELS: f64 = 22.0;
 const BELOW: f64 = 18.0;
 /// Room for half a label beyond the right end.
 const RIGHT: f64 = 14.0;
+/// Room between labels side by side, on average.
+const APART: f64 = 18.0;
+/// The same at the least.
+const TOUCHING: f64 = 6.0;
+/// How far a label may reach beyond the panel: widths are those of a wide face, and pictures have a margin.
+const BEYOND: f64 = 4.0;
 
 impl Panel {
     /// An empty panel.
@@ -78,18 +86,17 @@ impl Panel {
         let margin = if self.y.bare { 4.0 } else { widest + 8.0 };
         let area =
             Area { left: left + margin, top: top + ABOVE, width: (whole - margin - RIGHT).max(20.0), height: tall };
-        let x_ticks = if self.x.bare { Vec::new() } else { roomy_ticks(&outer.x, area.width) };
+        let x_ticks = if self.x.bare { Vec::new() } else { roomy_ticks(&outer.x, area, left..left + whole) };
         let frame = Frame { area, ..outer };
         let bottom = area.top + area.height;
-        let at = |share: f64| area.left + share * area.width;
         let up = |share: f64| bottom - share * area.height;
 
         let mut grid = String::new();
         for (share, _) in &y_ticks {
             grid += &format!("M{} {}h{}", number(area.left), number(up(*share)), number(area.width));
         }
-        for (share, _) in &x_ticks {
-            grid += &format!("M{} {}v{}", number(at(*share)), number(area.top), number(area.height));
+        for Tick { at, .. } in &x_ticks {
+            grid += &format!("M{} {}v{}", number(*at), number(area.top), number(area.height));
         }
         let axis = format!("M{} {}h{}", number(area.left), number(bottom), number(area.width));
         let mut svg = format!(
@@ -105,21 +112,68 @@ impl Panel {
                 labels += &text(area.left - 6.0, up(*share) + 4.3, Anchor::End, "", label);
             }
         }
-        for (share, label) in &x_ticks {
-            labels += &text(at(*share), bottom + 16.0, Anchor::Middle, "", label);
+        for Tick { middle, label, .. } in &x_ticks {
+            labels += &text(*middle, bottom + 16.0, Anchor::Middle, "", label);
         }
-        labels += &text(at(0.5), bottom + 34.0, Anchor::Middle, "", &fit(&self.x.title, LABEL, area.width + 30.0));
+        let middle = area.left + 0.5 * area.width;
+        labels += &text(middle, bottom + 34.0, Anchor::Middle, "", &fit(&self.x.title, LABEL, area.width + 30.0));
         svg + &format!("<g {}>{labels}</g>", muted())
     }
 }
 
-/// As many ticks as fit side by side with their labels.
-fn roomy_ticks(scale: &Scale, room: f64) -> Vec<(f64, String)> {
-    let taken = |ticks: &[(f64, String)]| ticks.iter().map(|(_, label)| width(label, LABEL) + 18.0).sum::<f64>();
-    let fitting = (2..=7).rev().map(|most| scale.ticks(most)).find(|ticks| taken(ticks) <= room + 18.0);
-    fitting.unwrap_or_default()
+/// A tick of the horizontal axis.
+struct Tick {
+    at: f64,
+    /// The middle of its label: the tick, or as near to it as keeps the label in the panel.
+    middle: f64,
+    half: f64,
+    label: String,
+}
+
+/// As many ticks as fit side by side with their labels, below `area` and between the ends of the panel.
+fn roomy_ticks(scale: &Scale, area: Area, ends: Range<f64>) -> Vec<Tick> {
+    let placed = |(share, label): (f64, String)| {
+        let (at, half) = (area.left + share * area.width, 0.5 * width(&label, LABEL));
+        let middle = at.min(ends.end + BEYOND - half).max(ends.start - BEYOND + half);
+        Tick { at, middle, half, label }
+    };
+    let fit = |ticks: &Vec<Tick>| {
+        let taken: f64 = ticks.iter().map(|tick| 2.0 * tick.half + APART).sum();
+        let apart = |pair: &[Tick]| pair[1].middle - pair[1].half - pair[0].middle - pair[0].half >= TOUCHING;
+        taken <= area.width + APART && ticks.windows(2).all(apart)
+    };
+    let mut fewer = (1..=7).rev().map(|most| scale.ticks(most).into_iter().map(placed).collect::<Vec<_>>());
+    fewer.find(fit).unwrap_or_default()
 }
 
 fn muted() -> String {
     format!("fill=\"{}\"", Colour::Muted.css())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_side_by_side_keep_apart_and_in_the_panel() {
+        let mut seen = 0;
+        for middle in [0.0, 1.0, -20_000.5, 1.7e9, -1.7e9, 3e-5] {
+            for reach in [1e-9, 1e-7, 1.1e-6, 3e-6, 0.3, 1.7].map(|share| share * f64::max(1e-3, f64::abs(middle))) {
+                for room in [60.0, 133.0, 200.0, 290.0, 380.0] {
+                    for shift in 0..8 {
+                        let low = middle + reach * f64::from(shift) / 7.0;
+                        let Some(scale) = Scale::between(low - reach, low + reach) else { continue };
+                        let area = Area { left: 30.0, top: 0.0, width: room, height: 100.0 };
+                        let ticks = roomy_ticks(&scale, area, 0.0..room + 44.0);
+                        seen += ticks.len();
+                        let (from, to) = (|t: &Tick| t.middle - t.half, |t: &Tick| t.middle + t.half);
+                        let told = || format!("{low} ± {reach} on {room}");
+                        assert!(ticks.windows(2).all(|pair| to(&pair[0]) + 5.0 < from(&pair[1])), "{}", told());
+                        assert!(ticks.iter().all(|t| from(t) > -4.1 && to(t) < room + 48.1), "{}", told());
+                    }
+                }
+            }
+        }
+        assert!(seen > 3000, "{seen} labels");
+    }
 }

@@ -1,6 +1,6 @@
 //! A made-up but likely report, for the tests and for looking at.
 
-use super::{History, InducingView, LayerRelevance, Metrics, Output, Report, ScoreRow};
+use super::{History, InducingView, Interval, LayerRelevance, Metrics, Output, Report, ScoreRow, rows_with_interval};
 
 /// Seeded numbers: a linear congruential generator is random enough for pictures.
 struct Draws(u64);
@@ -32,8 +32,7 @@ fn output(name: &str, rows: usize, over: f64, draws: &mut Draws) -> Output {
         name: name.to_owned(),
         y: Vec::new(),
         mean: Vec::new(),
-        lower_95: Vec::new(),
-        upper_95: Vec::new(),
+        intervals_95: Vec::new(),
         pit: Vec::new(),
         deviation: Vec::new(),
     };
@@ -43,11 +42,14 @@ fn output(name: &str, rows: usize, over: f64, draws: &mut Draws) -> Output {
         let z = over * draws.normal() * if draws.uniform() < 0.02 { 2.5 } else { 1.0 };
         output.y.push(mean + z * deviation);
         output.mean.push(mean);
-        output.lower_95.push(mean - 1.96 * deviation);
-        output.upper_95.push(mean + 1.96 * deviation);
         output.pit.push(normal_cdf(z));
         output.deviation.push(deviation);
     }
+    let interval = |row: usize| {
+        let (mean, reach) = (output.mean[row], 1.96 * output.deviation[row]);
+        Interval { row, lower: mean - reach, upper: mean + reach }
+    };
+    output.intervals_95 = rows_with_interval(rows).into_iter().map(interval).collect();
     output
 }
 

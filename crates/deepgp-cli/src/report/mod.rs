@@ -23,6 +23,7 @@ mod example;
 #[cfg(test)]
 mod tests;
 
+pub use accuracy::rows_with_interval;
 pub use page::page;
 
 /// The pictures of the page, in its order: for each the stem of a file name, and a stand-alone SVG.
@@ -103,14 +104,23 @@ pub struct Output {
     pub y: Vec<f64>,
     /// Predictive means.
     pub mean: Vec<f64>,
-    /// Lower ends of central 95 % intervals.
-    pub lower_95: Vec<f64>,
-    /// Their upper ends.
-    pub upper_95: Vec<f64>,
+    /// Central 95 % intervals of the rows that are drawn with one: those of [`rows_with_interval`].
+    pub intervals_95: Vec<Interval>,
     /// `P(Y <= y)` under the prediction: uniform if it is calibrated.
     pub pit: Vec<f64>,
     /// Predictive standard deviations.
     pub deviation: Vec<f64>,
+}
+
+/// The central 95 % interval of one row.
+#[derive(Debug, Clone, Copy)]
+pub struct Interval {
+    /// Its number among the scored rows.
+    pub row: usize,
+    /// The lower end.
+    pub lower: f64,
+    /// The upper end.
+    pub upper: f64,
 }
 
 /// The course of training, a value for each recorded step.

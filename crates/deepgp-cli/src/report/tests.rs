@@ -1,7 +1,7 @@
 //! Laws of whole reports: sound pictures and a sound page, whatever the data and the names.
 
 use super::example::{empty, report, report_on_three};
-use super::{Report, page, pictures};
+use super::{Interval, Report, page, pictures};
 use crate::html::laws::assert_sound;
 use crate::picture::png;
 use std::collections::HashSet;
@@ -38,9 +38,13 @@ fn hostile() -> Report {
 /// Calls `change` with every series of the report.
 fn each_series(report: &mut Report, change: &dyn Fn(&mut Vec<f64>)) {
     for o in &mut report.outputs {
-        [&mut o.y, &mut o.mean, &mut o.lower_95, &mut o.upper_95, &mut o.pit, &mut o.deviation]
-            .into_iter()
-            .for_each(change);
+        [&mut o.y, &mut o.mean, &mut o.pit, &mut o.deviation].into_iter().for_each(change);
+        let (mut lower, mut upper): (Vec<f64>, Vec<f64>) = o.intervals_95.iter().map(|i| (i.lower, i.upper)).unzip();
+        change(&mut lower);
+        change(&mut upper);
+        let ends = lower.into_iter().zip(upper);
+        let changed = o.intervals_95.iter().zip(ends).map(|(own, (lower, upper))| Interval { lower, upper, ..*own });
+        o.intervals_95 = changed.collect();
     }
     let h = &mut report.history;
     [&mut h.step, &mut h.seconds, &mut h.elbo, &mut h.data_term, &mut h.kl, &mut h.noise].into_iter().for_each(change);

@@ -26,6 +26,15 @@ pub struct Origin {
     pub version: String,
 }
 
+/// Under what circumstances a time was taken; those with fewer runs at a time come first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Clock<'a> {
+    /// How many runs were made at a time.
+    pub sharing: usize,
+    /// Where they were computed.
+    pub device: &'a str,
+}
+
 impl Origin {
     /// Of a run that has ended.
     pub fn new(lab: &Lab, slot: &Slot, settings: &FitSettings, trained: &Trained) -> Result<Self> {
@@ -37,6 +46,12 @@ impl Origin {
             settings: serde_json::to_value(settings)?,
             version: env!("CARGO_PKG_VERSION").into(),
         })
+    }
+
+    /// What its time hangs on beside the work: times are compared where these are equal, as journals of several machines can be
+    /// joined.
+    pub fn clock(&self) -> Clock<'_> {
+        Clock { sharing: self.sharing, device: &self.device }
     }
 
     /// How many steps it was to make.

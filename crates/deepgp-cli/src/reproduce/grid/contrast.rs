@@ -2,7 +2,7 @@
 //!
 //! Models are compared split by split, on the same rows, which tells smaller differences than their means over splits do. At equal
 //! time each has as long as the faster of the two took for all its steps; what a model was worth then is read off its learning curve,
-//! so that only runs with the device to themselves count.
+//! so that only runs with the device to themselves count. Times of different devices are not compared.
 
 use super::super::lab::DATASETS;
 use super::super::table::{Cell, Column, Group, Table};
@@ -12,7 +12,7 @@ use super::super::wording::{layers, signed};
 use super::Line;
 use super::figures::{MODELS, style};
 use super::run::Model;
-use super::summary::{median, spread};
+use super::summary::{commonest, median, spread};
 use super::tables::digits;
 use crate::html::Figure;
 use crate::picture::{Axis, Chart, Mark, Panel};
@@ -41,15 +41,22 @@ impl Pair<'_> {
         Some((of(self.full)?, of(self.other)?))
     }
 
-    /// How long the other took, in times of the full one, if both had the device to themselves.
+    /// Whether both had the same device, and to themselves: else their times say nothing of the models.
+    fn timed_alike(&self) -> bool {
+        let (full, other) = (self.full.origin.clock(), self.other.origin.clock());
+        full == other && full.sharing == 1
+    }
+
+    /// How long the other took, in times of the full one.
     fn time(&self) -> Option<f64> {
-        self.both(|line| (line.origin.sharing == 1).then_some(line.origin.seconds)).map(|(full, other)| other / full)
+        self.timed_alike().then(|| self.other.origin.seconds / self.full.origin.seconds)
     }
 
     /// By how much the other's log likelihood is higher when the faster one is done.
     fn at_equal_time(&self) -> Option<f64> {
         let until = self.full.origin.seconds.min(self.other.origin.seconds);
-        self.both(|line| after(&line.curve, until)).map(|(full, other)| other - full)
+        let (full, other) = self.both(|line| after(&line.curve, until)).filter(|_| self.timed_alike())?;
+        Some(other - full)
     }
 }
 
@@ -145,7 +152,9 @@ pub fn figures(lines: &[Line]) -> Vec<Figure> {
 }
 
 fn figure(lines: &[Line], dataset: &str) -> Option<Figure> {
-    let own: Vec<&Line> = lines.iter().filter(|line| line.dataset == dataset && !line.curve.is_empty()).collect();
+    let timed = lines.iter().filter(|line| line.dataset == dataset && !line.curve.is_empty());
+    let clock = commonest(timed.clone().map(|line| line.origin.clock()))?;
+    let own: Vec<&Line> = timed.filter(|line| line.origin.clock() == clock).collect();
     let mut chart = Chart::new(format!("{dataset}: test log likelihood against time"));
     let mut drawn = 0;
     for hidden in depths(lines, dataset) {
@@ -217,6 +226,24 @@ mod tests {
         let svg = drawn[0].picture.standalone();
         assert!(svg.contains("full 200") && svg.contains("1 hidden layer") && !svg.contains("whitened"), "{svg}");
         assert!(figures(&lines[2..]).is_empty(), "without curves there is nothing to draw");
+    }
+
+    #[test]
+    fn times_of_different_devices_are_not_compared() {
+        let on =
+            |device: &str, line: Line| Line { origin: Origin { device: device.into(), ..line.origin.clone() }, ..line };
+        let mut lines =
+            vec![on("cuda", timed(Model::Full, 0, 1.0, 10.0)), on("cpu", timed(Model::Decoupled, 0, 0.9, 5.0))];
+        let text = table(&lines).unwrap().markdown();
+        assert!(text.contains("| 0 of 1 | +0.0020 | – |\n") && !text.contains("equal time"), "{text}");
+        // Of two splits, the one that was timed on one device counts.
+        lines.extend([on("cpu", timed(Model::Full, 1, 1.0, 20.0)), on("cpu", timed(Model::Decoupled, 1, 1.0, 5.0))]);
+        let text = table(&lines).unwrap().markdown();
+        assert!(text.contains("| 0.25 | +1.500 |"), "{text}");
+        let svg = figures(&lines)[0].picture.standalone();
+        let curves = svg.matches("stroke-linejoin").count();
+        lines.remove(0);
+        assert_eq!(figures(&lines)[0].picture.standalone().matches("stroke-linejoin").count(), curves);
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! Splits of one model and depth, or of one simpler model, taken together.
 
+use std::collections::BTreeMap;
+
+use super::super::origin::Clock;
 use super::Line;
 use super::baselines::BaselineLine;
 use super::paper::{Printed, printed};
@@ -7,7 +10,7 @@ use super::run::Model;
 
 /// What all splits of a dataset, model and depth say together.
 #[derive(Clone, Debug)]
-pub struct Summary {
+pub struct Summary<'a> {
     /// Which model.
     pub model: Model,
     /// How deep.
@@ -18,13 +21,13 @@ pub struct Summary {
     pub log_likelihood: (f64, f64),
     /// The same of the RMSE.
     pub rmse: (f64, f64),
-    /// The median of the runs that shared the device with the fewest others.
+    /// The median of the runs that shared the device with the fewest others; where those had several devices, of the one that most had.
     pub seconds: f64,
-    /// How many runs those were, each one included.
-    pub sharing: usize,
+    /// Under what circumstances that is.
+    pub clock: Clock<'a>,
     /// What the paper prints.
     pub printed: Option<Printed>,
-    /// Which of the three (likelihood, error, time) are the best among the models of its depth.
+    /// Which of the three (likelihood, error, time) are the best among the models of its depth; times, among those taken alike.
     pub best: [bool; 3],
 }
 
@@ -43,8 +46,16 @@ pub fn median(mut values: Vec<f64>) -> f64 {
     if values.len() % 2 == 1 { values[half] } else { 0.5 * (values[half - 1] + values[half]) }
 }
 
+/// Under which circumstances most times were taken; of several, the first in their order.
+pub fn commonest<'a>(clocks: impl Iterator<Item = Clock<'a>>) -> Option<Clock<'a>> {
+    let mut counts = BTreeMap::new();
+    clocks.for_each(|clock| *counts.entry(clock).or_insert(0) += 1);
+    // The last of equal maxima is taken, so from behind it is the first.
+    counts.into_iter().rev().max_by_key(|(_, count)| *count).map(|(clock, _)| clock)
+}
+
 /// One for each model and depth of a dataset, shallow ones first.
-pub fn summaries(lines: &[Line], dataset: &str) -> Vec<Summary> {
+pub fn summaries<'a>(lines: &'a [Line], dataset: &str) -> Vec<Summary<'a>> {
     let own: Vec<&Line> = lines.iter().filter(|line| line.dataset == dataset).collect();
     let mut kinds: Vec<(usize, Model)> = own.iter().map(|line| (line.hidden, line.model)).collect();
     kinds.sort_unstable();
@@ -52,8 +63,10 @@ pub fn summaries(lines: &[Line], dataset: &str) -> Vec<Summary> {
     let mut all: Vec<Summary> = Vec::new();
     for (hidden, model) in kinds {
         let of: Vec<&&Line> = own.iter().filter(|line| (line.hidden, line.model) == (hidden, model)).collect();
-        let sharing = of.iter().map(|line| line.origin.sharing).min().unwrap_or(1);
-        let alone = of.iter().filter(|line| line.origin.sharing == sharing).map(|line| line.origin.seconds).collect();
+        let clocks = || of.iter().map(|line| line.origin.clock());
+        let sharing = clocks().map(|clock| clock.sharing).min();
+        let Some(clock) = commonest(clocks().filter(|clock| Some(clock.sharing) == sharing)) else { continue };
+        let timed = of.iter().filter(|line| line.origin.clock() == clock).map(|line| line.origin.seconds).collect();
         let each = |value: fn(&Line) -> f64| of.iter().map(|line| value(line)).collect::<Vec<f64>>();
         all.push(Summary {
             model,
@@ -61,17 +74,21 @@ pub fn summaries(lines: &[Line], dataset: &str) -> Vec<Summary> {
             splits: of.len(),
             log_likelihood: spread(&each(|line| line.test_log_likelihood)),
             rmse: spread(&each(|line| line.test_rmse)),
-            seconds: median(alone),
-            sharing,
+            seconds: median(timed),
+            clock,
             printed: printed(dataset, model, hidden),
             best: [false; 3],
         });
     }
-    let sizes = |s: &Summary| [-s.log_likelihood.0, s.rmse.0, s.seconds];
+    let sizes: [fn(&Summary<'_>) -> f64; 3] = [|s| -s.log_likelihood.0, |s| s.rmse.0, |s| s.seconds];
     for i in 0..all.len() {
-        let others: Vec<[f64; 3]> = all.iter().filter(|s| s.hidden == all[i].hidden).map(sizes).collect();
-        let own = sizes(&all[i]);
-        all[i].best = [0, 1, 2].map(|k| others.len() > 1 && others.iter().all(|other| own[k] <= other[k]));
+        let own = &all[i];
+        let rivals =
+            |alike: bool| all.iter().filter(move |s| s.hidden == own.hidden && (!alike || s.clock == own.clock));
+        let best = |size: fn(&Summary<'_>) -> f64, alike: bool| {
+            rivals(alike).count() > 1 && rivals(alike).all(|other| size(own) <= size(other))
+        };
+        all[i].best = [best(sizes[0], false), best(sizes[1], false), best(sizes[2], true)];
     }
     all
 }
@@ -104,4 +121,43 @@ pub fn simple<'a>(lines: &'a [BaselineLine], dataset: &str) -> Vec<Simple<'a>> {
         Simple { model, splits, log_likelihood, rmse: spread(&each(model, |line| line.test_rmse)) }
     };
     names.into_iter().map(summary).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::origin::Origin;
+    use super::super::super::origin::tests::origin;
+    use super::super::tests::line;
+    use super::*;
+
+    fn timed(model: Model, split: u64, seconds: f64, sharing: usize, device: &str) -> Line {
+        let origin = Origin { sharing, device: device.into(), ..origin(seconds, 1) };
+        Line { origin, ..line(model, 1, split, 1.0) }
+    }
+
+    #[test]
+    fn a_median_of_times_is_over_one_device_and_one_kind_of_sharing() {
+        let lines = [
+            timed(Model::Full, 0, 100.0, 1, "cpu"),
+            timed(Model::Full, 1, 3.0, 1, "cuda"),
+            timed(Model::Full, 2, 5.0, 1, "cuda"),
+            timed(Model::Full, 3, 900.0, 4, "cuda"),
+            timed(Model::Full, 4, 900.0, 4, "cuda"),
+            timed(Model::Full, 5, 900.0, 4, "cuda"),
+        ];
+        let of = |lines: &[Line]| summaries(lines, "kin8nm").iter().map(|s| s.seconds).collect::<Vec<_>>();
+        assert_eq!(of(&lines), [4.0]);
+        assert_eq!(of(&lines[..2]), [100.0], "one of each: never the mean of both");
+    }
+
+    #[test]
+    fn the_best_time_is_one_among_those_taken_alike() {
+        let best = |lines: &[Line]| summaries(lines, "kin8nm").iter().map(|s| s.best[2]).collect::<Vec<_>>();
+        let full = timed(Model::Full, 0, 10.0, 1, "cpu");
+        assert_eq!(best(&[full.clone(), timed(Model::Decoupled, 0, 1.0, 1, "cuda")]), [false, false]);
+        assert_eq!(best(&[full.clone(), timed(Model::Decoupled, 0, 1.0, 4, "cpu")]), [false, false]);
+        let three =
+            [full, timed(Model::Decoupled, 0, 1.0, 1, "cuda"), timed(Model::DecoupledWhitened, 0, 9.0, 1, "cpu")];
+        assert_eq!(best(&three), [false, false, true]);
+    }
 }

@@ -1,5 +1,6 @@
 //! The paper's Tables 3 to 6 from the results of runs, the paper's number beside each of ours.
 
+use super::super::origin::Clock;
 use super::super::table::{Cell, Column, Group, Table};
 use super::super::wording::{layers, pair};
 use super::Line;
@@ -13,8 +14,8 @@ pub fn digits(dataset: &str) -> usize {
 }
 
 /// Seconds, and how many runs shared the device meanwhile.
-pub fn seconds(summary: &Summary) -> String {
-    let Summary { seconds, sharing, .. } = summary;
+pub fn seconds(summary: &Summary<'_>) -> String {
+    let Summary { seconds, clock: Clock { sharing, .. }, .. } = summary;
     if *sharing > 1 { format!("{seconds:.1} ×{sharing}") } else { format!("{seconds:.1}") }
 }
 
@@ -24,13 +25,17 @@ const READING: &str = "Means and standard deviations over splits, medians of sec
 /// How to read its seconds.
 const SHARED: &str = " Where no run had the device to itself, a number after × says how many shared it.";
 
+/// How to read them where machines were mixed.
+const APART: &str = " Seconds are not all of one device: in bold are the best among those that are.";
+
 /// The table of a dataset, simpler models below; `None` if there is nothing to tell.
 pub fn table(lines: &[Line], baselines: &[BaselineLine], dataset: &str) -> Option<Table> {
     let (all, simpler) = (summaries(lines, dataset), simple(baselines, dataset));
     if all.is_empty() && simpler.is_empty() {
         return None;
     }
-    let shared = all.iter().any(|s| s.sharing > 1);
+    let shared = all.iter().any(|s| s.clock.sharing > 1);
+    let apart = all.iter().any(|s| s.clock.device != all[0].clock.device);
     let mut groups: Vec<Group> = Vec::new();
     for s in all {
         let paper = |cell: fn(Printed) -> String| Cell::new(s.printed.map_or_else(|| "–".into(), cell));
@@ -73,7 +78,7 @@ pub fn table(lines: &[Line], baselines: &[BaselineLine], dataset: &str) -> Optio
             paper(),
         ],
         groups,
-        note: String::from(READING) + if shared { SHARED } else { "" },
+        note: String::from(READING) + if shared { SHARED } else { "" } + if apart { APART } else { "" },
         ..Table::default()
     })
 }
