@@ -217,9 +217,9 @@ pub enum Error {
         columns: usize,
     },
 
-    /// Text among numbers.
+    /// Text among numbers, or something else among dates.
     #[error(
-        "{}, {place}, column `{column}`: \"{value}\" is not a number, but {numbers} of the column's {cells} cells are; \
+        "{}, {place}, column `{column}`: \"{value}\" is not {expected}, but {fit} of the column's {cells} cells are; \
          mend it, or name the column with --categorical",
         path.display()
     )]
@@ -230,10 +230,12 @@ pub enum Error {
         place: Place,
         /// The column.
         column: String,
-        /// The text.
+        /// The cell.
         value: String,
-        /// Cells that are numbers.
-        numbers: u64,
+        /// What the others are.
+        expected: &'static str,
+        /// How many are that.
+        fit: u64,
         /// Cells that are not missing.
         cells: u64,
     },
