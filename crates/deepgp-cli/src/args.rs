@@ -7,6 +7,7 @@ use deepgp::{CovarianceForm, PredictSettings};
 use deepgp_io::ModelFile;
 use deepgp_io::table::{Missing, Schema};
 
+use crate::dash;
 use crate::data::{Mirror, RECIPES};
 use crate::device::{DEVICES, Device};
 use crate::limits::{self, within};
@@ -154,15 +155,16 @@ pub struct DemoArgs {
 #[derive(Args, Debug)]
 pub struct FitArgs {
     /// CSV or TSV (also gzipped), Parquet, NPY or NPZ
+    #[arg(value_parser = dash::table())]
     pub table: PathBuf,
     /// Where the model goes
-    #[arg(long, default_value = "model.deepgp")]
+    #[arg(long, default_value = "model.deepgp", value_parser = dash::file("a model"))]
     pub out: PathBuf,
     /// Where the state of the run is kept until it is done [default: <OUT>.checkpoint]
-    #[arg(long)]
+    #[arg(long, value_parser = dash::file("a checkpoint"))]
     pub checkpoint: Option<PathBuf>,
     /// Also write a report as a web page
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = dash::file("a report"))]
     pub report: Option<PathBuf>,
     /// Read options from a TOML file; those given here come first
     #[arg(long, value_name = "FILE")]
@@ -184,10 +186,10 @@ pub struct ResumeArgs {
     /// What the interrupted fit left
     pub checkpoint: PathBuf,
     /// The table, if it is no longer where it was
-    #[arg(long)]
+    #[arg(long, value_parser = dash::table())]
     pub table: Option<PathBuf>,
     /// Where the model goes [default: where the fit would have put it]
-    #[arg(long)]
+    #[arg(long, value_parser = dash::file("a model"))]
     pub out: Option<PathBuf>,
     /// Steps in all, those already made included [default: as in the fit]
     #[arg(long)]
@@ -205,7 +207,7 @@ pub struct ResumeArgs {
     #[arg(long, value_parser = choice::<Device>(DEVICES))]
     pub device: Option<Device>,
     /// Also write a report as a web page
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = dash::file("a report"))]
     pub report: Option<PathBuf>,
     /// How to talk.
     #[command(flatten)]
@@ -218,8 +220,9 @@ pub struct PredictArgs {
     /// A file that `deepgp fit` wrote
     pub model: PathBuf,
     /// The rows to predict; it may be larger than memory
+    #[arg(value_parser = dash::table())]
     pub table: PathBuf,
-    /// Where predictions go, as CSV [default: standard output]
+    /// Where predictions go, as CSV; `-` is standard output [default: standard output]
     #[arg(long)]
     pub out: Option<PathBuf>,
     /// Quantiles to add, between 0 and 1
@@ -242,6 +245,7 @@ pub struct EvaluateArgs {
     /// A file that `deepgp fit` wrote
     pub model: PathBuf,
     /// Rows with known targets
+    #[arg(value_parser = dash::table())]
     pub table: PathBuf,
     /// How to predict.
     #[command(flatten)]
@@ -267,9 +271,10 @@ pub struct ReportArgs {
     /// A file that `deepgp fit` wrote
     pub model: PathBuf,
     /// Rows with known targets to score it on [default: the fit's own test rows, if the table is still there]
+    #[arg(value_parser = dash::table())]
     pub table: Option<PathBuf>,
     /// Where the page goes
-    #[arg(long, default_value = "report.html")]
+    #[arg(long, default_value = "report.html", value_parser = dash::file("a report"))]
     pub out: PathBuf,
     /// Also save the pictures in this folder
     #[arg(long, value_name = "FOLDER")]

@@ -5,6 +5,7 @@
 
 mod args;
 mod benchmark;
+mod dash;
 mod data;
 mod demo;
 mod device;
@@ -28,6 +29,7 @@ mod reproduce;
 mod rows;
 mod run;
 mod score;
+mod shell;
 mod span;
 mod text;
 mod usage;

@@ -63,6 +63,9 @@ fn bad_tables() {
     let with_constant: String = good.lines().map(|line| format!("3,{line}\n")).collect();
     place.write("constant.csv", format!("same,x,y\n{with_constant}"));
     refused(&place, &fit("constant.csv"), &["`same`", "--ignore", "--constant keep"]);
+    let with_constant: String = good.lines().map(|line| format!("red,true,{line}\n")).collect();
+    place.write("words.csv", format!("colour,sold,x,y\n{with_constant}"));
+    refused(&place, &fit("words.csv"), &["`colour` = \"red\", `sold` = true)"]);
     place.done(&format!("{} --constant keep --out kept.deepgp", fit("constant.csv")));
     place.write("flat.csv", "x,y\n1,5\n2,5\n3,5\n4,5\n5,5\n6,5\n7,5\n8,5\n");
     refused(&place, &fit("flat.csv"), &["`y`", "every row"]);
@@ -93,7 +96,7 @@ fn bad_tables() {
         ("steps = \n", "line 1"),
     ] {
         place.write("bad.toml", text);
-        refused(&place, &format!("{} --config bad.toml", fit("good.csv")), &["bad.toml", wanted]);
+        wrong_use(&place, &format!("{} --config bad.toml", fit("good.csv")), &["bad.toml", wanted]);
     }
 }
 
@@ -200,6 +203,46 @@ fn sizes_that_nobody_means_are_wrong_use() {
     for flag in ["--rows", "--columns", "--width", "--inducing", "--mean-inducing", "--covariance-inducing", "--steps"]
     {
         wrong_use(&place, &format!("benchmark {flag} 0"), &[&format!("'{flag} <"), "give at least 1"]);
+    }
+}
+
+#[test]
+fn a_dash_is_no_file() {
+    let place = Place::new();
+    place.write("arm.csv", arm(80, 1));
+    let fit = format!("fit arm.csv --target distance {SMALL}");
+    wrong_use(&place, &format!("{fit} --out -"), &["--out", "a model cannot go to standard output"]);
+    wrong_use(&place, &format!("{fit} --report -"), &["--report", "a report cannot go to standard output"]);
+    wrong_use(&place, &format!("{fit} --checkpoint -"), &["--checkpoint", "a checkpoint cannot go"]);
+    wrong_use(&place, "fit - --target distance", &["standard input", "save it to a file first"]);
+    place.done(&format!("{fit} --time-limit 0.001s"));
+    wrong_use(&place, "resume model.deepgp.checkpoint --out -", &["a model cannot go to standard output"]);
+    wrong_use(&place, "resume model.deepgp.checkpoint --table -", &["save it to a file first"]);
+    wrong_use(&place, "report model.deepgp --out -", &["a report cannot go to standard output"]);
+    for command in ["predict", "evaluate", "report"] {
+        wrong_use(&place, &format!("{command} model.deepgp -"), &["save it to a file first"]);
+    }
+    wrong_use(&place, "predict model.deepgp arm.csv --out - --json", &["--json", "--out"]);
+    // Predictions can go there.
+    let before = place.files();
+    let printed = place.done("predict model.deepgp arm.csv --samples 2 --out -").stdout;
+    assert_eq!(printed, place.done("predict model.deepgp arm.csv --samples 2").stdout);
+    assert_eq!((printed.lines().count(), place.files()), (81, before));
+}
+
+#[test]
+fn what_is_said_to_go_on_with_can_be_pasted() {
+    let place = Place::new();
+    place.write("arm.csv", arm(80, 1));
+    std::fs::create_dir(place.path("my dir")).unwrap();
+    let fit = format!("\"$0\" fit arm.csv --target distance {SMALL}");
+    for name in ["my dir/it's mine", "-x"] {
+        let cut = format!("{fit} --time-limit 0.001s --checkpoint=\"{name}\"");
+        let ended = from_shell(&place, &cut);
+        let command = ended.stderr.lines().find_map(|line| line.strip_prefix("to go on: deepgp ")).unwrap().to_string();
+        let refused = from_shell(&place, &cut);
+        assert!(refused.stderr.contains(&format!("`deepgp {command}`")), "{}", refused.stderr);
+        assert_eq!(from_shell(&place, &format!("\"$0\" {command}")).code, Some(0), "{command}");
     }
 }
 

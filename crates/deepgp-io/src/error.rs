@@ -217,10 +217,9 @@ pub enum Error {
         columns: usize,
     },
 
-    /// Text among numbers.
+    /// Text among numbers, or something else among dates.
     #[error(
-        "{}, {place}, column `{column}`: \"{value}\" is not a number, but {numbers} of the column's {cells} cells are; \
-         mend it, or name the column with --categorical",
+        "{}, {place}, column `{column}`: \"{value}\" is not {others}; mend it, or name the column with --categorical",
         path.display()
     )]
     Mixed {
@@ -230,12 +229,10 @@ pub enum Error {
         place: Place,
         /// The column.
         column: String,
-        /// The text.
+        /// The cell.
         value: String,
-        /// Cells that are numbers.
-        numbers: u64,
-        /// Cells that are not missing.
-        cells: u64,
+        /// What the others are, and how many.
+        others: String,
     },
 
     /// A cell has a value that its column cannot take.
@@ -255,20 +252,22 @@ pub enum Error {
         advice: &'static str,
     },
 
-    /// A text column that tells rows apart and says nothing else.
-    #[error("{}: column `{column}` has {levels} different texts in {rows} rows{example}: leave it out with --ignore {column}",
-        path.display())]
+    /// A column that tells rows apart and says nothing else, or has more levels than a category may.
+    #[error(
+        "{}: column `{column}` has {levels}{example}: leave it out with --ignore {column}{advice}",
+        path.display()
+    )]
     Levels {
         /// The file.
         path: PathBuf,
         /// The column.
         column: String,
-        /// How many there are.
+        /// How many there are, what they are, and in how many rows.
         levels: String,
-        /// Rows in which it is not missing.
-        rows: u64,
         /// The first of them, and what to do if it is meant to be a number.
         example: String,
+        /// What else to do.
+        advice: &'static str,
     },
 
     /// A column with nothing in it.

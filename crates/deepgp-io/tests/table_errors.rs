@@ -99,6 +99,8 @@ fn files_that_end_too_early() {
 fn formats_that_are_not_read() {
     let said = message(TableFile::new(b"\x89HDF\r\n\x1a\n").open());
     assert_eq!(said, ": the format, HDF5, is not read; save the table as CSV or Parquet");
+    let said = message(TableFile::new(b"BZh91AY&SY\xce\xc1\x9a").open());
+    assert_eq!(said, ": the format, bzip2 compression, is not read; save the table as CSV or Parquet");
     let said = message(TableFile::new(gzip(&npy("<f8", false, "(1,)", &[0; 8]))).open());
     assert_eq!(said, ": the file is a NumPy array compressed with gzip; decompress it first");
     let said = message(TableFile::new(npz(&[("xl/workbook.xml", b"<xml>".to_vec())])).open());
@@ -124,6 +126,11 @@ fn columns_that_are_not_there() {
     let categorical = Wanted { categorical: names(&["sise"]), ..target("y") };
     assert_fit_says(table, &categorical, &said("asked to be a category", "sise", "did you mean `size`? "));
     let (schema, ..) = fit(table, &target("y")).unwrap();
+    let blanks = ": there is no column `y`, which is asked to be a target; the only column is `x y`: no delimiter was found, \
+                  which may be a comma, a semicolon, a tab or `|`";
+    assert_fit_says("x y\n1 2\n3 4\n", &target("y"), blanks);
+    let only = npz(&[("x.npy", npy("<f8", false, "(1,)", &[0; 8]))]);
+    assert!(message(fit(only, &target("y"))).ends_with("asked to be a target; the columns are `x`"));
     let expected = ": there is no column `size`, which is an input of the model; the columns are `Weight`, `y`";
     assert_says(apply(&schema, "Weight,y\n1,2\n"), expected);
     let said = message(apply(&schema, "1,2,3\n"));
@@ -185,6 +192,24 @@ fn text_among_numbers() {
 }
 
 #[test]
+fn cells_that_are_no_dates_among_dates() {
+    let dates: String = (1..=28).map(|day| format!("2024-02-{day:02},{day}\n")).collect();
+    let expected = "a date, YYYY-MM-DD or YYYY-MM-DD HH:MM:SS";
+    for odd in ["2024-02-30", "Feb 29", "45351", "true"] {
+        let said = format!(
+            ", line 30, column `day`: \"{odd}\" is not {expected}, but 28 of the column's 30 cells are; mend it, or name \
+             the column with --categorical"
+        );
+        assert_fit_says(format!("day,y\n{dates}{odd},1\n{odd},2\n"), &target("y"), &said);
+    }
+    let (schema, ..) = fit(format!("day,y\n{dates}"), &target("y")).unwrap();
+    for odd in ["2024-02-30", "March", "45351", "true"] {
+        let said = format!(", line 3, column `day`: \"{odd}\" is not {expected}; it was at fitting: mend the cell");
+        assert_says(apply(&schema, format!("day,x\n2024-03-01,1\n{odd},1\n")), &said);
+    }
+}
+
+#[test]
 fn infinity() {
     let finite = "is not finite; mend it, or leave the cell empty";
     assert_fit_says("x,y\n1,2\n-Infinity,3\n", &target("y"), &format!(", line 3, column `x`: \"-inf\" {finite}"));
@@ -209,7 +234,8 @@ fn texts_that_only_tell_rows_apart() {
     };
     let first = " (\"n0\" in line 2)";
     assert_fit_says(table(1000, 950), &target("y"), &said("950", 1000, first));
-    assert_fit_says(table(1000, 101), &target("y"), &said("101", 1000, first));
+    let as_categories = said("101", 1000, first) + ", or name it with --categorical";
+    assert_fit_says(table(1000, 101), &target("y"), &as_categories);
     assert_fit_says(table(21, 11), &target("y"), &said("11", 21, first));
     assert_fit_says(table(30_000, 30_000), &target("y"), &said("at least 10001", 30_000, first));
     let dollars: String = (0..500).map(|i| format!("${}50,1\n", i + 10)).collect();
@@ -220,7 +246,17 @@ fn texts_that_only_tell_rows_apart() {
     }
     let numbers: String = (0..500).map(|i| format!("{i},1\n")).collect();
     let wanted = Wanted { categorical: names(&["id"]), ..target("y") };
-    assert_fit_says(format!("id,y\n{numbers}"), &wanted, &said("500", 500, ""));
+    let as_numbers = |levels: &str, rows: usize| {
+        said(levels, rows, "").replace("texts", "numbers") + ", or leave out --categorical, so that they are numbers"
+    };
+    assert_fit_says(format!("id,y\n{numbers}"), &wanted, &as_numbers("500", 500));
+    let numbers: String = (0..5000).map(|i| format!("{},1\n", i % 1001)).collect();
+    assert_fit_says(format!("id,y\n{numbers}"), &wanted, &as_numbers("1001", 5000));
+    assert_fit_says(table(5000, 1001), &wanted, &said("1001", 5000, first));
+    // As many numbers as texts.
+    let both: String = (0..1000).map(|i| format!("{}{},1\n", ["", "n"][i % 2], i % 102)).collect();
+    let values = said("102", 1000, " (\"n1\" in line 3)").replace("texts", "values");
+    assert_fit_says(format!("id,y\n{both}"), &target("y"), &(values + ", or name it with --categorical"));
 }
 
 #[test]

@@ -78,6 +78,7 @@ mod compressed;
 mod data;
 mod error;
 mod inducing;
+mod invert;
 mod joint;
 pub mod kernel;
 mod layer;

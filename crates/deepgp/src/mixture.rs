@@ -3,14 +3,8 @@
 //! `1/S Σ_s N(f; μ_s, σ²_s)`, one part for each sample of the hidden layers. Its density is an average of densities, taken by
 //! log-sum-exp; its quantiles invert the average of distribution functions.
 
+use crate::invert::{by_false_position, by_newton};
 use crate::likelihood::{Latent, Likelihood};
-
-/// How often the bracket of a quantile may double.
-const MAX_WIDENINGS: u32 = 60;
-/// How often it may then be narrowed.
-const MAX_ROUNDS: u32 = 300;
-/// Every so many rounds it halves, whatever the others brought: with a density, which leads there fast, and without.
-const HALVE_EVERY: (u32, u32) = (8, 3);
 
 /// The mixture at one row: `[S, P]` means and variances of the last layer.
 #[derive(Clone, Copy, Debug)]
@@ -128,70 +122,33 @@ impl<'a> Mixture<'a> {
 
     /// Where the distribution function of `y_p` reaches `level`; of a `y` that jumps, the far side of the jump.
     pub fn quantile(self, likelihood: &dyn Likelihood, p: usize, level: f64) -> f64 {
-        let reach = self.reach(likelihood, p, 4.0);
         match self.normals(likelihood, p) {
-            Some(parts) => invert(reach, level, |at| distribution(&parts, at)),
-            None => invert(reach, level, |at| (self.cumulative(likelihood, p, at), 0.0)),
+            Some(parts) => quantile_of_normals(&parts, level),
+            None => by_false_position(self.reach(likelihood, p, 4.0), level, |at| self.cumulative(likelihood, p, at)),
         }
     }
 }
 
-/// Distribution function and density of a mixture of Gaussians, from the mean and variance of each.
+fn quantile_of_normals(parts: &[(f64, f64)], level: f64) -> f64 {
+    let share = 1.0 / parts.len() as f64;
+    let mean = share * parts.iter().map(|(m, _)| m).sum::<f64>();
+    let variance = share * parts.iter().map(|(m, v)| v + (m - mean).powi(2)).sum::<f64>();
+    // As if all were one Gaussian, whose quantiles are close to a logistic's.
+    let start = mean + variance.sqrt() * (level / (1.0 - level)).ln() / 1.702;
+    let scaled: Vec<(f64, f64)> = parts.iter().map(|(m, v)| (*m, (0.5 / v).sqrt())).collect();
+    by_newton(start, variance.sqrt(), level, |at| distribution(&scaled, at))
+}
+
+/// Distribution function and density of a mixture of Gaussians, from the mean `m` and the scale `1/√(2v)` of each.
 fn distribution(parts: &[(f64, f64)], at: f64) -> (f64, f64) {
     let (mut below, mut density) = (0.0, 0.0);
-    for &(mean, variance) in parts {
-        let scale = (0.5 / variance).sqrt();
+    for &(mean, scale) in parts {
         let z = (at - mean) * scale;
         below += libm::erfc(-z);
         density += scale * (-z * z).exp();
     }
     let share = 0.5 / parts.len() as f64;
     (share * below, share * std::f64::consts::FRAC_2_SQRT_PI * density)
-}
-
-/// Where `distribution`, which gives a distribution function and its density (0 if that is not known), reaches `level`: bracketed,
-/// beginning with `(low, high)`, then Newton's steps, or false position without a density, and a bisection wherever these
-/// lead out of the bracket, and now and then, so that it always closes in.
-fn invert((mut low, mut high): (f64, f64), level: f64, distribution: impl Fn(f64) -> (f64, f64)) -> f64 {
-    let excess = |at: f64| {
-        let (below, density) = distribution(at);
-        (below - level, density)
-    };
-    let (mut at_low, mut at_high) = (excess(low).0, excess(high).0);
-    for _ in 0..MAX_WIDENINGS {
-        if at_low <= 0.0 && at_high >= 0.0 {
-            break;
-        }
-        let reach = (high - low).max(f64::EPSILON * (1.0 + low.abs().max(high.abs())));
-        (low, high) = (low - reach, high + reach);
-        (at_low, at_high) = (excess(low).0, excess(high).0);
-    }
-    // Far in a tail the distribution function is tiny, and so must the error be.
-    let close_enough = 1e-13 * level.min(1.0 - level);
-    let mut newton = f64::NAN;
-    for round in 1..=MAX_ROUNDS {
-        if high - low <= 4.0 * f64::EPSILON * low.abs().max(high.abs()) {
-            break;
-        }
-        let (guess, halve_every) = if newton.is_nan() {
-            (low - at_low * (high - low) / (at_high - at_low), HALVE_EVERY.1)
-        } else {
-            (newton, HALVE_EVERY.0)
-        };
-        let inside = guess > low && guess < high;
-        let at = if inside && !round.is_multiple_of(halve_every) { guess } else { 0.5 * (low + high) };
-        let (value, density) = excess(at);
-        if value.abs() <= close_enough {
-            return at;
-        }
-        if value < 0.0 {
-            (low, at_low) = (at, value);
-        } else {
-            (high, at_high) = (at, value);
-        }
-        newton = if density > 0.0 { at - value / density } else { f64::NAN };
-    }
-    high
 }
 
 /// `E|X|` of a Gaussian: `√v · (2 φ(z) + z (2 Φ(z) − 1))` with `z = mean / √v`.

@@ -3,14 +3,18 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::cell::number_label;
-use super::{Cell, Kind, Place, Source, names, scan};
+use super::{Cell, Kind, Note, Place, Source, date, names, scan};
 use crate::error::{Error, Result};
 
-/// The most levels a category may have.
+/// The most levels a category may have, and one that was asked for.
 const MOST_LEVELS: usize = 100;
+const MOST_ASKED_LEVELS: usize = 1000;
 
 /// Up to this many rows a category may have a level for each.
 const FEW_ROWS: u64 = 20;
+
+/// With more levels than this, most of which have digits, a category may well be meant to be numbers.
+const FEW_LEVELS: usize = 10;
 
 /// Levels are counted up to here.
 const COUNTED_LEVELS: usize = 10_000;
@@ -27,8 +31,12 @@ pub(super) struct Seen {
     trues: u64,
     texts: u64,
     different_texts: BTreeSet<String>,
-    /// The first cell that is no number.
+    /// Texts that are dates, and their mean.
+    dates: u64,
+    mean_date: f64,
+    /// The first cell that is no number, and the first that is no date.
     odd: Option<(Place, String)>,
+    no_date: Option<(Place, String)>,
 }
 
 impl Seen {
@@ -43,38 +51,49 @@ impl Seen {
             trues: 0,
             texts: 0,
             different_texts: BTreeSet::new(),
+            dates: 0,
+            mean_date: 0.0,
             odd: None,
+            no_date: None,
         }
     }
 
     /// One more cell. Fails if it is infinite.
     pub(super) fn add(&mut self, source: &Source, name: &str, place: Place, cell: &Cell) -> Result<()> {
+        let shown = || (place, names::shorten(&cell.label().unwrap_or_default()));
         match cell {
             Cell::Missing => return Ok(()),
             Cell::Number(value) if !value.is_finite() => return Err(scan::not_finite(source, name, place, cell)),
             Cell::Number(value) => {
                 self.numbers += 1;
-                // Dividing first keeps the mean of huge numbers finite.
-                let count = self.numbers as f64;
-                self.mean += value / count - self.mean / count;
+                self.mean = with_one_more(self.mean, *value, self.numbers);
                 let most = if self.category { COUNTED_LEVELS } else { MOST_LEVELS };
                 if self.different.len() <= most {
                     self.different.insert((value + 0.0).to_bits());
                 }
+                self.no_date.get_or_insert_with(shown);
                 return Ok(());
             }
             Cell::Boolean(value) => {
                 self.booleans += 1;
                 self.trues += u64::from(*value);
+                self.no_date.get_or_insert_with(shown);
             }
             Cell::Text(text) => {
                 self.texts += 1;
                 if self.different_texts.len() <= COUNTED_LEVELS && !self.different_texts.contains(text) {
                     self.different_texts.insert(text.clone());
                 }
+                match date::seconds(text) {
+                    Some(seconds) => {
+                        self.dates += 1;
+                        self.mean_date = with_one_more(self.mean_date, seconds, self.dates);
+                    }
+                    None => _ = self.no_date.get_or_insert_with(shown),
+                }
             }
         }
-        self.odd.get_or_insert_with(|| (place, names::shorten(&cell.label().unwrap_or_default())));
+        self.odd.get_or_insert_with(shown);
         Ok(())
     }
 
@@ -86,31 +105,92 @@ impl Seen {
             let advice = format!("leave it out with --ignore {name}");
             return Err(Error::AllMissing { path, column, rows, advice });
         }
+        let mixed = |(place, value): &(Place, String), expected, fit| {
+            Err(Error::Mixed {
+                path: path.clone(),
+                place: *place,
+                column: name.into(),
+                value: value.clone(),
+                others: format!("{expected}, but {fit} of the column's {cells} cells are"),
+            })
+        };
         match &self.odd {
             None if !self.category => Ok(Kind::Number { fill: Some(self.mean) }),
             Some(_) if self.booleans == cells && !self.category => {
                 Ok(Kind::Boolean { fill: Some(self.trues as f64 / cells as f64) })
             }
-            Some((place, value)) if 2 * self.numbers > cells && !self.category => {
-                let (place, value, numbers) = (*place, value.clone(), self.numbers);
-                Err(Error::Mixed { path, place, column, value, numbers, cells })
+            Some(odd) if 2 * self.numbers > cells && !self.category => mixed(odd, "a number", self.numbers),
+            Some(_) if 2 * self.dates > cells && !self.category => match &self.no_date {
+                None => Ok(Kind::Date { fill: Some(self.mean_date) }),
+                Some(odd) => mixed(odd, date::EXPECTED, self.dates),
+            },
+            _ => self.kind_of_category(source, name, cells),
+        }
+    }
+
+    /// A category of so many cells. Fails if it has too many levels.
+    fn kind_of_category(&self, source: &Source, name: &str, cells: u64) -> Result<Kind> {
+        let levels = self.levels();
+        let most = if self.category { MOST_ASKED_LEVELS } else { MOST_LEVELS };
+        let tells_apart = 2 * levels.len() as u64 > cells && cells > FEW_ROWS;
+        if levels.len() <= most && !tells_apart {
+            return Ok(Kind::Category { levels: levels.into_iter().collect() });
+        }
+        let example = self.odd.as_ref().map_or(String::new(), |(place, value)| {
+            let digits = value.chars().filter(char::is_ascii_digit).count();
+            let advice = if 2 * digits > value.chars().count() {
+                "; if they are numbers, write them without units and separators"
+            } else {
+                ""
+            };
+            format!(" (\"{value}\" in {place}{advice})")
+        });
+        let what = match (self.numbers, self.texts) {
+            (0, _) => "texts",
+            (_, 0) => "numbers",
+            _ => "values",
+        };
+        let may_be_asked = self.counted_all() && levels.len() <= MOST_ASKED_LEVELS && !tells_apart;
+        let advice = if may_be_asked && !self.category {
+            ", or name it with --categorical"
+        } else if self.category && self.odd.is_none() {
+            ", or leave out --categorical, so that they are numbers"
+        } else {
+            ""
+        };
+        let at_least = if self.counted_all() { "" } else { "at least " };
+        Err(Error::Levels {
+            path: source.path().into(),
+            column: name.into(),
+            levels: format!("{at_least}{} different {what} in {cells} rows", levels.len()),
+            example,
+            advice,
+        })
+    }
+
+    /// What is worth knowing about what the column is taken for.
+    pub(super) fn note(&self, name: &str, kind: &Kind) -> Option<Note> {
+        match kind {
+            Kind::Date { .. } => Some(format!("column `{name}`: dates are read as seconds since 1970, as in Parquet")),
+            Kind::Category { levels } if !self.category && levels.len() > FEW_LEVELS => {
+                let mut with_digits = levels.iter().filter(|level| level.contains(|c: char| c.is_ascii_digit()));
+                let example = names::shorten(with_digits.next()?);
+                // The example is one of them.
+                (2 * (with_digits.count() + 1) > levels.len()).then(|| {
+                    format!(
+                        "column `{name}` is taken for {} categories without order, such as \"{example}\"; if they are \
+                         numbers, write them without units and separators, and dates as YYYY-MM-DD; if not, \
+                         --categorical {name} says so",
+                        levels.len()
+                    )
+                })
             }
-            _ => {
-                let levels = self.levels();
-                if levels.len() > MOST_LEVELS || (2 * levels.len() as u64 > cells && cells > FEW_ROWS) {
-                    let example = self.odd.as_ref().map_or(String::new(), |(place, value)| {
-                        let digits = value.chars().filter(char::is_ascii_digit).count();
-                        let advice = if 2 * digits > value.chars().count() {
-                            "; if they are numbers, write them without units and separators"
-                        } else {
-                            ""
-                        };
-                        format!(" (\"{value}\" in {place}{advice})")
-                    });
-                    return Err(Error::Levels { path, column, levels: self.count(levels.len()), rows: cells, example });
-                }
-                Ok(Kind::Category { levels: levels.into_iter().collect() })
-            }
+            Kind::Category { levels } if levels.len() > MOST_LEVELS => Some(format!(
+                "column `{name}` becomes {} inputs, one for each category: there is that much more to learn, so fitting takes \
+                 longer and needs more rows",
+                levels.len()
+            )),
+            _ => None,
         }
     }
 
@@ -125,13 +205,15 @@ impl Seen {
         levels
     }
 
-    /// The number of levels in words: counting may have stopped.
-    fn count(&self, levels: usize) -> String {
+    /// Whether all levels were counted: it may have stopped.
+    fn counted_all(&self) -> bool {
         let most = if self.category { COUNTED_LEVELS } else { MOST_LEVELS };
-        if self.different_texts.len() > COUNTED_LEVELS || self.different.len() > most {
-            format!("at least {levels}")
-        } else {
-            levels.to_string()
-        }
+        self.different_texts.len() <= COUNTED_LEVELS && self.different.len() <= most
     }
+}
+
+/// The mean of `count` numbers, of which the last is `value` and the others have this `mean`.
+fn with_one_more(mean: f64, value: f64, count: u64) -> f64 {
+    // Dividing first keeps the mean of huge numbers finite.
+    mean + (value / count as f64 - mean / count as f64)
 }

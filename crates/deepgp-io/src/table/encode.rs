@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use deepgp::Mat;
 
 use super::scan::{MISSING_ADVICE, not_finite, target, value};
-use super::{Cell, Kind, Missing, Note, Place, Rows, Schema, Source, Targets, names};
+use super::{Cell, Kind, Missing, Note, Place, Rows, Schema, Source, Targets, date, names};
 use crate::error::{Error, Result};
 
 /// Some rows of a table, as numbers.
@@ -56,6 +56,9 @@ enum Code {
     Number {
         fill: Option<f64>,
     },
+    Date {
+        fill: Option<f64>,
+    },
     Boolean {
         fill: Option<f64>,
     },
@@ -72,12 +75,13 @@ impl Encoder {
         let positions: HashMap<&String, usize> = source.names().iter().zip(0..).collect();
         let find = |name: &String, role| match positions.get(name) {
             Some(position) => Ok(*position),
-            None => Err(names::unknown(source.path(), source.names(), name, role)),
+            None => Err(names::unknown(source, name, role)),
         };
         let mut inputs = Vec::new();
         for column in &schema.inputs {
             let code = match &column.kind {
                 Kind::Number { fill } => Code::Number { fill: *fill },
+                Kind::Date { fill } => Code::Date { fill: *fill },
                 Kind::Boolean { fill } => Code::Boolean { fill: *fill },
                 Kind::Category { levels } => Code::Category {
                     levels: levels.iter().enumerate().map(|(index, level)| (level.clone(), index)).collect(),
@@ -170,7 +174,8 @@ impl Encoder {
             if let Some((place, value)) = &input.example {
                 notes.push(format!(
                     "column `{}`: {} cells have a value that was not there at fitting, the first \"{value}\" in {place}; \
-                     they count as none of the known ones",
+                     they count as none of the known ones, and the intervals of their rows are too narrow, as they do not \
+                     include what is not known about a new value",
                     input.name, input.unseen
                 ));
             }
@@ -214,7 +219,7 @@ impl Input {
         }
         let unfit = |expected| value(source, &self.name, place, cell, expected, "it was at fitting: mend the cell");
         match (&self.code, cell) {
-            (Code::Number { fill } | Code::Boolean { fill }, Cell::Missing) => {
+            (Code::Number { fill } | Code::Date { fill } | Code::Boolean { fill }, Cell::Missing) => {
                 let advice = "the model has no mean to fill it in with: leave such rows out with --missing drop";
                 x.push(fill.ok_or_else(|| missing(source, &self.name, place, advice))?);
                 self.filled += 1;
@@ -222,6 +227,10 @@ impl Input {
             (Code::Number { .. }, Cell::Number(value)) => x.push(*value),
             (Code::Number { .. } | Code::Boolean { .. }, Cell::Boolean(value)) => x.push(f64::from(u8::from(*value))),
             (Code::Number { .. }, Cell::Text(_)) => return Err(unfit("a number")),
+            (Code::Date { .. }, Cell::Text(text)) => x.push(date::seconds(text).ok_or_else(|| unfit(date::EXPECTED))?),
+            // Other formats write dates as seconds already; a number in text is something else.
+            (Code::Date { .. }, Cell::Number(value)) if matches!(place, Place::Row(_)) => x.push(*value),
+            (Code::Date { .. }, _) => return Err(unfit(date::EXPECTED)),
             // Other formats write booleans as 0 and 1.
             (Code::Boolean { .. }, Cell::Number(value)) if *value == 0.0 || *value == 1.0 => x.push(*value),
             (Code::Boolean { .. }, _) => return Err(unfit("true or false")),
@@ -247,7 +256,7 @@ impl Input {
 impl Code {
     fn width(&self) -> usize {
         match self {
-            Self::Number { .. } | Self::Boolean { .. } => 1,
+            Self::Number { .. } | Self::Date { .. } | Self::Boolean { .. } => 1,
             Self::Category { width, .. } => *width,
         }
     }

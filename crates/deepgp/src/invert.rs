@@ -1,0 +1,124 @@
+//! Where a distribution function `F` reaches a level: a bracket that closes in, by Newton's steps where there is a density, else by false
+//! position.
+//!
+//! A few evaluations of `F` are all that a quantile costs: five or six by Newton's steps for a mixture of Gaussians, from a start
+//! that need not be good; about twenty by false position.
+
+/// How often a bracket may double.
+const MAX_WIDENINGS: u32 = 60;
+/// How often it may then be narrowed.
+const MAX_ROUNDS: u32 = 300;
+
+/// Far in a tail the distribution function is tiny, and so must the error be.
+fn close_enough(level: f64) -> f64 {
+    1e-13 * level.min(1.0 - level)
+}
+
+/// Whether nothing lies between two numbers that is worth looking for.
+fn is_closed(low: f64, high: f64) -> bool {
+    high - low <= 4.0 * f64::EPSILON * low.abs().max(high.abs())
+}
+
+/// Where `F` reaches `level`, if `distribution` gives `F` and its density: Newton's steps from `start`, and bisections where these lead
+/// out of the bracket or do not at least halve. `width` is about that of the distribution.
+pub(crate) fn by_newton(start: f64, width: f64, level: f64, distribution: impl Fn(f64) -> (f64, f64)) -> f64 {
+    // Open at first; an end is closed when it has been seen from that side.
+    let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
+    let (mut at, mut last, mut stride) = (start, f64::INFINITY, width);
+    for _ in 0..MAX_ROUNDS {
+        let (below, density) = distribution(at);
+        let excess = below - level;
+        if excess.abs() <= close_enough(level) {
+            return at;
+        }
+        if excess < 0.0 {
+            low = at;
+        } else {
+            high = at;
+        }
+        if is_closed(low, high) {
+            break;
+        }
+        let step = excess / density;
+        let newton = at - step;
+        if newton > low && newton < high && 2.0 * step.abs() <= last && step.abs() <= 8.0 * stride {
+            (at, last) = (newton, step.abs());
+        } else if low.is_finite() && high.is_finite() {
+            last = 0.5 * (high - low);
+            at = low + last;
+        } else {
+            // Out, ever further, until it lies between.
+            at = if excess < 0.0 { at + stride } else { at - stride };
+            stride *= 2.0;
+        }
+    }
+    if high.is_finite() { high } else { at }
+}
+
+/// Where `F` reaches `level`: bracketed, beginning with `(low, high)`, then false position, with a bisection in between so that it always
+/// closes in. Where `F` jumps, the far side of the jump.
+pub(crate) fn by_false_position((mut low, mut high): (f64, f64), level: f64, cumulative: impl Fn(f64) -> f64) -> f64 {
+    let excess = |at: f64| cumulative(at) - level;
+    let (mut at_low, mut at_high) = (excess(low), excess(high));
+    for _ in 0..MAX_WIDENINGS {
+        if at_low <= 0.0 && at_high >= 0.0 {
+            break;
+        }
+        let reach = (high - low).max(f64::EPSILON * (1.0 + low.abs().max(high.abs())));
+        (low, high) = (low - reach, high + reach);
+        (at_low, at_high) = (excess(low), excess(high));
+    }
+    for round in 0..MAX_ROUNDS {
+        if is_closed(low, high) {
+            break;
+        }
+        let guess = low - at_low * (high - low) / (at_high - at_low);
+        let at = if round % 3 == 2 || !(guess > low && guess < high) { 0.5 * (low + high) } else { guess };
+        let value = excess(at);
+        if value.abs() <= close_enough(level) {
+            return at;
+        }
+        if value < 0.0 {
+            (low, at_low) = (at, value);
+        } else {
+            (high, at_high) = (at, value);
+        }
+    }
+    high
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    /// A logistic distribution has all of it in closed form.
+    fn logistic(at: f64) -> (f64, f64) {
+        let below = 1.0 / (1.0 + (-at).exp());
+        (below, below * (1.0 - below))
+    }
+
+    #[test]
+    fn both_find_what_is_known_from_starts_near_and_far() {
+        for level in [1e-9, 1e-3, 0.1, 0.5, 0.8, 0.9999] {
+            let truth = (level / (1.0f64 - level)).ln();
+            for start in [truth, 0.0, -3.0, 30.0, -1e4] {
+                let found = by_newton(start, 1.0, level, logistic);
+                assert!((found - truth).abs() <= 1e-10 * (1.0 + truth.abs()), "{level} from {start}: {found}");
+            }
+            let found = by_false_position((-1.0, 1.0), level, |at| logistic(at).0);
+            assert!((found - truth).abs() <= 1e-10 * (1.0 + truth.abs()), "{level}: {found}");
+        }
+    }
+
+    #[test]
+    fn a_few_evaluations_are_enough() {
+        let evaluations = Cell::new(0);
+        let counted = |at: f64| {
+            evaluations.set(evaluations.get() + 1);
+            logistic(at)
+        };
+        by_newton(-2.5, 1.8, 0.05, counted);
+        assert!(evaluations.get() <= 6, "{}", evaluations.get());
+    }
+}
