@@ -215,7 +215,7 @@ impl Order {
     fn carry_out(self, caller: &Caller<Question>) -> deepgp::Result<ModelFile> {
         let Self { data, mut settings, schema, from, time_limit, ask, accelerator, board } = self;
         let started = Instant::now();
-        let data = data.merged()?;
+        let data = merged(data, &settings)?;
         let asked = settings.clone();
         let mut start = match from {
             Some(model) => model,
@@ -250,6 +250,18 @@ impl Order {
         file.record.end(&stop, time_up);
         Ok(file)
     }
+}
+
+/// Equal rows as one that weighs as much, so that repeated rows and their counts as weights give the same bits. Other weights do not say how
+/// many rows there were, which matters where some are held out: then these rows stay as they are, without those of weight 0.
+fn merged(data: Dataset, settings: &FitSettings) -> deepgp::Result<Dataset> {
+    let (Some(weights), Some(_)) = (data.weights(), settings.validation) else { return data.merged() };
+    let merged = data.clone().merged()?;
+    if merged.weights().is_none_or(|all| all.iter().all(|weight| weight.fract() == 0.0)) {
+        return Ok(merged);
+    }
+    let rows: Vec<u32> = (0u32..).zip(weights).filter(|(_, weight)| **weight > 0.0).map(|(row, _)| row).collect();
+    data.gather(&rows)
 }
 
 /// A model at its starting point. Sizes are the most there can be: where rows do not differ enough, fewer are taken.

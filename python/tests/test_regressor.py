@@ -152,6 +152,25 @@ def test_a_weight_of_three_is_three_rows_and_one_of_nothing_is_none(arm):
     assert np.array_equal(ones.predict(X), DeepGPRegressor(**QUICK).fit(X, y).predict(X))
 
 
+def test_rows_of_few_values_are_held_out_copy_by_copy(rng):
+    X = rng.integers(0, 2, (1000, 1)).astype(float)
+    y = (rng.random(1000) < 0.4 + 0.2 * X[:, 0]).astype(float)
+    seen = np.array([y[X[:, 0] == value].mean() for value in (0, 1)])
+    shallow = {"hidden_layers": 0, "steps": 300, "learning_rate": 0.03}
+    for seed in range(4):
+        for weight in (None, np.full(1000, 0.3)):
+            regressor = DeepGPRegressor(**shallow, random_state=seed).fit(X, y, sample_weight=weight)
+            np.testing.assert_allclose(regressor.predict([[0.0], [1.0]]), seen, atol=0.03)
+    # As weights: four rows and how often each of them was seen.
+    rows, counts = np.unique(np.column_stack([X, y]), axis=0, return_counts=True)
+    weighted = DeepGPRegressor(**shallow, random_state=3).fit(rows[:, :1], rows[:, 1], sample_weight=counts)
+    repeated = DeepGPRegressor(**shallow, random_state=3).fit(X, y)
+    assert np.array_equal(weighted.predict(X), repeated.predict(X))
+    # Two kinds of rows are enough, if there are enough of each.
+    step = DeepGPRegressor(**shallow).fit(X, X[:, 0])
+    np.testing.assert_allclose(step.predict([[0.0], [1.0]]), [0, 1], atol=0.05)
+
+
 @pytest.mark.parametrize("weight", [[-1.0], [np.nan], [0.0]])
 def test_wrong_weights_are_refused(arm, weight):
     with pytest.raises(ValueError, match=r"(?i)weight"):

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use crate::copies::Copies;
 use crate::data::{Dataset, Standardiser};
 use crate::error::{Error, Result};
 use crate::joint::{JointDraws, JointMoments};
@@ -78,7 +79,8 @@ impl Regressor {
 
     /// Trains this model on `data`. `callback` sees every step and can end training by breaking.
     ///
-    /// A share of the rows, drawn by `settings.train.seed`, is held out for early stopping if the settings say so. A run that
+    /// A share of the rows, drawn by `settings.train.seed`, is held out for early stopping if the settings say so. Where weights are
+    /// whole numbers they count copies, and this share of each row's copies is held out; else rows are held out as a whole. A run that
     /// gets stuck is not an error: [`Fit::stop`] says so, and the model is the last good one.
     pub fn train(
         self,
@@ -156,11 +158,16 @@ fn hold_out(data: &Dataset, settings: &FitSettings) -> Result<(Dataset, Option<D
         let requirement = "above 0 and below 1, or `None`";
         return Err(Error::Setting { name: "validation", value: fraction.to_string(), requirement });
     }
-    if data.len() < 3 {
+    let copies = Copies::of(data);
+    let rows = copies.as_ref().map_or(data.len(), Copies::len);
+    if rows < 3 {
         let advice = "give more rows, or set `validation` to `None`";
-        return Err(Error::TooFewRows { what: "holding rows out for validation", needed: 3, rows: data.len(), advice });
+        return Err(Error::TooFewRows { what: "holding rows out for validation", needed: 3, rows, advice });
     }
-    let (train, held_out) = data.split(fraction, settings.train.seed)?;
+    let (train, held_out) = match copies {
+        Some(copies) => copies.split(fraction, settings.train.seed)?,
+        None => data.split(fraction, settings.train.seed)?,
+    };
     Ok((train, Some(held_out)))
 }
 
