@@ -261,6 +261,8 @@ default="squared-exponential"
         before = getattr(self, "model_", None) if self.warm_start else None
         if before is not None:
             _settings.check_structure(self, self._structure)
+        for name, own in (("X", X), ("y", y), ("sample_weight", sample_weight)):
+            _arrays.check_cells(name, own)
         names = _target_names(y)
         least = 2 if self.validation is None else 3
         rules = {"dtype": np.float64, "multi_output": True, "y_numeric": True, "ensure_min_samples": least}

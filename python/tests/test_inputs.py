@@ -1,6 +1,10 @@
 """What may come in: any numbers in any layout; and what may not, with scikit-learn's errors."""
 
+import datetime
+
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from conftest import QUICK
 from sklearn.exceptions import NotFittedError
@@ -109,6 +113,62 @@ def test_shapes_that_do_not_fit_are_refused(arm, fitted):
         (lambda: DeepGPRegressor(constant_columns="reject").fit(X * 0, y), "every row"),
     ]:
         with pytest.raises(ValueError, match=said):
+            call()
+
+
+DAYS = np.datetime64("2020-01-01") + np.arange(120)
+DATES = {
+    "array": DAYS.reshape(-1, 1).astype("M8[ns]"),
+    "durations": (DAYS - DAYS[0]).reshape(-1, 1),
+    "objects": np.array([[day, 1.0] for day in DAYS], dtype=object),
+    "list": [[day] for day in DAYS],
+    "pandas": pd.DataFrame({"x": np.arange(120.0), "day": DAYS}),
+    "pandas alone": pd.DataFrame({"day": DAYS}),
+    "zone": pd.DataFrame({"day": pd.to_datetime(DAYS).tz_localize("UTC")}),
+    "polars": pl.DataFrame({"x": np.arange(120.0), "day": [datetime.date(2020, 1, 1)] * 120}),
+}
+
+
+@pytest.mark.parametrize("dates", DATES.values(), ids=DATES)
+def test_dates_are_refused_with_a_way_out(arm, fitted, dates):
+    said = r"(column 'day' of )?`.*` has dates.*turn them into numbers.*days since"
+    for call in (
+        lambda: DeepGPRegressor(**QUICK).fit(dates, arm[1]),
+        lambda: fitted.predict(dates),
+        lambda: fitted.model_.predict(dates),
+        lambda: Model({"hidden_layers": 0, "inducing": 5}, dates),
+    ):
+        with pytest.raises(ValueError, match=said):
+            call()
+
+
+def test_targets_and_weights_that_are_dates_are_refused(arm, fitted):
+    X, _ = arm
+    for own in (DAYS, pd.Series(DAYS), pl.Series([datetime.timedelta(1)] * 120)):
+        for call in (
+            lambda own=own: DeepGPRegressor(**QUICK).fit(X, own),
+            lambda own=own: DeepGPRegressor(**QUICK).fit(*arm, sample_weight=own),
+            lambda own=own: fitted.log_density(X, own),
+        ):
+            with pytest.raises(ValueError, match=r"`(y|sample_weight)` has dates"):
+                call()
+
+
+def test_masked_cells_are_refused(arm, fitted):
+    X, y = arm
+    masked = np.ma.masked_array(X, np.zeros_like(X, dtype=bool))
+    assert np.array_equal(DeepGPRegressor(**QUICK).fit(masked, y).predict(masked), fitted.predict(X))
+    masked[3, 2] = np.ma.masked
+    target = np.ma.masked_greater(y, np.sort(y)[-3])
+    for call, said in [
+        (lambda: DeepGPRegressor(**QUICK).fit(masked, y), "`X` has 1 masked"),
+        (lambda: DeepGPRegressor(**QUICK).fit(X, target), "`y` has 2 masked"),
+        (lambda: DeepGPRegressor(**QUICK).fit(X, y, sample_weight=target), "`sample_weight` has 2 masked"),
+        (lambda: fitted.predict(masked), "`X` has 1 masked"),
+        (lambda: fitted.log_density(X, target), "`y` has 2 masked"),
+        (lambda: fitted.model_.elbo(masked, y), "`X` has 1 masked"),
+    ]:
+        with pytest.raises(ValueError, match=said + r" cells.*filled"):
             call()
 
 
