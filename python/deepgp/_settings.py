@@ -136,6 +136,9 @@ def of_engine(engine: _core.Engine) -> dict[str, Any]:
     """Arguments of `DeepGPRegressor` that make the settings of this model's fit."""
     settings: dict[str, Any] = json.loads(engine.settings())
     settings["random_state"] = settings.pop("seed")
+    jitter = settings["jitter"]
+    if jitter is not None and jitter["relative"] == 0:
+        settings["jitter"] = jitter["absolute"]
     sizes = settings.pop("inducing") or {}
     settings["inducing"] = sizes.get("tied")
     decoupled = sizes.get("decoupled", {})

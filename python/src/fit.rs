@@ -99,7 +99,7 @@ struct Order {
     settings: FitSettings,
     schema: Schema,
     /// The model to go on with.
-    from: Option<Regressor>,
+    from: Option<Arc<ModelFile>>,
     time_limit: Option<f64>,
     /// Whether every step is asked about.
     ask: bool,
@@ -132,11 +132,15 @@ pub fn fit(
     settings.train.check().map_err(errors::library)?;
     let board = Arc::new(Mutex::new(Board::default()));
     let data = engine::dataset(&x, &y, weights.as_ref())?;
+    let from = engine.map(Engine::file);
     let order = Order {
-        schema: columns::schema(names.0, data.x().ncols(), names.1, data.y().ncols()),
+        schema: match &from {
+            Some(file) => columns::renamed(file.schema.clone(), names.1),
+            None => columns::schema(names.0, data.x().ncols(), names.1, data.y().ncols()),
+        },
         data,
         settings,
-        from: engine.map(|engine| engine.file().regressor.clone()),
+        from,
         time_limit,
         ask: callback.is_some(),
         accelerator: device::open(device)?,
@@ -217,16 +221,17 @@ impl Order {
         let started = Instant::now();
         let data = merged(data, &settings)?;
         let asked = settings.clone();
-        let mut start = match from {
-            Some(model) => model,
-            None => start(&data, &mut settings)?,
+        let (mut start, made) = match from {
+            Some(file) => (file.regressor.clone(), file.record.steps_before + file.record.steps),
+            None => (start(&data, &mut settings)?, 0),
         };
         start.model = start.model.computed_on(accelerator);
         let mut file = columns::file(start.clone(), schema, asked, data.len());
+        file.record.steps_before = made;
         lock(&board).start = Some(file.clone());
         let watch = NoiseWatch::new(&start);
         let (mut time_up, mut kept) = (false, None);
-        let fit = start.train(&data, &settings, |report, state| {
+        let fit = start.train_further(&data, &settings, made, |report, state| {
             let seconds = started.elapsed().as_secs_f64();
             let pulse = note(&mut file, report, watch.deviation(state), seconds);
             let mut end = caller.has_left();

@@ -209,6 +209,28 @@ def test_copies_share_nothing(model, data):
         assert model.parameters()["likelihood.noise"][0] == 0.05
 
 
+def test_a_pickle_goes_on_as_the_model_does(model, data):
+    for _ in range(5):
+        model.train_step(*data)
+    again = pickle.loads(pickle.dumps(model))
+    for own in (model, again):
+        own.train_step(*data)
+    for name, values in model.parameters().items():
+        assert np.array_equal(values, again.parameters()[name]), name
+    # One of an earlier version has no memory of steps.
+    old = Model.__new__(Model)
+    old.__setstate__(model.__getstate__()[0])
+    assert old.elbo(*data).total == model.elbo(*data).total
+    with pytest.raises(ValueError, match="memory of another one"):
+        old.__setstate__((model.__getstate__()[0], (np.zeros(1), np.zeros(1), 5)))
+
+
+def test_joint_draws_have_samples_of_their_own(model, data):
+    model.train_step(*data)
+    few, many = (model.joint_draws(data[0], 3, samples=samples) for samples in (1, 50))
+    assert np.array_equal(few, many)
+
+
 def test_answers_have_their_shapes_and_agree(model, data):
     X, y = data
     for _ in range(50):

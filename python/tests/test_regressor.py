@@ -237,6 +237,35 @@ def test_a_warm_start_goes_on(arm):
     assert regressor.predict(X).shape == (120,)
 
 
+def test_every_warm_start_sees_other_minibatches(arm):
+    X, y = arm
+    settings = {**QUICK, "steps": 2, "batch_size": 10, "validation": None, "learning_rate": 1e-12}
+    regressor = DeepGPRegressor(**settings, warm_start=True)
+    # With such a rate nothing is learnt, so that the bound tells the batches and their noise alone.
+    bounds = [regressor.fit(X, y).history_["data_term"][0] for _ in range(5)]
+    assert len({round(bound, 3) for bound in bounds}) == 5
+    again = DeepGPRegressor(**settings, warm_start=True)
+    assert [again.fit(X, y).history_["data_term"][0] for _ in range(5)] == bounds
+
+
+def test_a_warm_start_goes_on_with_fresh_minibatches_after_a_file(arm, tmp_path):
+    X, y = arm
+    settings = {**QUICK, "steps": 3, "batch_size": 10, "validation": None}
+    kept = DeepGPRegressor(**settings, warm_start=True).fit(X, y).fit(X, y)
+    kept.save(tmp_path / "model.deepgp")
+    loaded = DeepGPRegressor.load(tmp_path / "model.deepgp").set_params(warm_start=True)
+    assert np.array_equal(loaded.fit(X, y).predict(X), kept.fit(X, y).predict(X))
+
+
+def test_a_warm_start_holds_the_same_rows_out(arm):
+    X, y = arm
+    settings = {**QUICK, "steps": 1, "validate_every": 1, "hidden_layers": 0, "learning_rate": 1e-12}
+    regressor = DeepGPRegressor(**settings, warm_start=True)
+    # Nothing is learnt, and a shallow model has no samples: the score tells the rows.
+    scores = [regressor.fit(X, y).history_["validation_score"][0] for _ in range(3)]
+    assert scores == pytest.approx([scores[0]] * 3, rel=1e-9)
+
+
 def test_callbacks_see_every_step_and_may_end_it(arm):
     seen, other = [], []
 
@@ -342,6 +371,31 @@ def test_a_line_that_cannot_be_shown_costs_no_fit(arm, monkeypatch, out):
     monkeypatch.setattr(sys, "stdout", place)
     fitted = DeepGPRegressor(hidden_layers=0, inducing=10, steps=5, verbose=1).fit(*arm)
     assert fitted.n_iter_ == 5
+
+
+def test_a_file_gives_the_settings_back_that_predictions_follow_from(tmp_path, arm):
+    X, y = arm
+    regressor = DeepGPRegressor(**QUICK, prediction_samples=7, jitter=1e-5).fit(X, y)
+    regressor.save(tmp_path / "model.deepgp")
+    again = DeepGPRegressor.load(tmp_path / "model.deepgp")
+    assert (again.prediction_samples, again.jitter) == (7, 1e-5)
+    assert np.array_equal(again.predict(X), regressor.predict(X))
+    regressor.set_params(prediction_samples=9).save(tmp_path / "model.deepgp")
+    again = DeepGPRegressor.load(tmp_path / "model.deepgp")
+    assert np.array_equal(again.predict(X), regressor.predict(X))
+    again.set_params(warm_start=True, steps=2).fit(X, y)
+    mixed = DeepGPRegressor(**QUICK, jitter={"absolute": 0.0, "relative": 1e-4}).fit(X, y)
+    mixed.save(tmp_path / "model.deepgp")
+    assert DeepGPRegressor.load(tmp_path / "model.deepgp").jitter == mixed.jitter
+
+
+def test_a_fit_of_no_steps_comes_back(tmp_path, arm):
+    X, y = arm
+    regressor = DeepGPRegressor(**{**QUICK, "steps": 0}).fit(X, y)
+    regressor.save(tmp_path / "model.deepgp")
+    again = DeepGPRegressor.load(tmp_path / "model.deepgp")
+    assert np.array_equal(again.predict(X), regressor.predict(X))
+    assert (again.n_iter_, again.stop_) == (0, "steps")
 
 
 def test_a_model_that_was_not_fitted_is_no_estimator(tmp_path, arm):
