@@ -4,7 +4,6 @@
 //! been learnt until then is there.
 
 use std::ops::ControlFlow;
-use std::panic::resume_unwind;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,7 +16,7 @@ use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::background::{Caller, Event, Job, TICK};
+use crate::background::{self, Caller, Event, Job, TICK};
 use crate::engine::{self, Engine};
 use crate::{columns, device, errors, settings};
 
@@ -163,7 +162,7 @@ pub fn fit(
                 let file = result.map_err(errors::library)?;
                 return Ok((Some(Engine::new(file)), None));
             }
-            Event::Done(Err(panic)) => resume_unwind(panic),
+            Event::Done(Err(panic)) => return Err(background::panicked(panic.as_ref())),
             Event::Message(Question { pulse, answer }) => {
                 let asked = callback
                     .as_ref()
@@ -193,7 +192,7 @@ fn end_early(
         match job.next(py, TICK) {
             // Before the first step there is nothing worth keeping.
             Event::Done(Ok(result)) => return Ok(result.ok().filter(|file| file.record.steps > 0)),
-            Event::Done(Err(panic)) => resume_unwind(panic),
+            Event::Done(Err(panic)) => return Err(background::panicked(panic.as_ref())),
             Event::Message(Question { answer, .. }) => answer.send(true).unwrap_or_default(),
             Event::Silence => {}
         }

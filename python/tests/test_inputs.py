@@ -9,7 +9,7 @@ import pytest
 from conftest import QUICK
 from sklearn.exceptions import NotFittedError
 
-from deepgp import DeepGPRegressor, Model
+from deepgp import DeepGPRegressor, Model, _core, datasets, split_rows
 
 LAYOUTS = {
     "fortran": np.asfortranarray,
@@ -234,8 +234,45 @@ def test_more_rows_than_can_be_taken_jointly_are_refused_with_a_way_out(arm):
         ("random_state", 2**70, "`random_state` is .* below"),
         ("prediction_samples", 0, "`prediction_samples` is 0"),
         ("time_limit", -1, "`time_limit` is -1"),
+        ("prediction_samples", 10**9, "`prediction_samples` is 1000000000, but must be at most 1000000"),
+        ("validation_samples", 10**12, "`validation_samples` is .* at most"),
+        ("samples", 10**12, "`samples` is .* at most"),
+        ("width", 10**9, "`width` is .* at most"),
+        ("hidden_layers", 10**9, "`hidden_layers` is .* at most"),
     ],
 )
 def test_settings_that_cannot_be_meant_are_named(arm, setting, value, message):
     with pytest.raises(ValueError, match=message):
-        DeepGPRegressor(hidden_layers=0, inducing=10, steps=5, **{setting: value}).fit(*arm)
+        DeepGPRegressor(**{"hidden_layers": 0, "inducing": 10, "steps": 5, setting: value}).fit(*arm)
+
+
+def test_numbers_that_no_memory_has_room_for_are_refused(arm, fitted):
+    X, y = arm
+    model = fitted.model_
+    for call, said in [
+        (lambda: datasets.eight_link_arm(2**60), "`rows` is"),
+        (lambda: datasets.step_curve(2**60), "`rows` is"),
+        (lambda: split_rows(2**31, 0.5), "`rows` is"),
+        (lambda: fitted.sample_y(X, 2**60), "`n_samples` is"),
+        (lambda: model.draws(X, 2**60), "`count` is"),
+        (lambda: model.predict(X, samples=2**60), "`samples` is"),
+        (lambda: model.elbo(X, y, samples=2**60), "`samples` is"),
+        (lambda: Model({"layers": [{"width": 2**60}]}, X), "`width` is"),
+        (lambda: Model({"width": 2**60}, X), "`width` is"),
+        (lambda: Model({}, X, outputs=2**60), "`outputs` is"),
+    ]:
+        with pytest.raises(ValueError, match=rf"{said} \d+, but must be at most"):
+            call()
+
+
+@pytest.mark.parametrize("draw", ["draws", "joint_draws"])
+def test_draws_that_no_memory_has_room_for_are_a_memory_error(fitted, draw):
+    many = np.broadcast_to(0.0, (10**8, 8))
+    with pytest.raises(MemoryError, match="no memory for 10000000 draws at 100000000 rows"):
+        getattr(fitted.model_, draw)(many, 10**7)
+
+
+def test_a_panic_is_an_error_that_can_be_caught():
+    # Past all checks: no vector can have so many entries.
+    with pytest.raises(RuntimeError, match="capacity overflow"):
+        _core.step_curve(2**62, 0)
