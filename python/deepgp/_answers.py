@@ -129,7 +129,10 @@ class Answers:
             Inputs.
         count : int
             How many draws.
-        samples, seed, threads
+        samples : int, default=100
+            Has no effect: every draw has a sample of the hidden layers of its own. It is here so that all questions can
+            be asked in the same words.
+        seed, threads
             As for `predict`.
 
         Returns

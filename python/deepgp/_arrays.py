@@ -9,9 +9,44 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
+def check_cells(name: str, values: Any) -> None:
+    """Fails where cells are dates, durations or masked: the bare numbers underneath are not what is meant."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        cells = int(np.ma.getmaskarray(values).sum())
+        raise ValueError(
+            f"`{name}` has {cells} masked cells: leave out their rows, or fill them in with .filled(value)"
+        )
+    if isinstance(values, (list, tuple)):
+        try:
+            values = np.asarray(values)
+        except ValueError:
+            return  # of lists of several lengths others tell
+    if hasattr(values, "columns") and hasattr(values, "dtypes"):
+        for column, dtype in zip(values.columns, values.dtypes, strict=True):
+            _check_type(f"column {column!r} of `{name}`", dtype)
+    elif hasattr(values, "dtype"):
+        _check_type(f"`{name}`", values.dtype)
+    if isinstance(values, np.ndarray) and values.dtype == object:
+        for own in values.flat:
+            _check_type(f"`{name}`", getattr(own, "dtype", None))
+
+
+def _check_type(what: str, dtype: Any) -> None:
+    # Polars has types of its own.
+    temporal = getattr(dtype, "is_temporal", None)
+    if getattr(dtype, "kind", None) in ("m", "M") or (callable(temporal) and temporal()):
+        raise ValueError(
+            f"{what} has dates, times or durations ({dtype}), whose numbers depend on a unit: turn them into numbers "
+            "yourself, such as days since a date: (dates - start) / np.timedelta64(1, 'D')"
+        )
+
+
 def numbers(name: str, values: Any) -> Floats:
     """`values` as an array of `float64`, copied only if it is not one already, or lies across the machine's words."""
+    check_cells(name, values)
     array = np.asarray(values)
+    if array is not values:
+        check_cells(name, array)
     if array.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: `{name}` has complex numbers")
     if array.dtype.kind not in "fiub":

@@ -78,7 +78,7 @@ class Model(Answers):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file that `load` and the command `deepgp` open.
 
-        The file is there whole or not at all.
+        The file is there whole or not at all. The optimiser's memory is no part of it; a pickle has that too.
 
         Parameters
         ----------
@@ -369,11 +369,13 @@ class Model(Answers):
     def __deepcopy__(self, memo: dict[int, Any]) -> Model:
         return self.copy()
 
-    def __getstate__(self) -> bytes:
-        return self._engine.to_bytes()
+    def __getstate__(self) -> tuple[bytes, tuple[Floats, Floats, int] | None]:
+        return self._engine.to_bytes(), self._engine.adam()
 
-    def __setstate__(self, state: bytes) -> None:
-        self._engine = _core.Engine.from_bytes(state)
+    def __setstate__(self, state: tuple[bytes, tuple[Floats, Floats, int] | None] | bytes) -> None:
+        # Earlier pickles are bytes alone.
+        bytes_of_file, adam = (state, None) if isinstance(state, bytes) else state
+        self._engine = _core.Engine.from_bytes(bytes_of_file, adam)
 
     def __repr__(self) -> str:
         widths = [self.n_inputs, *self.hidden_widths, self.n_outputs]

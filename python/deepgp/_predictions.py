@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _base, _settings
+from . import _arrays, _base, _settings
 from ._arrays import Floats
 from ._model import Model
 
@@ -165,6 +165,7 @@ class Predictions:
 
     def _check_inputs(self, X: Any) -> Any:
         _base.check_is_fitted(self)
+        _arrays.check_cells("X", X)
         return _base.validate_data(self, X, reset=False, dtype=np.float64)
 
     def _mixture(self) -> dict[str, int]:

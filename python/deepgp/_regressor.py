@@ -31,7 +31,8 @@ class DeepGPRegressor(_base.RegressorMixin, Predictions, _base.BaseEstimator):  
 
     Inputs and targets are standardised for the model, and predictions come back in the units of the data. Equal rows
     are trained on as one row that weighs as much, so a `sample_weight` of 3 is the same as three rows, and one of 0
-    as none.
+    as none. Where rows are held out for `validation`, each of these three may be. Weights that are not whole numbers
+    count no rows: a row is then held out as a whole, whatever it weighs.
 
     Parameters
     ----------
@@ -88,7 +89,9 @@ default="squared-exponential"
     prediction_samples : int, default=100
         Samples of the mixture in predictions.
     warm_start : bool, default=False
-        Whether `fit` goes on with the model of an earlier `fit`, its units included, for `steps` further steps.
+        Whether `fit` goes on with the model of an earlier `fit`, its units included, for `steps` further steps. With
+        the same `random_state` the same rows are held out, and minibatches and samples are fresh ones. Adam's moments,
+        `schedule`, `kl_warm_up`, `patience`, `n_iter_` and `history_` begin anew.
     callbacks : list of callable, optional
         Each is called with a `StepReport` after every step; if one returns True, training ends.
     verbose : int, default=0
@@ -114,8 +117,8 @@ default="squared-exponential"
     n_iter_ : int
         Steps that were made.
     stop_ : str
-        Why training ended: "steps" (all were made), "patience", "time limit", "interrupted" (by a callback or Ctrl-C)
-        or "stuck" (step after step failed; the model is the last good one).
+        Why training ended: "steps" (all were made), "patience", "time limit", "interrupted" (by a callback or Ctrl-C,
+        or a checkpoint) or "stuck" (step after step failed; the model is the last good one).
     elbo_ : float
         The bound at the last step.
     history_ : dict of str to ndarray
@@ -260,6 +263,8 @@ default="squared-exponential"
         before = getattr(self, "model_", None) if self.warm_start else None
         if before is not None:
             _settings.check_structure(self, self._structure)
+        for name, own in (("X", X), ("y", y), ("sample_weight", sample_weight)):
+            _arrays.check_cells(name, own)
         names = _target_names(y)
         least = 2 if self.validation is None else 3
         rules = {"dtype": np.float64, "multi_output": True, "y_numeric": True, "ensure_min_samples": least}
@@ -295,7 +300,8 @@ default="squared-exponential"
             The file; it is replaced if it is there.
         """
         _base.check_is_fitted(self)
-        self.model_.save(path)
+        samples = _settings.integer("prediction_samples", self.prediction_samples, least=1)
+        self.model_._engine.save(path, samples)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> DeepGPRegressor:
@@ -313,7 +319,7 @@ default="squared-exponential"
             one column of zeros and ones for each level, as in `feature_names_in_`.
         """
         model = Model.load(path)
-        if model._engine.record()[0] == 0:
+        if not model._engine.is_fitted():
             raise ValueError(f"{os.fspath(path)} holds a Model that was not fitted: open it with Model.load")
         settings = _settings.of_engine(model._engine)
         regressor = cls(**settings)
@@ -329,7 +335,9 @@ default="squared-exponential"
         self.n_outputs_ = model.n_outputs
         self.n_iter_, _, elbo, stop, self.notes_ = model._engine.record()
         self.elbo_ = float("nan") if elbo is None else elbo
-        self.stop_ = next((word for sentence, word in _STOPS.items() if (stop or "").startswith(sentence)), "steps")
+        # A checkpoint of a run that is not at its end says nothing.
+        sentence = "it was interrupted" if stop is None else stop
+        self.stop_ = next((word for begin, word in _STOPS.items() if sentence.startswith(begin)), sentence)
         self.history_ = model.history
         self._one_target = flat
         self._structure = _settings.structure_of(self)

@@ -62,14 +62,28 @@ def to_json(values: Mapping[str, Any]) -> str:
 
 # The largest integer that crosses to the engine.
 _LARGEST = 2**63 - 1
+#: More of these is a slip of the keyboard, and more memory than there is: to run out of it would end the process.
+_MOST = {
+    "hidden_layers": 1000,
+    "width": 10_000,
+    "outputs": 10_000,
+    "samples": 10**6,
+    "validation_samples": 10**6,
+    "prediction_samples": 10**6,
+    "count": 10**7,
+    "n_samples": 10**7,
+}
 
 
-def integer(name: str, value: Any, least: int = 0) -> int:
+def integer(name: str, value: Any, least: int = 0, most: int | None = None) -> int:
     """`value` as an integer that the engine can hold; the error names the setting."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral) or value < least:
         raise ValueError(f"`{name}` is {value!r}, but must be an integer of at least {least}")
-    if int(value) > _LARGEST:
-        raise ValueError(f"`{name}` is {value!r}, but must be below 2**63")
+    most = _MOST.get(name, _LARGEST) if most is None else most
+    if int(value) > most:
+        raise ValueError(
+            f"`{name}` is {value!r}, but must be {'below 2**63' if most == _LARGEST else f'at most {most}'}"
+        )
     return int(value)
 
 
@@ -136,6 +150,9 @@ def of_engine(engine: _core.Engine) -> dict[str, Any]:
     """Arguments of `DeepGPRegressor` that make the settings of this model's fit."""
     settings: dict[str, Any] = json.loads(engine.settings())
     settings["random_state"] = settings.pop("seed")
+    jitter = settings["jitter"]
+    if jitter is not None and jitter["relative"] == 0:
+        settings["jitter"] = jitter["absolute"]
     sizes = settings.pop("inducing") or {}
     settings["inducing"] = sizes.get("tied")
     decoupled = sizes.get("decoupled", {})

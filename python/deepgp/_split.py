@@ -15,7 +15,7 @@ def split_rows(rows: int, fraction: float, seed: int = 0) -> tuple[NDArray[np.in
     Parameters
     ----------
     rows : int
-        How many there are, at least 2.
+        How many there are: at least 2, and at most 10⁸.
     fraction : float
         Which share of them to hold out, above 0 and below 1; rounded to some rows, and not all.
     seed : int, default=0
@@ -35,5 +35,5 @@ def split_rows(rows: int, fraction: float, seed: int = 0) -> tuple[NDArray[np.in
     >>> train, test
     (array([0, 1, 2, 4, 6, 7, 8]), array([3, 5, 9]))
     """
-    rows, seed = _settings.integer("rows", rows, least=2), _settings.integer("seed", seed)
+    rows, seed = _settings.integer("rows", rows, least=2, most=10**8), _settings.integer("seed", seed)
     return _core.split_rows(rows, _settings.number("fraction", fraction), seed)

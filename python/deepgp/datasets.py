@@ -7,6 +7,8 @@ from . import _core, _settings
 
 __all__ = ["eight_link_arm", "step_curve"]
 
+_MOST_ROWS = 10**7
+
 
 def eight_link_arm(rows: int, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Postures of a robot arm and how far its tip is from a point: a stand-in for kin8nm.
@@ -14,7 +16,7 @@ def eight_link_arm(rows: int, seed: int = 0) -> tuple[NDArray[np.float64], NDArr
     Parameters
     ----------
     rows : int
-        How many postures.
+        How many postures, at most 10⁷.
     seed : int, default=0
         The same seed gives the same numbers.
 
@@ -32,7 +34,9 @@ def eight_link_arm(rows: int, seed: int = 0) -> tuple[NDArray[np.float64], NDArr
     >>> X.shape, y.shape
     ((100, 8), (100,))
     """
-    return _core.eight_link_arm(_settings.integer("rows", rows, least=1), _settings.integer("seed", seed))
+    return _core.eight_link_arm(
+        _settings.integer("rows", rows, least=1, most=_MOST_ROWS), _settings.integer("seed", seed)
+    )
 
 
 def step_curve(rows: int, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -41,7 +45,7 @@ def step_curve(rows: int, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[n
     Parameters
     ----------
     rows : int
-        How many points.
+        How many points, at most 10⁷.
     seed : int, default=0
         The same seed gives the same numbers.
 
@@ -59,4 +63,4 @@ def step_curve(rows: int, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[n
     >>> bool(abs(y[X[:, 0] > 0].mean() - 1) < 0.05)
     True
     """
-    return _core.step_curve(_settings.integer("rows", rows, least=1), _settings.integer("seed", seed))
+    return _core.step_curve(_settings.integer("rows", rows, least=1, most=_MOST_ROWS), _settings.integer("seed", seed))

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use deepgp::{Mat, PredictSettings, UserPredictor, View};
 use deepgp_io::ModelFile;
-use numpy::PyReadonlyArray2;
-use pyo3::exceptions::PyValueError;
+use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::arrays::{Matrix, Tensor, Vector};
@@ -17,6 +17,9 @@ const AT_ONCE: usize = 200_000;
 /// Rows at once, at least and at most.
 const FEWEST: usize = 16;
 const MOST: usize = 8192;
+
+/// What a matrix takes beside its numbers, in numbers.
+const MATRIX: usize = 8;
 
 /// Mean and variance of the function, mean and variance of observations.
 type Moments<'py> = (Matrix<'py>, Matrix<'py>, Matrix<'py>, Matrix<'py>);
@@ -167,8 +170,10 @@ pub fn draws<'py>(
     count: usize,
     sampling: Sampling,
 ) -> PyResult<Tensor<'py>> {
+    let (rows, (_, outputs, _)) = (x.shape()[0], engine.widths());
+    // What the library hands over, and the array that it becomes.
+    check_room(count, rows, 2 * outputs)?;
     let x = arrays::matrix(&x)?;
-    let (rows, (_, outputs, _)) = (x.nrows(), engine.widths());
     let all = ask(py, engine.file(), sampling, move |predictor| predictor.draws_of_y(x.view(), count))?;
     arrays::stack(py, all, rows, outputs)
 }
@@ -182,8 +187,10 @@ pub fn joint_draws<'py>(
     count: usize,
     sampling: Sampling,
 ) -> PyResult<Tensor<'py>> {
+    let (rows, (_, outputs, _)) = (x.shape()[0], engine.widths());
+    // Functions too.
+    check_room(count, rows, 3 * outputs)?;
     let x = arrays::matrix(&x)?;
-    let (rows, (_, outputs, _)) = (x.nrows(), engine.widths());
     let all = ask(py, engine.file(), sampling, move |predictor| Ok(predictor.joint_draws(x.view(), count)?.y))?;
     arrays::stack(py, all, rows, outputs)
 }
@@ -200,6 +207,14 @@ pub fn joint_moments<'py>(
     let rows = x.nrows();
     let all = ask(py, engine.file(), sampling, move |predictor| predictor.joint_moments(x.view()))?;
     Ok((arrays::array(py, all.mean)?, arrays::stack(py, all.covariance, rows, rows)?))
+}
+
+/// Fails if there is no memory for so many draws of `width` numbers a row. To run out of it later would end the process.
+fn check_room(count: usize, rows: usize, width: usize) -> PyResult<()> {
+    let numbers = rows.checked_mul(width).and_then(|each| each.checked_add(MATRIX)?.checked_mul(count));
+    let fits = numbers.is_some_and(|numbers| Vec::<f64>::new().try_reserve_exact(numbers).is_ok());
+    let message = || format!("there is no memory for {count} draws at {rows} rows: ask for fewer at a time");
+    if fits { Ok(()) } else { Err(PyMemoryError::new_err(message())) }
 }
 
 /// Inputs and as many targets.

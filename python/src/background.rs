@@ -3,7 +3,7 @@
 
 use std::any::Any;
 use std::convert::Infallible;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -32,11 +32,18 @@ pub fn run<T: Send + 'static>(
     loop {
         match job.next(py, TICK) {
             Event::Done(Ok(result)) => return Ok(result),
-            Event::Done(Err(panic)) => resume_unwind(panic),
+            Event::Done(Err(panic)) => return Err(panicked(panic.as_ref())),
             Event::Message(never) => match never {},
             Event::Silence => py.check_signals()?,
         }
     }
+}
+
+/// An error that `except Exception` sees: a panic is a fault of ours, and no reason to end a program that can go on.
+pub fn panicked(panic: &(dyn Any + Send)) -> PyErr {
+    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    let text = text.unwrap_or("it did not say why");
+    PyRuntimeError::new_err(format!("deepgp failed, which it should not: {text}; please report what you did"))
 }
 
 /// A fork takes none of the threads along that all work shares; there it gets threads that live.

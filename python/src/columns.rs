@@ -18,6 +18,14 @@ pub fn schema(names: Option<Vec<String>>, width: usize, targets: Option<Vec<Stri
     Schema { inputs: names.into_iter().map(column).collect(), targets, missing: Missing::Reject, positions }
 }
 
+/// The columns of a model that is trained further: as they were, but for targets that have names now.
+pub fn renamed(mut schema: Schema, targets: Option<Vec<String>>) -> Schema {
+    if let Some(targets) = targets.filter(|targets| targets.len() == schema.targets.len()) {
+        schema.targets = targets;
+    }
+    schema
+}
+
 /// A file for `regressor`, with a record of these settings.
 pub fn file(regressor: Regressor, schema: Schema, settings: FitSettings, rows: usize) -> ModelFile {
     let record = Record {
@@ -36,6 +44,8 @@ pub fn file(regressor: Regressor, schema: Schema, settings: FitSettings, rows: u
         out: String::new(),
         checkpoint_every: String::new(),
         device: String::new(),
+        prediction_samples: None,
+        steps_before: 0,
     };
     ModelFile { regressor, schema, record, history: History::default(), state: None }
 }

@@ -7,6 +7,7 @@ use deepgp::noise::{Key, Purpose};
 use deepgp::{Adam, Batch, Dataset, Elbo, Mat, Noise, Standardiser};
 use deepgp_io::ModelFile;
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArrayDyn};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -16,6 +17,10 @@ use crate::{arrays, background, columns, device, errors, settings};
 
 /// The ELBO and its parts: data term, KL of each layer, clamped variances, and each jitter that was raised, in words.
 type Parts<'py> = (f64, f64, Vector<'py>, usize, Vec<String>);
+
+/// Adam's moments and the number of its updates, out and in.
+type Memory<'py> = (Vector<'py>, Vector<'py>, u64);
+type GivenMemory<'py> = (PyReadonlyArray1<'py, f64>, PyReadonlyArray1<'py, f64>, u64);
 
 /// A model, its units and how it came about: what a model file holds. Safe to share between threads.
 #[pyclass(frozen, module = "deepgp._core")]
@@ -138,15 +143,37 @@ impl Engine {
         Ok(Self::new(ModelFile::load(&path).map_err(errors::file)?))
     }
 
-    /// Writes a model file, whole or not at all.
-    fn save(&self, path: PathBuf) -> PyResult<()> {
-        self.file().save(&path).map_err(errors::file)
+    /// Writes a model file, whole or not at all; with the samples of an estimator's predictions, if they are given.
+    #[pyo3(signature = (path, prediction_samples=None))]
+    fn save(&self, path: PathBuf, prediction_samples: Option<usize>) -> PyResult<()> {
+        let mut file = self.file();
+        if prediction_samples.is_some() {
+            Arc::make_mut(&mut file).record.prediction_samples = prediction_samples;
+        }
+        file.save(&path).map_err(errors::file)
     }
 
-    /// From the bytes of a model file.
+    /// From the bytes of a model file, and the optimiser's memory if there is one.
     #[staticmethod]
-    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
-        Ok(Self::new(ModelFile::from_bytes(bytes, Path::new("the pickled model")).map_err(errors::file)?))
+    #[pyo3(signature = (bytes, adam=None))]
+    fn from_bytes(bytes: &[u8], adam: Option<GivenMemory<'_>>) -> PyResult<Self> {
+        let engine = Self::new(ModelFile::from_bytes(bytes, Path::new("the pickled model")).map_err(errors::file)?);
+        if let Some((first, second, updates)) = adam {
+            let own = |moments: PyReadonlyArray1<'_, f64>| moments.as_array().iter().copied().collect::<Vec<_>>();
+            let (first, second) = (own(first), own(second));
+            let count = engine.file().regressor.model.raw().len();
+            if (first.len(), second.len()) != (count, count) {
+                return Err(PyValueError::new_err("the pickled model has the optimiser's memory of another one"));
+            }
+            *lock(&engine.adam) = Some(Adam { first, second, updates });
+        }
+        Ok(engine)
+    }
+
+    /// The optimiser's memory: both moments, and how many steps it has seen.
+    fn adam<'py>(&self, py: Python<'py>) -> Option<Memory<'py>> {
+        let Adam { first, second, updates } = lock(&self.adam).clone()?;
+        Some((arrays::vector(py, first), arrays::vector(py, second), updates))
     }
 
     /// The bytes of a model file.
@@ -322,7 +349,17 @@ impl Engine {
 
     /// The settings that the model was made with, as a JSON object.
     fn settings(&self) -> PyResult<String> {
-        Ok(serde_json::Value::Object(settings::flat(&self.file().record.settings)?).to_string())
+        let record = &self.file().record;
+        let mut all = settings::flat(&record.settings)?;
+        if let Some(samples) = record.prediction_samples {
+            all.insert("prediction_samples".into(), samples.into());
+        }
+        Ok(serde_json::Value::Object(all).to_string())
+    }
+
+    /// Whether it was fitted to data, be it by no step at all, and not just built.
+    fn is_fitted(&self) -> bool {
+        self.file().record.table.rows > 0
     }
 
     /// Steps, seconds, the last ELBO, why training ended, and what is worth knowing.

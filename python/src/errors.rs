@@ -15,6 +15,10 @@ pub fn library(error: deepgp::Error) -> PyErr {
         deepgp::Error::NonFinite { .. } | deepgp::Error::NotPositiveDefinite { .. } | deepgp::Error::Stuck { .. } => {
             PyFloatingPointError::new_err(message)
         }
+        // In Python's words.
+        deepgp::Error::ConstantColumn { .. } => {
+            PyValueError::new_err(message.replace("`ConstantColumns::Keep`", "`constant_columns=\"keep\"`"))
+        }
         _ => PyValueError::new_err(message),
     }
 }

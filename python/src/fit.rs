@@ -4,7 +4,6 @@
 //! been learnt until then is there.
 
 use std::ops::ControlFlow;
-use std::panic::resume_unwind;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,7 +16,7 @@ use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::background::{Caller, Event, Job, TICK};
+use crate::background::{self, Caller, Event, Job, TICK};
 use crate::engine::{self, Engine};
 use crate::{columns, device, errors, settings};
 
@@ -99,7 +98,7 @@ struct Order {
     settings: FitSettings,
     schema: Schema,
     /// The model to go on with.
-    from: Option<Regressor>,
+    from: Option<Arc<ModelFile>>,
     time_limit: Option<f64>,
     /// Whether every step is asked about.
     ask: bool,
@@ -132,11 +131,15 @@ pub fn fit(
     settings.train.check().map_err(errors::library)?;
     let board = Arc::new(Mutex::new(Board::default()));
     let data = engine::dataset(&x, &y, weights.as_ref())?;
+    let from = engine.map(Engine::file);
     let order = Order {
-        schema: columns::schema(names.0, data.x().ncols(), names.1, data.y().ncols()),
+        schema: match &from {
+            Some(file) => columns::renamed(file.schema.clone(), names.1),
+            None => columns::schema(names.0, data.x().ncols(), names.1, data.y().ncols()),
+        },
         data,
         settings,
-        from: engine.map(|engine| engine.file().regressor.clone()),
+        from,
         time_limit,
         ask: callback.is_some(),
         accelerator: device::open(device)?,
@@ -159,7 +162,7 @@ pub fn fit(
                 let file = result.map_err(errors::library)?;
                 return Ok((Some(Engine::new(file)), None));
             }
-            Event::Done(Err(panic)) => resume_unwind(panic),
+            Event::Done(Err(panic)) => return Err(background::panicked(panic.as_ref())),
             Event::Message(Question { pulse, answer }) => {
                 let asked = callback
                     .as_ref()
@@ -189,7 +192,7 @@ fn end_early(
         match job.next(py, TICK) {
             // Before the first step there is nothing worth keeping.
             Event::Done(Ok(result)) => return Ok(result.ok().filter(|file| file.record.steps > 0)),
-            Event::Done(Err(panic)) => resume_unwind(panic),
+            Event::Done(Err(panic)) => return Err(background::panicked(panic.as_ref())),
             Event::Message(Question { answer, .. }) => answer.send(true).unwrap_or_default(),
             Event::Silence => {}
         }
@@ -215,18 +218,19 @@ impl Order {
     fn carry_out(self, caller: &Caller<Question>) -> deepgp::Result<ModelFile> {
         let Self { data, mut settings, schema, from, time_limit, ask, accelerator, board } = self;
         let started = Instant::now();
-        let data = data.merged()?;
+        let data = merged(data, &settings)?;
         let asked = settings.clone();
-        let mut start = match from {
-            Some(model) => model,
-            None => start(&data, &mut settings)?,
+        let (mut start, made) = match from {
+            Some(file) => (file.regressor.clone(), file.record.steps_before + file.record.steps),
+            None => (start(&data, &mut settings)?, 0),
         };
         start.model = start.model.computed_on(accelerator);
         let mut file = columns::file(start.clone(), schema, asked, data.len());
+        file.record.steps_before = made;
         lock(&board).start = Some(file.clone());
         let watch = NoiseWatch::new(&start);
         let (mut time_up, mut kept) = (false, None);
-        let fit = start.train(&data, &settings, |report, state| {
+        let fit = start.train_further(&data, &settings, made, |report, state| {
             let seconds = started.elapsed().as_secs_f64();
             let pulse = note(&mut file, report, watch.deviation(state), seconds);
             let mut end = caller.has_left();
@@ -250,6 +254,18 @@ impl Order {
         file.record.end(&stop, time_up);
         Ok(file)
     }
+}
+
+/// Equal rows as one that weighs as much, so that repeated rows and their counts as weights give the same bits. Other weights do not say how
+/// many rows there were, which matters where some are held out: then these rows stay as they are, without those of weight 0.
+fn merged(data: Dataset, settings: &FitSettings) -> deepgp::Result<Dataset> {
+    let (Some(weights), Some(_)) = (data.weights(), settings.validation) else { return data.merged() };
+    let merged = data.clone().merged()?;
+    if merged.weights().is_none_or(|all| all.iter().all(|weight| weight.fract() == 0.0)) {
+        return Ok(merged);
+    }
+    let rows: Vec<u32> = (0u32..).zip(weights).filter(|(_, weight)| **weight > 0.0).map(|(row, _)| row).collect();
+    data.gather(&rows)
 }
 
 /// A model at its starting point. Sizes are the most there can be: where rows do not differ enough, fewer are taken.

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import subprocess
+import time
 
 import numpy as np
 import pandas as pd
@@ -102,3 +103,43 @@ def test_several_targets(command, arm, tmp_path):
     said = predictions(run(command, "predict", tmp_path / "model.deepgp", tmp_path / "new.npy"))
     assert np.array_equal(np.column_stack([said["near_mean"], said["far_mean"]]), regressor.predict(X))
     assert np.array_equal(DeepGPRegressor.load(tmp_path / "model.deepgp").predict(X), regressor.predict(X))
+
+
+def test_a_warm_start_keeps_the_columns_of_the_command_line(command, arm, tmp_path):
+    X, y = arm
+    levels = np.where(np.arange(120) % 3, "left", "right")
+    frame = pd.DataFrame(X[:, :2], columns=NAMES[:2]).assign(side=levels, distance=y)
+    frame.to_csv(tmp_path / "arm.csv", index=False)
+    size = ["--hidden-layers", 0, "--mean-inducing", 20, "--covariance-inducing", 10, "--steps", 20]
+    model = tmp_path / "model.deepgp"
+    run(command, "fit", tmp_path / "arm.csv", "--target", "distance", "--out", model, *size)
+    regressor = DeepGPRegressor.load(model).set_params(warm_start=True, steps=5)
+    encoded = pd.DataFrame(
+        np.column_stack([X[:, :2], levels == "left", levels == "right"]), columns=regressor.feature_names_in_
+    )
+    regressor.fit(encoded, y).save(tmp_path / "further.deepgp")
+    said = predictions(run(command, "predict", tmp_path / "further.deepgp", tmp_path / "arm.csv"))
+    assert np.array_equal(said["mean"], regressor.predict(encoded))
+    regressor.fit(encoded, pd.Series(y, name="metres")).save(tmp_path / "further.deepgp")
+    info = json.loads(run(command, "info", tmp_path / "further.deepgp", "--json"))
+    assert "metres" in json.dumps(info)
+
+
+def test_a_checkpoint_was_interrupted(command, table, tmp_path):
+    checkpoint = tmp_path / "model.deepgp.checkpoint"
+    size = ["--hidden-layers", 0, "--mean-inducing", 20, "--covariance-inducing", 10, "--steps", 10**7]
+    where = [
+        "--target",
+        "distance",
+        "--out",
+        tmp_path / "model.deepgp",
+        "--checkpoint-every",
+        "1s",
+        "--patience",
+        10**6,
+    ]
+    with subprocess.Popen(list(map(str, [command, "fit", table, *where, *size])), stderr=subprocess.DEVNULL) as run:
+        while not checkpoint.exists() and run.poll() is None:
+            time.sleep(0.05)
+        run.kill()
+    assert DeepGPRegressor.load(checkpoint).stop_ == "interrupted"

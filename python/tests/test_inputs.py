@@ -1,11 +1,15 @@
 """What may come in: any numbers in any layout; and what may not, with scikit-learn's errors."""
 
+import datetime
+
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from conftest import QUICK
 from sklearn.exceptions import NotFittedError
 
-from deepgp import DeepGPRegressor, Model
+from deepgp import DeepGPRegressor, Model, _core, datasets, split_rows
 
 LAYOUTS = {
     "fortran": np.asfortranarray,
@@ -106,9 +110,65 @@ def test_shapes_that_do_not_fit_are_refused(arm, fitted):
         (lambda: DeepGPRegressor().fit(np.full((9, 2), "a"), np.arange(9)), "could not convert string"),
         (lambda: model.predict([["a"] * 8]), "must hold numbers"),
         (lambda: DeepGPRegressor().fit(X, np.full(120, 3.0)), "y: column 0 has the value 3 in every row"),
-        (lambda: DeepGPRegressor(constant_columns="reject").fit(X * 0, y), "every row"),
+        (lambda: DeepGPRegressor(constant_columns="reject").fit(X * 0, y), r'every row.*`constant_columns="keep"`'),
     ]:
         with pytest.raises(ValueError, match=said):
+            call()
+
+
+DAYS = np.datetime64("2020-01-01") + np.arange(120)
+DATES = {
+    "array": DAYS.reshape(-1, 1).astype("M8[ns]"),
+    "durations": (DAYS - DAYS[0]).reshape(-1, 1),
+    "objects": np.array([[day, 1.0] for day in DAYS], dtype=object),
+    "list": [[day] for day in DAYS],
+    "pandas": pd.DataFrame({"x": np.arange(120.0), "day": DAYS}),
+    "pandas alone": pd.DataFrame({"day": DAYS}),
+    "zone": pd.DataFrame({"day": pd.to_datetime(DAYS).tz_localize("UTC")}),
+    "polars": pl.DataFrame({"x": np.arange(120.0), "day": [datetime.date(2020, 1, 1)] * 120}),
+}
+
+
+@pytest.mark.parametrize("dates", DATES.values(), ids=DATES)
+def test_dates_are_refused_with_a_way_out(arm, fitted, dates):
+    said = r"(column 'day' of )?`.*` has dates.*turn them into numbers.*days since"
+    for call in (
+        lambda: DeepGPRegressor(**QUICK).fit(dates, arm[1]),
+        lambda: fitted.predict(dates),
+        lambda: fitted.model_.predict(dates),
+        lambda: Model({"hidden_layers": 0, "inducing": 5}, dates),
+    ):
+        with pytest.raises(ValueError, match=said):
+            call()
+
+
+def test_targets_and_weights_that_are_dates_are_refused(arm, fitted):
+    X, _ = arm
+    for own in (DAYS, pd.Series(DAYS), pl.Series([datetime.timedelta(1)] * 120)):
+        for call in (
+            lambda own=own: DeepGPRegressor(**QUICK).fit(X, own),
+            lambda own=own: DeepGPRegressor(**QUICK).fit(*arm, sample_weight=own),
+            lambda own=own: fitted.log_density(X, own),
+        ):
+            with pytest.raises(ValueError, match=r"`(y|sample_weight)` has dates"):
+                call()
+
+
+def test_masked_cells_are_refused(arm, fitted):
+    X, y = arm
+    masked = np.ma.masked_array(X, np.zeros_like(X, dtype=bool))
+    assert np.array_equal(DeepGPRegressor(**QUICK).fit(masked, y).predict(masked), fitted.predict(X))
+    masked[3, 2] = np.ma.masked
+    target = np.ma.masked_greater(y, np.sort(y)[-3])
+    for call, said in [
+        (lambda: DeepGPRegressor(**QUICK).fit(masked, y), "`X` has 1 masked"),
+        (lambda: DeepGPRegressor(**QUICK).fit(X, target), "`y` has 2 masked"),
+        (lambda: DeepGPRegressor(**QUICK).fit(X, y, sample_weight=target), "`sample_weight` has 2 masked"),
+        (lambda: fitted.predict(masked), "`X` has 1 masked"),
+        (lambda: fitted.log_density(X, target), "`y` has 2 masked"),
+        (lambda: fitted.model_.elbo(masked, y), "`X` has 1 masked"),
+    ]:
+        with pytest.raises(ValueError, match=said + r" cells.*filled"):
             call()
 
 
@@ -174,8 +234,45 @@ def test_more_rows_than_can_be_taken_jointly_are_refused_with_a_way_out(arm):
         ("random_state", 2**70, "`random_state` is .* below"),
         ("prediction_samples", 0, "`prediction_samples` is 0"),
         ("time_limit", -1, "`time_limit` is -1"),
+        ("prediction_samples", 10**9, "`prediction_samples` is 1000000000, but must be at most 1000000"),
+        ("validation_samples", 10**12, "`validation_samples` is .* at most"),
+        ("samples", 10**12, "`samples` is .* at most"),
+        ("width", 10**9, "`width` is .* at most"),
+        ("hidden_layers", 10**9, "`hidden_layers` is .* at most"),
     ],
 )
 def test_settings_that_cannot_be_meant_are_named(arm, setting, value, message):
     with pytest.raises(ValueError, match=message):
-        DeepGPRegressor(hidden_layers=0, inducing=10, steps=5, **{setting: value}).fit(*arm)
+        DeepGPRegressor(**{"hidden_layers": 0, "inducing": 10, "steps": 5, setting: value}).fit(*arm)
+
+
+def test_numbers_that_no_memory_has_room_for_are_refused(arm, fitted):
+    X, y = arm
+    model = fitted.model_
+    for call, said in [
+        (lambda: datasets.eight_link_arm(2**60), "`rows` is"),
+        (lambda: datasets.step_curve(2**60), "`rows` is"),
+        (lambda: split_rows(2**31, 0.5), "`rows` is"),
+        (lambda: fitted.sample_y(X, 2**60), "`n_samples` is"),
+        (lambda: model.draws(X, 2**60), "`count` is"),
+        (lambda: model.predict(X, samples=2**60), "`samples` is"),
+        (lambda: model.elbo(X, y, samples=2**60), "`samples` is"),
+        (lambda: Model({"layers": [{"width": 2**60}]}, X), "`width` is"),
+        (lambda: Model({"width": 2**60}, X), "`width` is"),
+        (lambda: Model({}, X, outputs=2**60), "`outputs` is"),
+    ]:
+        with pytest.raises(ValueError, match=rf"{said} \d+, but must be at most"):
+            call()
+
+
+@pytest.mark.parametrize("draw", ["draws", "joint_draws"])
+def test_draws_that_no_memory_has_room_for_are_a_memory_error(fitted, draw):
+    many = np.broadcast_to(0.0, (10**8, 8))
+    with pytest.raises(MemoryError, match="no memory for 10000000 draws at 100000000 rows"):
+        getattr(fitted.model_, draw)(many, 10**7)
+
+
+def test_a_panic_is_an_error_that_can_be_caught():
+    # Past all checks: no vector can have so many entries.
+    with pytest.raises(RuntimeError, match="capacity overflow"):
+        _core.step_curve(2**62, 0)

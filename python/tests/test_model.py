@@ -2,11 +2,12 @@
 
 import copy
 import pickle
+import re
 
 import numpy as np
 import pytest
 
-from deepgp import Model
+from deepgp import DeepGPRegressor, Model, _config
 
 CONFIG = {"hidden_layers": 2, "width": 3, "mean_inducing": 8, "covariance_inducing": 5}
 
@@ -59,7 +60,22 @@ def test_a_layer_can_have_its_own_kernel_and_mean_function(data):
         ({"layers": [{"width": 1}], "kernel": "matern12"}, "`kernel` belongs into each of `layers`"),
         ({"layers": [{"width": 1, "inducing": 3, "mean_inducing": 3}]}, "leave out the other two"),
         ({"layers": [{"width": 1, "mean_inducing": 3}]}, "give both"),
-        ({"layers": [{"width": 1, "kernel": "linear"}]}, "a kernel's name"),
+        ({"depth": 2}, r"there is no `depth` \(it is 2\), but `layers`.*`hidden_layers`"),
+        (
+            {"layers": [{"width": 1, "kernel": "linear"}]},
+            "layer 0: `kernel` is 'linear', but must be one of 'squared-exponential'.*sum",
+        ),
+        ({"kernel": "rbf"}, "`kernel` is 'rbf'"),
+        ({"kernel": {"sum": ["matern12", {"product": ["rbf"]}]}}, "`kernel` is 'rbf'"),
+        ({"kernel": {"total": ["matern12"]}}, "`kernel` is {'total': .*must be one of"),
+        ({"kernel": 3}, "`kernel` is 3"),
+        ({"layers": [{"width": 1}, {"width": 1, "size": 3}]}, r"layer 1: there is no `size` \(it is 3\), but `width`"),
+        ({"layers": [{"width": 1, "mean_form": "diagonal"}]}, "`mean_form` is 'diagonal', .*'scaled-dual'"),
+        ({"covariance_form": "scaled-dual"}, "`covariance_form` is 'scaled-dual', .*'dual'"),
+        ({"inducing_start": "rows"}, "`inducing_start` is 'rows', .*'random-rows'"),
+        ({"layers": [{"width": 1, "mean_function": "linear"}]}, "`mean_function` is 'linear', .*'zero-padding'"),
+        ({"precision": "f32"}, "`precision` is 'f32', .*'mixed'"),
+        ({"layers": [{"width": 0}]}, "`width` is 0"),
         ({"layers": [{"inducing": 3}]}, "missing field `width`"),
         ({"layers": []}, "number of layers"),
         ({"inducing": 500}, "500 inducing inputs were asked for"),
@@ -72,6 +88,14 @@ def test_a_layer_can_have_its_own_kernel_and_mean_function(data):
 def test_a_wrong_configuration_says_what_is_wrong(data, config, said):
     with pytest.raises(ValueError, match=said):
         Model(config, data[0])
+
+
+def test_the_names_are_those_of_the_library(arm):
+    for setting in ("kernel", "mean_form", "covariance_form", "inducing_start", "precision"):
+        with pytest.raises(ValueError, match="unknown variant") as refused:
+            DeepGPRegressor(**{setting: "?"}).fit(*arm)
+        known = re.findall("`([^`]+)`", str(refused.value).partition("expected")[2])
+        assert sorted(known) == sorted(_config._NAMES[setting])
 
 
 def test_what_is_no_dictionary_is_refused(data, model):
@@ -207,6 +231,28 @@ def test_copies_share_nothing(model, data):
         assert again.elbo(*data).total == model.elbo(*data).total
         again.set_parameters({"likelihood.noise": [0.5]})
         assert model.parameters()["likelihood.noise"][0] == 0.05
+
+
+def test_a_pickle_goes_on_as_the_model_does(model, data):
+    for _ in range(5):
+        model.train_step(*data)
+    again = pickle.loads(pickle.dumps(model))
+    for own in (model, again):
+        own.train_step(*data)
+    for name, values in model.parameters().items():
+        assert np.array_equal(values, again.parameters()[name]), name
+    # One of an earlier version has no memory of steps.
+    old = Model.__new__(Model)
+    old.__setstate__(model.__getstate__()[0])
+    assert old.elbo(*data).total == model.elbo(*data).total
+    with pytest.raises(ValueError, match="memory of another one"):
+        old.__setstate__((model.__getstate__()[0], (np.zeros(1), np.zeros(1), 5)))
+
+
+def test_joint_draws_have_samples_of_their_own(model, data):
+    model.train_step(*data)
+    few, many = (model.joint_draws(data[0], 3, samples=samples) for samples in (1, 50))
+    assert np.array_equal(few, many)
 
 
 def test_answers_have_their_shapes_and_agree(model, data):

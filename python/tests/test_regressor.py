@@ -152,6 +152,25 @@ def test_a_weight_of_three_is_three_rows_and_one_of_nothing_is_none(arm):
     assert np.array_equal(ones.predict(X), DeepGPRegressor(**QUICK).fit(X, y).predict(X))
 
 
+def test_rows_of_few_values_are_held_out_copy_by_copy(rng):
+    X = rng.integers(0, 2, (1000, 1)).astype(float)
+    y = (rng.random(1000) < 0.4 + 0.2 * X[:, 0]).astype(float)
+    seen = np.array([y[X[:, 0] == value].mean() for value in (0, 1)])
+    shallow = {"hidden_layers": 0, "steps": 300, "learning_rate": 0.03}
+    for seed in range(4):
+        for weight in (None, np.full(1000, 0.3)):
+            regressor = DeepGPRegressor(**shallow, random_state=seed).fit(X, y, sample_weight=weight)
+            np.testing.assert_allclose(regressor.predict([[0.0], [1.0]]), seen, atol=0.03)
+    # As weights: four rows and how often each of them was seen.
+    rows, counts = np.unique(np.column_stack([X, y]), axis=0, return_counts=True)
+    weighted = DeepGPRegressor(**shallow, random_state=3).fit(rows[:, :1], rows[:, 1], sample_weight=counts)
+    repeated = DeepGPRegressor(**shallow, random_state=3).fit(X, y)
+    assert np.array_equal(weighted.predict(X), repeated.predict(X))
+    # Two kinds of rows are enough, if there are enough of each.
+    step = DeepGPRegressor(**shallow).fit(X, X[:, 0])
+    np.testing.assert_allclose(step.predict([[0.0], [1.0]]), [0, 1], atol=0.05)
+
+
 @pytest.mark.parametrize("weight", [[-1.0], [np.nan], [0.0]])
 def test_wrong_weights_are_refused(arm, weight):
     with pytest.raises(ValueError, match=r"(?i)weight"):
@@ -216,6 +235,35 @@ def test_a_warm_start_goes_on(arm):
     with pytest.raises(ValueError, match="features"):
         regressor.set_params(width=2).fit(X[:, :5], y)
     assert regressor.predict(X).shape == (120,)
+
+
+def test_every_warm_start_sees_other_minibatches(arm):
+    X, y = arm
+    settings = {**QUICK, "steps": 2, "batch_size": 10, "validation": None, "learning_rate": 1e-12}
+    regressor = DeepGPRegressor(**settings, warm_start=True)
+    # With such a rate nothing is learnt, so that the bound tells the batches and their noise alone.
+    bounds = [regressor.fit(X, y).history_["data_term"][0] for _ in range(5)]
+    assert len({round(bound, 3) for bound in bounds}) == 5
+    again = DeepGPRegressor(**settings, warm_start=True)
+    assert [again.fit(X, y).history_["data_term"][0] for _ in range(5)] == bounds
+
+
+def test_a_warm_start_goes_on_with_fresh_minibatches_after_a_file(arm, tmp_path):
+    X, y = arm
+    settings = {**QUICK, "steps": 3, "batch_size": 10, "validation": None}
+    kept = DeepGPRegressor(**settings, warm_start=True).fit(X, y).fit(X, y)
+    kept.save(tmp_path / "model.deepgp")
+    loaded = DeepGPRegressor.load(tmp_path / "model.deepgp").set_params(warm_start=True)
+    assert np.array_equal(loaded.fit(X, y).predict(X), kept.fit(X, y).predict(X))
+
+
+def test_a_warm_start_holds_the_same_rows_out(arm):
+    X, y = arm
+    settings = {**QUICK, "steps": 1, "validate_every": 1, "hidden_layers": 0, "learning_rate": 1e-12}
+    regressor = DeepGPRegressor(**settings, warm_start=True)
+    # Nothing is learnt, and a shallow model has no samples: the score tells the rows.
+    scores = [regressor.fit(X, y).history_["validation_score"][0] for _ in range(3)]
+    assert scores == pytest.approx([scores[0]] * 3, rel=1e-9)
 
 
 def test_callbacks_see_every_step_and_may_end_it(arm):
@@ -323,6 +371,31 @@ def test_a_line_that_cannot_be_shown_costs_no_fit(arm, monkeypatch, out):
     monkeypatch.setattr(sys, "stdout", place)
     fitted = DeepGPRegressor(hidden_layers=0, inducing=10, steps=5, verbose=1).fit(*arm)
     assert fitted.n_iter_ == 5
+
+
+def test_a_file_gives_the_settings_back_that_predictions_follow_from(tmp_path, arm):
+    X, y = arm
+    regressor = DeepGPRegressor(**QUICK, prediction_samples=7, jitter=1e-5).fit(X, y)
+    regressor.save(tmp_path / "model.deepgp")
+    again = DeepGPRegressor.load(tmp_path / "model.deepgp")
+    assert (again.prediction_samples, again.jitter) == (7, 1e-5)
+    assert np.array_equal(again.predict(X), regressor.predict(X))
+    regressor.set_params(prediction_samples=9).save(tmp_path / "model.deepgp")
+    again = DeepGPRegressor.load(tmp_path / "model.deepgp")
+    assert np.array_equal(again.predict(X), regressor.predict(X))
+    again.set_params(warm_start=True, steps=2).fit(X, y)
+    mixed = DeepGPRegressor(**QUICK, jitter={"absolute": 0.0, "relative": 1e-4}).fit(X, y)
+    mixed.save(tmp_path / "model.deepgp")
+    assert DeepGPRegressor.load(tmp_path / "model.deepgp").jitter == mixed.jitter
+
+
+def test_a_fit_of_no_steps_comes_back(tmp_path, arm):
+    X, y = arm
+    regressor = DeepGPRegressor(**{**QUICK, "steps": 0}).fit(X, y)
+    regressor.save(tmp_path / "model.deepgp")
+    again = DeepGPRegressor.load(tmp_path / "model.deepgp")
+    assert np.array_equal(again.predict(X), regressor.predict(X))
+    assert (again.n_iter_, again.stop_) == (0, "steps")
 
 
 def test_a_model_that_was_not_fitted_is_no_estimator(tmp_path, arm):

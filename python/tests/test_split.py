@@ -38,7 +38,7 @@ def test_a_split_hangs_on_the_seed_alone():
         ((1, 0.2, 0), "`rows` is 1, but must be an integer of at least 2"),
         ((-5, 0.2, 0), "`rows` is -5"),
         ((10.0, 0.2, 0), "`rows` is 10.0, but must be an integer"),
-        ((2**32, 0.2, 0), "`rows` is 4294967296, but must be below 2³²"),
+        ((2**32, 0.2, 0), "`rows` is 4294967296, but must be at most 100000000"),
         ((2**70, 0.2, 0), "`rows` is 1180591620717411303424"),
         ((10, 0.0, 0), "`fraction` is 0, but must be above 0 and below 1"),
         ((10, 1.0, 0), "`fraction` is 1, but must be above 0 and below 1"),

@@ -188,6 +188,8 @@ pub fn begin(
         out: String::new(),
         checkpoint_every: String::new(),
         device: String::new(),
+        prediction_samples: None,
+        steps_before: 0,
     };
     Ok(ModelFile { regressor, schema: schema.clone(), record, history: History::default(), state })
 }

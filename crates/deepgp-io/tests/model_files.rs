@@ -66,6 +66,8 @@ fn file(regressor: Regressor, state: Option<TrainState>, settings: FitSettings) 
             out: "arm.deepgp".into(),
             checkpoint_every: "60s".into(),
             device: "cpu".into(),
+            prediction_samples: Some(7),
+            steps_before: 3,
         },
         history,
         state,

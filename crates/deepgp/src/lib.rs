@@ -75,6 +75,7 @@ mod box_muller;
 pub mod build;
 mod chain;
 mod compressed;
+mod copies;
 mod data;
 mod error;
 mod inducing;

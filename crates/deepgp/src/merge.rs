@@ -43,7 +43,7 @@ impl Dataset {
     }
 
     /// These rows without weights.
-    fn bare(&self, rows: &[u32]) -> Result<Self> {
+    pub(crate) fn bare(&self, rows: &[u32]) -> Result<Self> {
         Self::new(self.x().gather(rows), self.y().gather(rows))
     }
 }

@@ -2,14 +2,16 @@
 
 use std::ops::ControlFlow;
 
+use crate::copies::Copies;
 use crate::data::{Dataset, Standardiser};
 use crate::error::{Error, Result};
 use crate::joint::{JointDraws, JointMoments};
 use crate::mat::{Mat, View};
 use crate::metrics::{Assessment, Score};
 use crate::model::DeepGp;
+use crate::noise::{Key, Purpose};
 use crate::predict::{InputGradient, Moments, Prediction, Predictor};
-use crate::settings::{FitSettings, PredictSettings};
+use crate::settings::{FitSettings, PredictSettings, TrainSettings};
 use crate::threads::Threads;
 use crate::train::Trainer;
 use crate::train_state::{StepReport, Stop, TrainState};
@@ -78,7 +80,8 @@ impl Regressor {
 
     /// Trains this model on `data`. `callback` sees every step and can end training by breaking.
     ///
-    /// A share of the rows, drawn by `settings.train.seed`, is held out for early stopping if the settings say so. A run that
+    /// A share of the rows, drawn by `settings.train.seed`, is held out for early stopping if the settings say so. Where weights are
+    /// whole numbers they count copies, and this share of each row's copies is held out; else rows are held out as a whole. A run that
     /// gets stuck is not an error: [`Fit::stop`] says so, and the model is the last good one.
     pub fn train(
         self,
@@ -86,7 +89,20 @@ impl Regressor {
         settings: &FitSettings,
         callback: impl FnMut(&StepReport, &TrainState) -> ControlFlow<()>,
     ) -> Result<Fit> {
-        self.run(data, settings, None, callback)
+        self.run(data, settings, settings.train, None, callback)
+    }
+
+    /// Trains further, after runs with these settings that made `made` steps. The same rows are held out as in those, but minibatches
+    /// and noise are fresh; Adam's moments, the schedule and the count of steps begin anew.
+    pub fn train_further(
+        self,
+        data: &Dataset,
+        settings: &FitSettings,
+        made: u64,
+        callback: impl FnMut(&StepReport, &TrainState) -> ControlFlow<()>,
+    ) -> Result<Fit> {
+        let train = TrainSettings { seed: further_seed(settings.train.seed, made), ..settings.train };
+        self.run(data, settings, train, None, callback)
     }
 
     /// The state before the first step, for [`Regressor::resume`] to begin with: a program that saves states can save this one too.
@@ -105,13 +121,14 @@ impl Regressor {
         state: TrainState,
         callback: impl FnMut(&StepReport, &TrainState) -> ControlFlow<()>,
     ) -> Result<Fit> {
-        self.run(data, settings, Some(state), callback)
+        self.run(data, settings, settings.train, Some(state), callback)
     }
 
     fn run(
         self,
         data: &Dataset,
         settings: &FitSettings,
+        train_settings: TrainSettings,
         state: Option<TrainState>,
         callback: impl FnMut(&StepReport, &TrainState) -> ControlFlow<()>,
     ) -> Result<Fit> {
@@ -119,7 +136,7 @@ impl Regressor {
         let (train, held_out) = hold_out(data, settings)?;
         let train = standardiser.apply(&train)?;
         let held_out = held_out.map(|d| standardiser.apply(&d)).transpose()?;
-        let (held_out, settings) = (held_out.as_ref(), settings.train);
+        let (held_out, settings) = (held_out.as_ref(), train_settings);
         let mut trainer = match state {
             None => Trainer::new(model, &train, held_out, settings)?,
             Some(state) => Trainer::resume(model, &train, held_out, settings, state)?,
@@ -156,12 +173,26 @@ fn hold_out(data: &Dataset, settings: &FitSettings) -> Result<(Dataset, Option<D
         let requirement = "above 0 and below 1, or `None`";
         return Err(Error::Setting { name: "validation", value: fraction.to_string(), requirement });
     }
-    if data.len() < 3 {
+    let copies = Copies::of(data);
+    let rows = copies.as_ref().map_or(data.len(), Copies::len);
+    if rows < 3 {
         let advice = "give more rows, or set `validation` to `None`";
-        return Err(Error::TooFewRows { what: "holding rows out for validation", needed: 3, rows: data.len(), advice });
+        return Err(Error::TooFewRows { what: "holding rows out for validation", needed: 3, rows, advice });
     }
-    let (train, held_out) = data.split(fraction, settings.train.seed)?;
+    let (train, held_out) = match copies {
+        Some(copies) => copies.split(fraction, settings.train.seed)?,
+        None => data.split(fraction, settings.train.seed)?,
+    };
     Ok((train, Some(held_out)))
+}
+
+/// The seed of a run after others that made `made` steps; without any it is theirs.
+fn further_seed(seed: u64, made: u64) -> u64 {
+    if made == 0 {
+        return seed;
+    }
+    let [low, high, ..] = Key::new(seed, Purpose::Train).bits([made as u32, (made >> 32) as u32, u32::MAX, u32::MAX]);
+    u64::from(high) << 32 | u64::from(low)
 }
 
 /// A [`Predictor`] that speaks the user's units.

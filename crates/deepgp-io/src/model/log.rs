@@ -103,6 +103,8 @@ mod tests {
             out: String::new(),
             checkpoint_every: String::new(),
             device: String::new(),
+            prediction_samples: None,
+            steps_before: 0,
         };
         for i in 0..100 {
             record.note(|| format!("note {}", i / 2));

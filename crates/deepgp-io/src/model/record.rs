@@ -57,4 +57,10 @@ pub struct Record {
     /// Where it was to be computed, as on the command line; nothing in files that are older than the choice.
     #[serde(default)]
     pub device: String,
+    /// Samples of the mixture in Python's predictions; nothing in files of other makers.
+    #[serde(default)]
+    pub prediction_samples: Option<usize>,
+    /// Steps of earlier runs that this one went on from, with fresh minibatches.
+    #[serde(default)]
+    pub steps_before: u64,
 }
