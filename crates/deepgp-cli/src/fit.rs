@@ -220,6 +220,9 @@ fn finish(
     };
     if let Some(scored) = &scored {
         file.record.scores = scored.records();
+        for remark in score::remarks(&scored.scores, scored.rows(), &file.schema.targets) {
+            file.record.note(|| remark);
+        }
         file.save(out)?;
     }
     if ending == Ending::Done {

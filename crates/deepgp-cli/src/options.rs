@@ -75,6 +75,9 @@ pub struct FitOptions {
     /// The kernel of every layer [default: squared-exponential]
     #[arg(long, value_parser = choice::<KernelChoice>(KERNELS), help_heading = "Model")]
     pub kernel: Option<KernelChoice>,
+    /// The noise variance to start with, as a share of the target's variance [default: 0.5]
+    #[arg(long, help_heading = "Model")]
+    pub noise: Option<f64>,
 
     /// Steps of the optimiser [default: 3000]
     #[arg(long, conflicts_with = "epochs", help_heading = "Training")]
@@ -163,6 +166,7 @@ impl FitOptions {
             steps: if length { self.steps } else { config.steps },
             epochs: if length { self.epochs } else { config.epochs },
             batch_size: self.batch_size.or(config.batch_size),
+            noise: self.noise.or(config.noise),
             learning_rate: self.learning_rate.or(config.learning_rate),
             schedule: self.schedule.or(config.schedule),
             samples: self.samples.or(config.samples),
@@ -219,6 +223,9 @@ impl FitOptions {
                 return wrong(format!("--{name} {size}: {advice}"));
             }
         }
+        if let Some(noise) = self.noise.filter(|noise| !(1e-6..=1.0).contains(noise)) {
+            return wrong(format!("--noise {noise}: give a share of the target's variance, from 1e-6 to 1"));
+        }
         for (name, count) in [("steps", self.steps), ("epochs", self.epochs)] {
             if count == Some(0) {
                 return wrong(format!("--{name} 0: give at least 1"));
@@ -258,6 +265,7 @@ impl FitOptions {
                 mean_form: self.mean_form.unwrap_or(model.mean_form),
                 covariance_form: self.covariance_form.unwrap_or(model.covariance_form),
                 kernel: self.kernel.unwrap_or(model.kernel),
+                noise: self.noise.unwrap_or(model.noise),
                 precision: self.precision.unwrap_or(model.precision),
                 seed,
                 ..model
@@ -380,6 +388,7 @@ mod tests {
         let deep: FitOptions = toml::from_str("target = 'y'\nhidden-layers = 1001").unwrap();
         assert_eq!(wrong(deep), "--hidden-layers 1001: give at most 1000");
         assert!(wrong(FitOptions { learning_rate: Some(-1.0), ..target() }).contains("--learning-rate -1"));
+        assert!(wrong(FitOptions { noise: Some(0.0), ..target() }).contains("--noise 0"));
         assert!(wrong(FitOptions { batch_size: Some(0), ..target() }).contains("--batch-size 0: give at least 1"));
         let cosin = toml::from_str::<FitOptions>("schedule = 'cosin'").unwrap_err().to_string();
         assert!(cosin.contains("cosin") && cosin.contains("constant"), "{cosin}");

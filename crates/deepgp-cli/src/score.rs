@@ -71,6 +71,29 @@ pub fn baselines(train: &Dataset, test: &Dataset, threads: usize) -> deepgp::Res
     Ok(BASELINES.into_iter().zip(all).map(record).collect())
 }
 
+/// Test rows that are enough to judge intervals by.
+const ENOUGH_ROWS: usize = 30;
+/// Intervals that should hold nine of ten rows and hold fewer than this are told of.
+const TOO_FEW: f64 = 0.8;
+
+/// What is worth telling of scores on so many rows, the model's before the others': intervals that are too narrow, and a simpler model that does better.
+pub fn remarks(scores: &[ScoreRecord], rows: usize, targets: &[String]) -> Vec<String> {
+    let [model, simpler @ ..] = scores else { return Vec::new() };
+    let share = |(target, held): (&String, &f64)| {
+        let narrow = rows >= ENOUGH_ROWS && *held < TOO_FEW;
+        narrow.then(|| {
+            format!("`{target}`: the 90 % intervals hold {} of the test rows: they are too narrow", percent(*held))
+        })
+    };
+    let mut all: Vec<String> = targets.iter().zip(&model.score.coverage_90).filter_map(share).collect();
+    let best = simpler.iter().max_by(|a, b| a.score.log_likelihood.total_cmp(&b.score.log_likelihood));
+    if let Some(best) = best.filter(|best| best.score.log_likelihood > model.score.log_likelihood) {
+        let (theirs, ours) = (number(best.score.log_likelihood), number(model.score.log_likelihood));
+        all.push(format!("{} does better on the test rows: a log likelihood of {theirs} against {ours}", best.name));
+    }
+    all
+}
+
 /// All scores, a line for each model, and for each target where there are several.
 pub fn table(scored: &Scored, targets: &[String]) -> String {
     record_table(&scored.scores, targets)
@@ -93,4 +116,34 @@ pub fn record_table(scores: &[ScoreRecord], targets: &[String]) -> String {
         }
     }
     aligned(&rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn narrow_intervals_and_better_simple_models_are_told_of() {
+        let record = |name: &str, log_likelihood: f64, coverage: f64| {
+            let one = || vec![coverage];
+            let score = Score {
+                log_likelihood,
+                rmse: one(),
+                mae: one(),
+                crps: one(),
+                coverage_50: one(),
+                coverage_90: one(),
+                coverage_95: one(),
+            };
+            ScoreRecord { name: name.into(), score }
+        };
+        let told = |scores: &[ScoreRecord], rows| remarks(scores, rows, &["y".into()]);
+        let bad =
+            [record("deep GP", -5.249, 0.494), record("linear regression", -3.801, 0.9), record("the mean", -4.0, 0.9)];
+        let [narrow, better] = &told(&bad, 40)[..] else { panic!("two remarks") };
+        assert!(narrow.contains("`y`") && narrow.contains("49.4 %") && narrow.contains("too narrow"), "{narrow}");
+        assert!(better.contains("linear regression") && better.contains("-3.801 against -5.249"), "{better}");
+        assert_eq!(told(&bad, 10).len(), 1, "too few rows to judge intervals by");
+        assert!(told(&[record("deep GP", 1.0, 0.9), record("the mean", 0.0, 0.9)], 40).is_empty());
+    }
 }
