@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use crate::table::Place;
 
+/// What a cell of a column of dates must be.
+pub(crate) const DATE: &str = "a date, YYYY-MM-DD or YYYY-MM-DD HH:MM:SS";
+
 /// What this crate returns.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -217,9 +220,10 @@ pub enum Error {
         columns: usize,
     },
 
-    /// Text among numbers, or something else among dates.
+    /// Text among numbers.
     #[error(
-        "{}, {place}, column `{column}`: \"{value}\" is not {others}; mend it, or name the column with --categorical",
+        "{}, {place}, column `{column}`: \"{value}\" is not a number, but {numbers} of the column's {cells} cells are; \
+         mend it, or name the column with --categorical",
         path.display()
     )]
     Mixed {
@@ -229,10 +233,33 @@ pub enum Error {
         place: Place,
         /// The column.
         column: String,
+        /// The text.
+        value: String,
+        /// Cells that are numbers.
+        numbers: u64,
+        /// Cells that are not missing.
+        cells: u64,
+    },
+
+    /// Something else among dates.
+    #[error(
+        "{}, {place}, column `{column}`: \"{value}\" is not {DATE}, but {dates} of the column's {cells} cells are; mend \
+         it, or name the column with --categorical",
+        path.display()
+    )]
+    MixedDates {
+        /// The file.
+        path: PathBuf,
+        /// Where.
+        place: Place,
+        /// The column.
+        column: String,
         /// The cell.
         value: String,
-        /// What the others are, and how many.
-        others: String,
+        /// Cells that are dates.
+        dates: u64,
+        /// Cells that are not missing.
+        cells: u64,
     },
 
     /// A cell has a value that its column cannot take.
@@ -254,7 +281,8 @@ pub enum Error {
 
     /// A column that tells rows apart and says nothing else, or has more levels than a category may.
     #[error(
-        "{}: column `{column}` has {levels}{example}: leave it out with --ignore {column}{advice}",
+        "{}: column `{column}` has {levels}{example}: leave it out with --ignore \
+         {column}{advice}",
         path.display()
     )]
     Levels {

@@ -105,24 +105,21 @@ impl Seen {
             let advice = format!("leave it out with --ignore {name}");
             return Err(Error::AllMissing { path, column, rows, advice });
         }
-        let mixed = |(place, value): &(Place, String), expected, fit| {
-            Err(Error::Mixed {
-                path: path.clone(),
-                place: *place,
-                column: name.into(),
-                value: value.clone(),
-                others: format!("{expected}, but {fit} of the column's {cells} cells are"),
-            })
-        };
         match &self.odd {
             None if !self.category => Ok(Kind::Number { fill: Some(self.mean) }),
             Some(_) if self.booleans == cells && !self.category => {
                 Ok(Kind::Boolean { fill: Some(self.trues as f64 / cells as f64) })
             }
-            Some(odd) if 2 * self.numbers > cells && !self.category => mixed(odd, "a number", self.numbers),
+            Some((place, value)) if 2 * self.numbers > cells && !self.category => {
+                let (place, value, numbers) = (*place, value.clone(), self.numbers);
+                Err(Error::Mixed { path, place, column, value, numbers, cells })
+            }
             Some(_) if 2 * self.dates > cells && !self.category => match &self.no_date {
                 None => Ok(Kind::Date { fill: Some(self.mean_date) }),
-                Some(odd) => mixed(odd, date::EXPECTED, self.dates),
+                Some((place, value)) => {
+                    let (place, value, dates) = (*place, value.clone(), self.dates);
+                    Err(Error::MixedDates { path, place, column, value, dates, cells })
+                }
             },
             _ => self.kind_of_category(source, name, cells),
         }

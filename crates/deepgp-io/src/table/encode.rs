@@ -6,7 +6,7 @@ use deepgp::Mat;
 
 use super::scan::{MISSING_ADVICE, not_finite, target, value};
 use super::{Cell, Kind, Missing, Note, Place, Rows, Schema, Source, Targets, date, names};
-use crate::error::{Error, Result};
+use crate::error::{DATE, Error, Result};
 
 /// Some rows of a table, as numbers.
 #[derive(Clone, Debug, PartialEq)]
@@ -227,10 +227,10 @@ impl Input {
             (Code::Number { .. }, Cell::Number(value)) => x.push(*value),
             (Code::Number { .. } | Code::Boolean { .. }, Cell::Boolean(value)) => x.push(f64::from(u8::from(*value))),
             (Code::Number { .. }, Cell::Text(_)) => return Err(unfit("a number")),
-            (Code::Date { .. }, Cell::Text(text)) => x.push(date::seconds(text).ok_or_else(|| unfit(date::EXPECTED))?),
+            (Code::Date { .. }, Cell::Text(text)) => x.push(date::seconds(text).ok_or_else(|| unfit(DATE))?),
             // Other formats write dates as seconds already; a number in text is something else.
             (Code::Date { .. }, Cell::Number(value)) if matches!(place, Place::Row(_)) => x.push(*value),
-            (Code::Date { .. }, _) => return Err(unfit(date::EXPECTED)),
+            (Code::Date { .. }, _) => return Err(unfit(DATE)),
             // Other formats write booleans as 0 and 1.
             (Code::Boolean { .. }, Cell::Number(value)) if *value == 0.0 || *value == 1.0 => x.push(*value),
             (Code::Boolean { .. }, _) => return Err(unfit("true or false")),
