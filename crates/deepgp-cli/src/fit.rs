@@ -275,7 +275,8 @@ fn columns_in_words(schema: &Schema) -> String {
         })
         .collect();
     let plural = |n: usize, one: &str, many: &str| if n == 1 { format!("1 {one}") } else { format!("{n} {many}") };
-    let mut parts = vec![plural(count(|kind| matches!(kind, Kind::Number { .. })), "number", "numbers")];
+    let mut parts =
+        vec![plural(count(|kind| matches!(kind, Kind::Number { .. } | Kind::Date { .. })), "number", "numbers")];
     let booleans = count(|kind| matches!(kind, Kind::Boolean { .. }));
     if booleans > 0 {
         parts.push(plural(booleans, "boolean", "booleans"));

@@ -93,8 +93,12 @@ fn in_words(file: &ModelFile) -> Result<String, std::fmt::Error> {
     writeln!(out, "predicts  {}", file.schema.targets.join(", "))?;
     writeln!(out, "from      {} columns, {} inputs", file.schema.inputs.len(), file.schema.width())?;
     for column in &file.schema.inputs {
-        if let Kind::Category { levels } = &column.kind {
-            writeln!(out, "          `{}` is one of {} categories", column.name, levels.len())?;
+        match &column.kind {
+            Kind::Category { levels } => {
+                writeln!(out, "          `{}` is one of {} categories", column.name, levels.len())?;
+            }
+            Kind::Date { .. } => writeln!(out, "          `{}` is a date, in seconds since 1970", column.name)?,
+            Kind::Number { .. } | Kind::Boolean { .. } => {}
         }
     }
     writeln!(out, "table     {}, {} rows", record.table.path, record.table.rows)?;

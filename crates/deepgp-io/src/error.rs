@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use crate::table::Place;
 
+/// What a cell of a column of dates must be.
+pub(crate) const DATE: &str = "a date, YYYY-MM-DD or YYYY-MM-DD HH:MM:SS";
+
 /// What this crate returns.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -234,6 +237,27 @@ pub enum Error {
         value: String,
         /// Cells that are numbers.
         numbers: u64,
+        /// Cells that are not missing.
+        cells: u64,
+    },
+
+    /// Something else among dates.
+    #[error(
+        "{}, {place}, column `{column}`: \"{value}\" is not {DATE}, but {dates} of the column's {cells} cells are; mend \
+         it, or name the column with --categorical",
+        path.display()
+    )]
+    MixedDates {
+        /// The file.
+        path: PathBuf,
+        /// Where.
+        place: Place,
+        /// The column.
+        column: String,
+        /// The cell.
+        value: String,
+        /// Cells that are dates.
+        dates: u64,
         /// Cells that are not missing.
         cells: u64,
     },

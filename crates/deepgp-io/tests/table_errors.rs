@@ -185,6 +185,24 @@ fn text_among_numbers() {
 }
 
 #[test]
+fn cells_that_are_no_dates_among_dates() {
+    let dates: String = (1..=28).map(|day| format!("2024-02-{day:02},{day}\n")).collect();
+    let expected = "a date, YYYY-MM-DD or YYYY-MM-DD HH:MM:SS";
+    for odd in ["2024-02-30", "Feb 29", "45351", "true"] {
+        let said = format!(
+            ", line 30, column `day`: \"{odd}\" is not {expected}, but 28 of the column's 30 cells are; mend it, or name \
+             the column with --categorical"
+        );
+        assert_fit_says(format!("day,y\n{dates}{odd},1\n{odd},2\n"), &target("y"), &said);
+    }
+    let (schema, ..) = fit(format!("day,y\n{dates}"), &target("y")).unwrap();
+    for odd in ["2024-02-30", "March", "45351", "true"] {
+        let said = format!(", line 3, column `day`: \"{odd}\" is not {expected}; it was at fitting: mend the cell");
+        assert_says(apply(&schema, format!("day,x\n2024-03-01,1\n{odd},1\n")), &said);
+    }
+}
+
+#[test]
 fn infinity() {
     let finite = "is not finite; mend it, or leave the cell empty";
     assert_fit_says("x,y\n1,2\n-Infinity,3\n", &target("y"), &format!(", line 3, column `x`: \"-inf\" {finite}"));

@@ -116,6 +116,47 @@ fn numbers_can_be_categories() {
 }
 
 #[test]
+fn dates_in_text_are_what_they_are_in_parquet() {
+    let wanted = Wanted { missing: Missing::Mean, ..target("y") };
+    let (schema, chunk, notes) =
+        fit("day,y\n1970-01-02,1\n1970-01-04,2\n,3\n1970-01-01T12:00:00.5Z,4\n", &wanted).unwrap();
+    let fill = (86_400.0 + 3.0 * 86_400.0 + 43_200.5) / 3.0;
+    let Kind::Date { fill: Some(found) } = schema.inputs[0].kind else { panic!("{:?}", schema.inputs[0]) };
+    assert!((found / fill - 1.0).abs() < 1e-15);
+    assert_eq!(chunk.x.as_slice(), [86_400.0, 259_200.0, found, 43_200.5]);
+    assert_eq!(notes[0], "column `day`: dates are read as seconds since 1970, as in Parquet");
+    assert_eq!(schema.feature_names(), ["day"]);
+    let later = apply(&schema, "day\n1970-02-01\n1969-12-31 00:00\n").unwrap().0;
+    assert_eq!(later.x.as_slice(), [31.0 * 86_400.0, -86_400.0]);
+    let days = vec![(Values::Integers(vec![31, -1]), None)];
+    let days = parquet("message t { REQUIRED INT32 day (DATE); }", Compression::UNCOMPRESSED, &[days]);
+    assert_eq!(apply(&schema, days).unwrap().0.x, later.x);
+    // Who says that they are categories is believed.
+    let asked = Wanted { categorical: names(&["day"]), ..target("y") };
+    let (schema, ..) = fit("day,y\n2024-01-02,1\n2024-01-01,2\n", &asked).unwrap();
+    assert_eq!(schema.feature_names(), ["day=2024-01-01", "day=2024-01-02"]);
+}
+
+#[test]
+fn numbers_that_are_taken_for_categories_are_told() {
+    let table = |different: usize, cell: &dyn Fn(usize) -> String| {
+        let rows: String = (0..4 * different).map(|i| format!("{},{i}\n", cell(i % different))).collect();
+        format!("share,y\n{rows}")
+    };
+    let notes = |table: String, wanted: &Wanted| fit(table, wanted).unwrap().2;
+    let percent = |i: usize| format!("{}%", i + 10);
+    let told = "column `share` is taken for 11 categories without order, such as \"10%\"; if they are numbers, write them \
+                without units and separators, and dates as YYYY-MM-DD; if not, --categorical share says so";
+    assert_eq!(notes(table(11, &percent), &target("y")), [told]);
+    assert!(notes(table(10, &percent), &target("y")).is_empty());
+    let asked = Wanted { categorical: names(&["share"]), ..target("y") };
+    assert!(notes(table(11, &percent), &asked).is_empty());
+    // Names, of which a few have digits.
+    let names = |i: usize| ["oak", "7"][usize::from(i == 3)].repeat(i + 1) + "x";
+    assert!(notes(table(12, &names), &target("y")).is_empty());
+}
+
+#[test]
 fn targets_keep_the_order_in_which_they_were_asked_for() {
     let wanted = Wanted { targets: names(&["second", "first"]), ..Wanted::default() };
     let (_, chunk, _) = fit("first,x,second\n1,0,true\n3,0,false\n", &wanted).unwrap();

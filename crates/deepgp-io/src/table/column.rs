@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::cell::number_label;
-use super::{Cell, Kind, Place, Source, names, scan};
+use super::{Cell, Kind, Note, Place, Source, date, names, scan};
 use crate::error::{Error, Result};
 
 /// The most levels a category may have.
@@ -11,6 +11,9 @@ const MOST_LEVELS: usize = 100;
 
 /// Up to this many rows a category may have a level for each.
 const FEW_ROWS: u64 = 20;
+
+/// With more levels than this, most of which have digits, a category may well be meant to be numbers.
+const FEW_LEVELS: usize = 10;
 
 /// Levels are counted up to here.
 const COUNTED_LEVELS: usize = 10_000;
@@ -27,8 +30,12 @@ pub(super) struct Seen {
     trues: u64,
     texts: u64,
     different_texts: BTreeSet<String>,
-    /// The first cell that is no number.
+    /// Texts that are dates, and their mean.
+    dates: u64,
+    mean_date: f64,
+    /// The first cell that is no number, and the first that is no date.
     odd: Option<(Place, String)>,
+    no_date: Option<(Place, String)>,
 }
 
 impl Seen {
@@ -43,38 +50,49 @@ impl Seen {
             trues: 0,
             texts: 0,
             different_texts: BTreeSet::new(),
+            dates: 0,
+            mean_date: 0.0,
             odd: None,
+            no_date: None,
         }
     }
 
     /// One more cell. Fails if it is infinite.
     pub(super) fn add(&mut self, source: &Source, name: &str, place: Place, cell: &Cell) -> Result<()> {
+        let shown = || (place, names::shorten(&cell.label().unwrap_or_default()));
         match cell {
             Cell::Missing => return Ok(()),
             Cell::Number(value) if !value.is_finite() => return Err(scan::not_finite(source, name, place, cell)),
             Cell::Number(value) => {
                 self.numbers += 1;
-                // Dividing first keeps the mean of huge numbers finite.
-                let count = self.numbers as f64;
-                self.mean += value / count - self.mean / count;
+                self.mean = with_one_more(self.mean, *value, self.numbers);
                 let most = if self.category { COUNTED_LEVELS } else { MOST_LEVELS };
                 if self.different.len() <= most {
                     self.different.insert((value + 0.0).to_bits());
                 }
+                self.no_date.get_or_insert_with(shown);
                 return Ok(());
             }
             Cell::Boolean(value) => {
                 self.booleans += 1;
                 self.trues += u64::from(*value);
+                self.no_date.get_or_insert_with(shown);
             }
             Cell::Text(text) => {
                 self.texts += 1;
                 if self.different_texts.len() <= COUNTED_LEVELS && !self.different_texts.contains(text) {
                     self.different_texts.insert(text.clone());
                 }
+                match date::seconds(text) {
+                    Some(seconds) => {
+                        self.dates += 1;
+                        self.mean_date = with_one_more(self.mean_date, seconds, self.dates);
+                    }
+                    None => _ = self.no_date.get_or_insert_with(shown),
+                }
             }
         }
-        self.odd.get_or_insert_with(|| (place, names::shorten(&cell.label().unwrap_or_default())));
+        self.odd.get_or_insert_with(shown);
         Ok(())
     }
 
@@ -95,6 +113,13 @@ impl Seen {
                 let (place, value, numbers) = (*place, value.clone(), self.numbers);
                 Err(Error::Mixed { path, place, column, value, numbers, cells })
             }
+            Some(_) if 2 * self.dates > cells && !self.category => match &self.no_date {
+                None => Ok(Kind::Date { fill: Some(self.mean_date) }),
+                Some((place, value)) => {
+                    let (place, value, dates) = (*place, value.clone(), self.dates);
+                    Err(Error::MixedDates { path, place, column, value, dates, cells })
+                }
+            },
             _ => {
                 let levels = self.levels();
                 if levels.len() > MOST_LEVELS || (2 * levels.len() as u64 > cells && cells > FEW_ROWS) {
@@ -111,6 +136,27 @@ impl Seen {
                 }
                 Ok(Kind::Category { levels: levels.into_iter().collect() })
             }
+        }
+    }
+
+    /// What is worth knowing about what the column is taken for.
+    pub(super) fn note(&self, name: &str, kind: &Kind) -> Option<Note> {
+        match kind {
+            Kind::Date { .. } => Some(format!("column `{name}`: dates are read as seconds since 1970, as in Parquet")),
+            Kind::Category { levels } if !self.category && levels.len() > FEW_LEVELS => {
+                let mut with_digits = levels.iter().filter(|level| level.contains(|c: char| c.is_ascii_digit()));
+                let example = names::shorten(with_digits.next()?);
+                // The example is one of them.
+                (2 * (with_digits.count() + 1) > levels.len()).then(|| {
+                    format!(
+                        "column `{name}` is taken for {} categories without order, such as \"{example}\"; if they are \
+                         numbers, write them without units and separators, and dates as YYYY-MM-DD; if not, \
+                         --categorical {name} says so",
+                        levels.len()
+                    )
+                })
+            }
+            _ => None,
         }
     }
 
@@ -134,4 +180,10 @@ impl Seen {
             levels.to_string()
         }
     }
+}
+
+/// The mean of `count` numbers, of which the last is `value` and the others have this `mean`.
+fn with_one_more(mean: f64, value: f64, count: u64) -> f64 {
+    // Dividing first keeps the mean of huge numbers finite.
+    mean + (value / count as f64 - mean / count as f64)
 }

@@ -7,13 +7,13 @@
 //! makes two fields, there is one column.
 //!
 //! The first record is a header if one of its cells is text while the first cell below it, missing ones aside, is a
-//! number, or if all its cells are text.
+//! number or a date, or if all its cells are text. A date over a date is no header.
 
 use std::io::Read;
 use std::path::Path;
 
 use super::csv::Records;
-use super::{Cell, Note, names};
+use super::{Cell, Note, date, names};
 use crate::error::{Error, Result};
 
 /// Delimiters that are looked for.
@@ -170,8 +170,15 @@ fn has_header(records: &[Vec<String>], delimiter: char) -> bool {
         let fields = records[1..].iter().filter_map(move |record| record.get(column));
         fields.map(|field| parse(field, delimiter)).find(|cell| *cell != Cell::Missing)
     };
-    let over_number = |column: usize| is_text(&records[0][column]) && matches!(below(column), Some(Cell::Number(_)));
-    (0..records[0].len()).any(over_number) || records[0].iter().all(is_text)
+    let columns = || 0..records[0].len();
+    let over_date = |column: &usize| matches!(below(*column), Some(Cell::Text(text)) if date::seconds(&text).is_some());
+    let is_date = |column: &usize| date::seconds(&records[0][*column]).is_some();
+    let over_value = |column: usize| {
+        let over_number = matches!(below(column), Some(Cell::Number(_)));
+        is_text(&records[0][column]) && (over_number || (over_date(&column) && !is_date(&column)))
+    };
+    let all_text = records[0].iter().all(is_text) && !columns().any(|column| is_date(&column) && over_date(&column));
+    columns().any(over_value) || all_text
 }
 
 /// Names of the header; a column without one is called by its position.
@@ -224,6 +231,9 @@ mod tests {
         assert!(!found("NA,red\n3,blue\n").1);
         assert!(!found("true,1\nfalse,2\n").1);
         assert!(!found("5\n").1, "one column, one row");
+        assert!(found("day,7\n2024-01-01,a\n").1, "a text over a date");
+        assert!(found("2024-01-01,2024-01-02\n1,2\n").1, "a date over a number");
+        assert!(!found("2024-01-01,red\n2024-01-02,blue\n").1, "a date over a date");
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use deepgp::Mat;
 
 use super::scan::{MISSING_ADVICE, not_finite, target, value};
-use super::{Cell, Kind, Missing, Note, Place, Rows, Schema, Source, Targets, names};
-use crate::error::{Error, Result};
+use super::{Cell, Kind, Missing, Note, Place, Rows, Schema, Source, Targets, date, names};
+use crate::error::{DATE, Error, Result};
 
 /// Some rows of a table, as numbers.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,6 +56,9 @@ enum Code {
     Number {
         fill: Option<f64>,
     },
+    Date {
+        fill: Option<f64>,
+    },
     Boolean {
         fill: Option<f64>,
     },
@@ -78,6 +81,7 @@ impl Encoder {
         for column in &schema.inputs {
             let code = match &column.kind {
                 Kind::Number { fill } => Code::Number { fill: *fill },
+                Kind::Date { fill } => Code::Date { fill: *fill },
                 Kind::Boolean { fill } => Code::Boolean { fill: *fill },
                 Kind::Category { levels } => Code::Category {
                     levels: levels.iter().enumerate().map(|(index, level)| (level.clone(), index)).collect(),
@@ -210,7 +214,7 @@ impl Input {
         }
         let unfit = |expected| value(source, &self.name, place, cell, expected, "it was at fitting: mend the cell");
         match (&self.code, cell) {
-            (Code::Number { fill } | Code::Boolean { fill }, Cell::Missing) => {
+            (Code::Number { fill } | Code::Date { fill } | Code::Boolean { fill }, Cell::Missing) => {
                 let advice = "the model has no mean to fill it in with: leave such rows out with --missing drop";
                 x.push(fill.ok_or_else(|| missing(source, &self.name, place, advice))?);
                 self.filled += 1;
@@ -218,6 +222,10 @@ impl Input {
             (Code::Number { .. }, Cell::Number(value)) => x.push(*value),
             (Code::Number { .. } | Code::Boolean { .. }, Cell::Boolean(value)) => x.push(f64::from(u8::from(*value))),
             (Code::Number { .. }, Cell::Text(_)) => return Err(unfit("a number")),
+            (Code::Date { .. }, Cell::Text(text)) => x.push(date::seconds(text).ok_or_else(|| unfit(DATE))?),
+            // Other formats write dates as seconds already; a number in text is something else.
+            (Code::Date { .. }, Cell::Number(value)) if matches!(place, Place::Row(_)) => x.push(*value),
+            (Code::Date { .. }, _) => return Err(unfit(DATE)),
             // Other formats write booleans as 0 and 1.
             (Code::Boolean { .. }, Cell::Number(value)) if *value == 0.0 || *value == 1.0 => x.push(*value),
             (Code::Boolean { .. }, _) => return Err(unfit("true or false")),
@@ -243,7 +251,7 @@ impl Input {
 impl Code {
     fn width(&self) -> usize {
         match self {
-            Self::Number { .. } | Self::Boolean { .. } => 1,
+            Self::Number { .. } | Self::Date { .. } | Self::Boolean { .. } => 1,
             Self::Category { width, .. } => *width,
         }
     }

@@ -16,6 +16,7 @@
 mod cell;
 mod column;
 mod csv;
+mod date;
 mod detect;
 mod dialect;
 mod encode;

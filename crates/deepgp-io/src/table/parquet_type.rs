@@ -85,7 +85,7 @@ impl Meaning {
 }
 
 /// `value / 10^scale`, rounded once.
-fn decimal(value: i128, scale: i32) -> Cell {
+pub(super) fn decimal(value: i128, scale: i32) -> Cell {
     format!("{value}e{}", -i64::from(scale)).parse().map_or(Cell::Missing, Cell::number)
 }
 

@@ -20,10 +20,12 @@ pub(super) fn scan(source: &Source, wanted: &Wanted) -> Result<(Schema, Vec<Note
     let roles = roles(source, wanted)?;
     let tally = Tally::read(source, &roles, wanted.missing)?;
     tally.check_presence(source, &roles)?;
-    let mut inputs = Vec::new();
+    let (mut inputs, mut found) = (Vec::new(), Vec::new());
     for ((name, role), seen) in source.names().iter().zip(&roles).zip(&tally.columns) {
         if matches!(role, Role::Input | Role::Category) {
-            inputs.push(InputColumn { name: name.clone(), kind: seen.kind(source, name, tally.kept)? });
+            let kind = seen.kind(source, name, tally.kept)?;
+            found.extend(seen.note(name, &kind));
+            inputs.push(InputColumn { name: name.clone(), kind });
         }
     }
     tally.check_missing(source, wanted.missing)?;
@@ -35,6 +37,7 @@ pub(super) fn scan(source: &Source, wanted: &Wanted) -> Result<(Schema, Vec<Note
             "`{name}` is the index of a data frame; if it only numbers the rows, leave it out with --ignore {name}"
         ));
     }
+    notes.extend(found);
     let schema = Schema { inputs, targets: wanted.targets.clone(), missing: wanted.missing, positions };
     Ok((schema, notes))
 }

@@ -1,7 +1,7 @@
 //! What each column of a table is, and so how a row becomes numbers.
 //!
 //! A schema is made once, from the table that a model is fitted on, and travels in the model file. A number is one
-//! input, a boolean is 0 or 1, and a category is as many inputs as it has levels, of which one is 1 and the others 0.
+//! input, a date too, a boolean is 0 or 1, and a category is as many inputs as it has levels, of which one is 1 and the others 0.
 
 use serde::{Deserialize, Serialize};
 
@@ -68,6 +68,11 @@ pub enum Kind {
         /// Their mean: what [`Missing::Mean`] puts in place of a missing one.
         fill: Option<f64>,
     },
+    /// Dates in text, which are seconds since 1970 as numbers.
+    Date {
+        /// Their mean: what [`Missing::Mean`] puts in place of a missing one.
+        fill: Option<f64>,
+    },
     /// `true` and `false`.
     Boolean {
         /// The share of `true`: what [`Missing::Mean`] puts in place of a missing one.
@@ -92,8 +97,9 @@ pub enum Targets {
 impl Schema {
     /// Reads the table once and decides what each column is.
     ///
-    /// A column whose cells are all numbers, missing ones aside, is a number; one of `true` and `false` a boolean; any
-    /// other a category, unless more than half of its cells are numbers: then the text among them is an error.
+    /// A column whose cells are all numbers, missing ones aside, is a number; one of ISO dates a date; one of `true` and
+    /// `false` a boolean; any other a category, unless more than half of its cells are numbers, or dates: then the text
+    /// among them is an error.
     /// It is also an error if a category has more than 100 levels, or nearly as many as there are rows.
     pub fn scan(source: &Source, wanted: &Wanted) -> Result<(Self, Vec<Note>)> {
         scan::scan(source, wanted)
@@ -102,7 +108,7 @@ impl Schema {
     /// A name for each encoded input: `weight`, `colour=red`.
     pub fn feature_names(&self) -> Vec<String> {
         let names = |column: &InputColumn| match &column.kind {
-            Kind::Number { .. } | Kind::Boolean { .. } => vec![column.name.clone()],
+            Kind::Number { .. } | Kind::Date { .. } | Kind::Boolean { .. } => vec![column.name.clone()],
             Kind::Category { levels } => levels.iter().map(|level| format!("{}={level}", column.name)).collect(),
         };
         self.inputs.iter().flat_map(names).collect()
@@ -126,7 +132,7 @@ impl Kind {
     /// How many inputs it becomes.
     pub fn width(&self) -> usize {
         match self {
-            Self::Number { .. } | Self::Boolean { .. } => 1,
+            Self::Number { .. } | Self::Date { .. } | Self::Boolean { .. } => 1,
             Self::Category { levels } => levels.len(),
         }
     }
@@ -142,6 +148,7 @@ mod tests {
         let mut schema = Schema {
             inputs: vec![
                 column("weight", Kind::Number { fill: Some(0.1 + 0.2) }),
+                column("day", Kind::Date { fill: Some(1.7e9 + 0.1) }),
                 column("sold", Kind::Boolean { fill: Some(1.0 / 3.0) }),
                 column("colour", Kind::Category { levels: vec!["blue".into(), "red".into()] }),
             ],
@@ -155,8 +162,8 @@ mod tests {
             let text = serde_json::to_string(&schema).unwrap();
             assert_eq!(serde_json::from_str::<Schema>(&text).unwrap(), schema);
         }
-        assert_eq!(schema.feature_names(), ["weight", "sold", "colour=blue", "colour=red"]);
-        assert_eq!(schema.width(), 4);
+        assert_eq!(schema.feature_names(), ["weight", "day", "sold", "colour=blue", "colour=red"]);
+        assert_eq!(schema.width(), 5);
         schema.inputs.truncate(1);
         schema.inputs[0].kind = Kind::Number { fill: Some(0.5) };
         let text = serde_json::to_string(&schema).unwrap();
