@@ -88,7 +88,8 @@ fn a_schema_reads_other_tables_by_name() {
     assert_eq!(chunk.x.as_slice(), [5.0, 0.0, 1.0, 0.0, 6.0, 0.0, 0.0, 1.0, 7.0, 0.0, 0.0, 1.0]);
     assert_eq!(chunk.y, None);
     let unseen = "column `colour`: 2 cells have a value that was not there at fitting, the first \"violet\" in line 3; \
-                  they count as none of the known ones";
+                  they count as none of the known ones, and the intervals of their rows are too narrow, as they do not \
+                  include what is not known about a new value";
     assert_eq!(notes, ["the table has columns that the model does not use: `new`", unseen]);
     // Targets that are there are no surprise, and what is in them does not matter.
     let (chunk, notes) = apply(&schema, "a,colour,flag,y\n1,red,true,later\n").unwrap();

@@ -170,7 +170,8 @@ impl Encoder {
             if let Some((place, value)) = &input.example {
                 notes.push(format!(
                     "column `{}`: {} cells have a value that was not there at fitting, the first \"{value}\" in {place}; \
-                     they count as none of the known ones",
+                     they count as none of the known ones, and the intervals of their rows are too narrow, as they do not \
+                     include what is not known about a new value",
                     input.name, input.unseen
                 ));
             }
