@@ -14,7 +14,7 @@ use crate::progress::duration;
 use crate::text::{number, table as aligned};
 use crate::{fit, score};
 
-/// Relevant inputs that are named.
+/// Inputs whose lengthscales are shown.
 const SHOWN_INPUTS: usize = 10;
 
 /// Tells what is in a file.
@@ -112,10 +112,12 @@ fn in_words(file: &ModelFile) -> Result<String, std::fmt::Error> {
     {
         writeln!(out, "noise     {} (standard deviation, in units of {target})", number(noise.sqrt() * scale))?;
     }
-    let relevant = relevance(file, 0);
-    if !relevant.is_empty() {
-        let shown: Vec<String> = relevant.iter().take(SHOWN_INPUTS).map(|(name, r)| format!("{name} {r:.2}")).collect();
-        writeln!(out, "relevance {} (1 / lengthscale in the first layer)", shown.join(", "))?;
+    let bends = relevance(file, 0);
+    if !bends.is_empty() {
+        let shown: Vec<String> = bends.iter().take(SHOWN_INPUTS).map(|(name, r)| format!("{name} {r:.2}")).collect();
+        writeln!(out, "bends     {}", shown.join(", "))?;
+        writeln!(out, "          (1 / lengthscale in the first layer: how fast the function bends along an input;")?;
+        writeln!(out, "          it is near 0 along a straight line, too, however much that input matters)")?;
     }
     if !record.scores.is_empty() {
         writeln!(
@@ -142,7 +144,8 @@ fn noise_of(file: &ModelFile) -> Vec<f64> {
     parameters.into_iter().find(|p| p.name == "likelihood.noise").map_or(Vec::new(), |p| p.values)
 }
 
-/// `1 / lengthscale` of each input of a layer, largest first, where its kernel has lengthscales.
+/// `1 / lengthscale` of each input of a layer, largest first, where its kernel has lengthscales: how fast the function bends
+/// along it, which is not how much it matters.
 pub fn relevance(file: &ModelFile, layer: usize) -> Vec<(String, f64)> {
     let wanted = format!("layers.{layer}.kernel.lengthscales");
     let parameters = file.regressor.model.parameters();

@@ -196,7 +196,7 @@ fn relevance(file: &ModelFile) -> Vec<LayerRelevance> {
     each.filter(|own| !own.inputs.is_empty()).collect()
 }
 
-/// The inducing inputs of each layer along its two most relevant inputs, over a sample of what enters the layer.
+/// The inducing inputs of each layer along the two inputs with the shortest lengthscales, over a sample of what enters the layer.
 fn inducing(file: &ModelFile, train: Option<&Dataset>) -> Result<Vec<InducingView>> {
     let layers = file.regressor.model.layers();
     let sample = train.map(|train| sampled_inputs(file, train)).transpose()?;
@@ -228,7 +228,7 @@ fn inducing(file: &ModelFile, train: Option<&Dataset>) -> Result<Vec<InducingVie
     Ok(views)
 }
 
-/// The inputs of a layer: their names, and their numbers from the most relevant on.
+/// The inputs of a layer: their names, and their numbers from the shortest lengthscale on.
 fn ordered_inputs(file: &ModelFile, layer: usize) -> (Vec<String>, Vec<usize>) {
     let width = file.regressor.model.layers()[layer].input_width();
     let names: Vec<String> =

@@ -182,7 +182,7 @@ fn the_report_opens_without_a_console_error_in_light_and_dark() {
     place.done(&format!("fit arm.csv --target distance --test 0.3 {SMALL}"));
     place.done("report model.deepgp --out report.html --pictures pictures");
     let page = place.read("report.html");
-    for part in ["<svg", "linear regression", "Calibration", "Which inputs matter", "a8", "prefers-color-scheme"] {
+    for part in ["<svg", "linear regression", "Calibration", "the function bends", "a8", "prefers-color-scheme"] {
         assert!(page.contains(part), "{part}");
     }
     let outside = page.replace("http://www.w3.org/2000/svg", "");
@@ -226,6 +226,25 @@ fn the_report_opens_without_a_console_error_in_light_and_dark() {
 
 fn works(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
+}
+
+/// A straight line has a long lengthscale, though it may be most of what there is.
+#[test]
+fn inputs_that_act_as_straight_lines_are_not_said_to_matter_little() {
+    let place = Place::new();
+    let row = |i: u32| {
+        let (big, small) = (f64::from(i % 17) / 8.0 - 1.0, f64::from(i % 23) / 11.0 - 1.0);
+        format!("{big},{small},{}\n", 5.0 * big + 0.5 * (4.0 * small).sin())
+    };
+    place.write("line.csv", String::from("big,small,y\n") + &(0..391).map(row).collect::<String>());
+    place.done("fit line.csv --target y --hidden-layers 0 --inducing 30 --steps 2000 --validation 0 --report r.html");
+    let info = place.done("info model.deepgp").stdout;
+    let order = ["bends ", "small ", ", big ", "straight line", "however much that input matters"];
+    let found: Vec<_> = order.iter().map(|part| info.find(part)).collect();
+    assert!(found.iter().all(Option::is_some) && found.is_sorted(), "{found:?}: {info}");
+    let page = place.read("r.html");
+    assert!(page.contains("such an input may matter much"));
+    assert!(!page.contains("inputs matter") && !page.contains("hardly matters"));
 }
 
 #[test]

@@ -134,7 +134,7 @@ pub struct History {
     pub best_step: Option<f64>,
 }
 
-/// What the inputs of one layer matter.
+/// How fast the function of one layer bends along its inputs.
 #[derive(Debug, Clone)]
 pub struct LayerRelevance {
     /// The layer's name.

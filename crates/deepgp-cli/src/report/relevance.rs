@@ -1,4 +1,6 @@
-//! What the inputs of each layer matter, by their lengthscales.
+//! How fast the function of each layer bends along its inputs, by their lengthscales.
+//!
+//! That is not how much they matter: along an input that acts as a straight line nothing bends, however steep the line is.
 
 use super::LayerRelevance;
 use super::figure::{Figure, stem};
@@ -22,10 +24,11 @@ pub(super) fn relevance(layers: &[LayerRelevance], index: usize) -> Option<Figur
     };
     let bars = shown.iter().map(bar).collect();
     let caption = if index == 0 {
-        "One over the lengthscale of each standardised input: a long bar is an input in which the function changes \
-         quickly, a bar near zero one that hardly matters."
+        "One over the lengthscale of each standardised input: how fast the function bends along it. A bar near zero is an \
+         input along which it is nearly a straight line, be that level or steep: such an input may matter much."
     } else {
-        "The same for the outputs of the layer before: a bar near zero is a dimension that this layer does not use."
+        "The same for the outputs of the layer before: a bar near zero is a dimension along which this layer is nearly a \
+         straight line, or which it does not use."
     };
     Some(Figure {
         stem: stem("relevance", index, layers.len()),

@@ -29,8 +29,8 @@ pub(super) fn sections(report: &Report) -> Vec<Section> {
         section("learning", "Learning curves", "Did training settle?", learning::curves(&report.history)),
         section(
             "relevance",
-            "Which inputs matter",
-            "How strongly does each layer respond to what enters it?",
+            "Along which inputs the function bends",
+            "How fast does each layer turn along what enters it?",
             (0..report.relevance.len()).filter_map(|i| relevance::relevance(&report.relevance, i)).collect(),
         ),
         section(
