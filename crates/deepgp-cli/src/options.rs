@@ -39,7 +39,7 @@ pub struct FitOptions {
     #[arg(long, value_name = "COLUMN")]
     #[serde(deserialize_with = "one_or_several")]
     pub ignore: Vec<String>,
-    /// Take a column of numbers as categories; may be given again
+    /// Take a column as categories, of which it may have 1000; may be given again
     #[arg(long, value_name = "COLUMN")]
     #[serde(deserialize_with = "one_or_several")]
     pub categorical: Vec<String>,

@@ -279,20 +279,23 @@ pub enum Error {
         advice: &'static str,
     },
 
-    /// A text column that tells rows apart and says nothing else.
-    #[error("{}: column `{column}` has {levels} different texts in {rows} rows{example}: leave it out with --ignore {column}",
-        path.display())]
+    /// A column that tells rows apart and says nothing else, or has more levels than a category may.
+    #[error(
+        "{}: column `{column}` has {levels}{example}: leave it out with --ignore \
+         {column}{advice}",
+        path.display()
+    )]
     Levels {
         /// The file.
         path: PathBuf,
         /// The column.
         column: String,
-        /// How many there are.
+        /// How many there are, what they are, and in how many rows.
         levels: String,
-        /// Rows in which it is not missing.
-        rows: u64,
         /// The first of them, and what to do if it is meant to be a number.
         example: String,
+        /// What else to do.
+        advice: &'static str,
     },
 
     /// A column with nothing in it.

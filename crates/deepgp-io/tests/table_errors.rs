@@ -227,7 +227,8 @@ fn texts_that_only_tell_rows_apart() {
     };
     let first = " (\"n0\" in line 2)";
     assert_fit_says(table(1000, 950), &target("y"), &said("950", 1000, first));
-    assert_fit_says(table(1000, 101), &target("y"), &said("101", 1000, first));
+    let as_categories = said("101", 1000, first) + ", or name it with --categorical";
+    assert_fit_says(table(1000, 101), &target("y"), &as_categories);
     assert_fit_says(table(21, 11), &target("y"), &said("11", 21, first));
     assert_fit_says(table(30_000, 30_000), &target("y"), &said("at least 10001", 30_000, first));
     let dollars: String = (0..500).map(|i| format!("${}50,1\n", i + 10)).collect();
@@ -238,7 +239,17 @@ fn texts_that_only_tell_rows_apart() {
     }
     let numbers: String = (0..500).map(|i| format!("{i},1\n")).collect();
     let wanted = Wanted { categorical: names(&["id"]), ..target("y") };
-    assert_fit_says(format!("id,y\n{numbers}"), &wanted, &said("500", 500, ""));
+    let as_numbers = |levels: &str, rows: usize| {
+        said(levels, rows, "").replace("texts", "numbers") + ", or leave out --categorical, so that they are numbers"
+    };
+    assert_fit_says(format!("id,y\n{numbers}"), &wanted, &as_numbers("500", 500));
+    let numbers: String = (0..5000).map(|i| format!("{},1\n", i % 1001)).collect();
+    assert_fit_says(format!("id,y\n{numbers}"), &wanted, &as_numbers("1001", 5000));
+    assert_fit_says(table(5000, 1001), &wanted, &said("1001", 5000, first));
+    // As many numbers as texts.
+    let both: String = (0..1000).map(|i| format!("{}{},1\n", ["", "n"][i % 2], i % 102)).collect();
+    let values = said("102", 1000, " (\"n1\" in line 3)").replace("texts", "values");
+    assert_fit_says(format!("id,y\n{both}"), &target("y"), &(values + ", or name it with --categorical"));
 }
 
 #[test]

@@ -111,6 +111,11 @@ fn numbers_can_be_categories() {
     let (schema, chunk, _) = fit("zone,y\n10,1\n9,2\n010,3\n", &wanted).unwrap();
     assert_eq!(schema.feature_names(), ["zone=10", "zone=9"]);
     assert_eq!(chunk.x.as_slice(), [1.0, 0.0, 0.0, 1.0, 1.0, 0.0]);
+    // Who asks for many has them, and hears what they cost.
+    let many: String = (0..3000).map(|i| format!("{},{i}\n", i % 1000)).collect();
+    let (schema, _, notes) = fit(format!("zone,y\n{many}"), &wanted).unwrap();
+    assert_eq!(schema.width(), 1000);
+    assert!(notes[0].starts_with("column `zone` becomes 1000 inputs, one for each category"), "{notes:?}");
     // A text in half of the cells or more makes a category of the column; numbers and booleans are levels, too.
     let (schema, ..) = fit("k,y\n7,1\nx,2\ntrue,3\n7.0,4\n", &target("y")).unwrap();
     assert_eq!(schema.feature_names(), ["k=7", "k=true", "k=x"]);

@@ -6,8 +6,9 @@ use super::cell::number_label;
 use super::{Cell, Kind, Note, Place, Source, date, names, scan};
 use crate::error::{Error, Result};
 
-/// The most levels a category may have.
+/// The most levels a category may have, and one that was asked for.
 const MOST_LEVELS: usize = 100;
+const MOST_ASKED_LEVELS: usize = 1000;
 
 /// Up to this many rows a category may have a level for each.
 const FEW_ROWS: u64 = 20;
@@ -120,23 +121,48 @@ impl Seen {
                     Err(Error::MixedDates { path, place, column, value, dates, cells })
                 }
             },
-            _ => {
-                let levels = self.levels();
-                if levels.len() > MOST_LEVELS || (2 * levels.len() as u64 > cells && cells > FEW_ROWS) {
-                    let example = self.odd.as_ref().map_or(String::new(), |(place, value)| {
-                        let digits = value.chars().filter(char::is_ascii_digit).count();
-                        let advice = if 2 * digits > value.chars().count() {
-                            "; if they are numbers, write them without units and separators"
-                        } else {
-                            ""
-                        };
-                        format!(" (\"{value}\" in {place}{advice})")
-                    });
-                    return Err(Error::Levels { path, column, levels: self.count(levels.len()), rows: cells, example });
-                }
-                Ok(Kind::Category { levels: levels.into_iter().collect() })
-            }
+            _ => self.kind_of_category(source, name, cells),
         }
+    }
+
+    /// A category of so many cells. Fails if it has too many levels.
+    fn kind_of_category(&self, source: &Source, name: &str, cells: u64) -> Result<Kind> {
+        let levels = self.levels();
+        let most = if self.category { MOST_ASKED_LEVELS } else { MOST_LEVELS };
+        let tells_apart = 2 * levels.len() as u64 > cells && cells > FEW_ROWS;
+        if levels.len() <= most && !tells_apart {
+            return Ok(Kind::Category { levels: levels.into_iter().collect() });
+        }
+        let example = self.odd.as_ref().map_or(String::new(), |(place, value)| {
+            let digits = value.chars().filter(char::is_ascii_digit).count();
+            let advice = if 2 * digits > value.chars().count() {
+                "; if they are numbers, write them without units and separators"
+            } else {
+                ""
+            };
+            format!(" (\"{value}\" in {place}{advice})")
+        });
+        let what = match (self.numbers, self.texts) {
+            (0, _) => "texts",
+            (_, 0) => "numbers",
+            _ => "values",
+        };
+        let may_be_asked = self.counted_all() && levels.len() <= MOST_ASKED_LEVELS && !tells_apart;
+        let advice = if may_be_asked && !self.category {
+            ", or name it with --categorical"
+        } else if self.category && self.odd.is_none() {
+            ", or leave out --categorical, so that they are numbers"
+        } else {
+            ""
+        };
+        let at_least = if self.counted_all() { "" } else { "at least " };
+        Err(Error::Levels {
+            path: source.path().into(),
+            column: name.into(),
+            levels: format!("{at_least}{} different {what} in {cells} rows", levels.len()),
+            example,
+            advice,
+        })
     }
 
     /// What is worth knowing about what the column is taken for.
@@ -156,6 +182,11 @@ impl Seen {
                     )
                 })
             }
+            Kind::Category { levels } if levels.len() > MOST_LEVELS => Some(format!(
+                "column `{name}` becomes {} inputs, one for each category: there is that much more to learn, so fitting takes \
+                 longer and needs more rows",
+                levels.len()
+            )),
             _ => None,
         }
     }
@@ -171,14 +202,10 @@ impl Seen {
         levels
     }
 
-    /// The number of levels in words: counting may have stopped.
-    fn count(&self, levels: usize) -> String {
+    /// Whether all levels were counted: it may have stopped.
+    fn counted_all(&self) -> bool {
         let most = if self.category { COUNTED_LEVELS } else { MOST_LEVELS };
-        if self.different_texts.len() > COUNTED_LEVELS || self.different.len() > most {
-            format!("at least {levels}")
-        } else {
-            levels.to_string()
-        }
+        self.different_texts.len() <= COUNTED_LEVELS && self.different.len() <= most
     }
 }
 

@@ -100,7 +100,8 @@ impl Schema {
     /// A column whose cells are all numbers, missing ones aside, is a number; one of ISO dates a date; one of `true` and
     /// `false` a boolean; any other a category, unless more than half of its cells are numbers, or dates: then the text
     /// among them is an error.
-    /// It is also an error if a category has more than 100 levels, or nearly as many as there are rows.
+    /// It is also an error if a category has more than 100 levels (1000 if it was asked for), or more than half as many as
+    /// there are rows.
     pub fn scan(source: &Source, wanted: &Wanted) -> Result<(Self, Vec<Note>)> {
         scan::scan(source, wanted)
     }
