@@ -7,6 +7,7 @@ use deepgp::{CovarianceForm, PredictSettings};
 use deepgp_io::ModelFile;
 use deepgp_io::table::{Missing, Schema};
 
+use crate::dash;
 use crate::data::{Mirror, RECIPES};
 use crate::device::{DEVICES, Device};
 use crate::options::{COVARIANCE_FORMS, FitOptions, MISSING, choice};
@@ -153,15 +154,16 @@ pub struct DemoArgs {
 #[derive(Args, Debug)]
 pub struct FitArgs {
     /// CSV or TSV (also gzipped), Parquet, NPY or NPZ
+    #[arg(value_parser = dash::table())]
     pub table: PathBuf,
     /// Where the model goes
-    #[arg(long, default_value = "model.deepgp")]
+    #[arg(long, default_value = "model.deepgp", value_parser = dash::file("a model"))]
     pub out: PathBuf,
     /// Where the state of the run is kept until it is done [default: <OUT>.checkpoint]
-    #[arg(long)]
+    #[arg(long, value_parser = dash::file("a checkpoint"))]
     pub checkpoint: Option<PathBuf>,
     /// Also write a report as a web page
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = dash::file("a report"))]
     pub report: Option<PathBuf>,
     /// Read options from a TOML file; those given here come first
     #[arg(long, value_name = "FILE")]
@@ -183,10 +185,10 @@ pub struct ResumeArgs {
     /// What the interrupted fit left
     pub checkpoint: PathBuf,
     /// The table, if it is no longer where it was
-    #[arg(long)]
+    #[arg(long, value_parser = dash::table())]
     pub table: Option<PathBuf>,
     /// Where the model goes [default: where the fit would have put it]
-    #[arg(long)]
+    #[arg(long, value_parser = dash::file("a model"))]
     pub out: Option<PathBuf>,
     /// Steps in all, those already made included [default: as in the fit]
     #[arg(long)]
@@ -204,7 +206,7 @@ pub struct ResumeArgs {
     #[arg(long, value_parser = choice::<Device>(DEVICES))]
     pub device: Option<Device>,
     /// Also write a report as a web page
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = dash::file("a report"))]
     pub report: Option<PathBuf>,
     /// How to talk.
     #[command(flatten)]
@@ -217,8 +219,9 @@ pub struct PredictArgs {
     /// A file that `deepgp fit` wrote
     pub model: PathBuf,
     /// The rows to predict; it may be larger than memory
+    #[arg(value_parser = dash::table())]
     pub table: PathBuf,
-    /// Where predictions go, as CSV [default: standard output]
+    /// Where predictions go, as CSV; `-` is standard output [default: standard output]
     #[arg(long)]
     pub out: Option<PathBuf>,
     /// Quantiles to add, between 0 and 1
@@ -241,6 +244,7 @@ pub struct EvaluateArgs {
     /// A file that `deepgp fit` wrote
     pub model: PathBuf,
     /// Rows with known targets
+    #[arg(value_parser = dash::table())]
     pub table: PathBuf,
     /// How to predict.
     #[command(flatten)]
@@ -266,9 +270,10 @@ pub struct ReportArgs {
     /// A file that `deepgp fit` wrote
     pub model: PathBuf,
     /// Rows with known targets to score it on [default: the fit's own test rows, if the table is still there]
+    #[arg(value_parser = dash::table())]
     pub table: Option<PathBuf>,
     /// Where the page goes
-    #[arg(long, default_value = "report.html")]
+    #[arg(long, default_value = "report.html", value_parser = dash::file("a report"))]
     pub out: PathBuf,
     /// Also save the pictures in this folder
     #[arg(long, value_name = "FOLDER")]

@@ -5,6 +5,7 @@
 
 mod args;
 mod benchmark;
+mod dash;
 mod data;
 mod demo;
 mod device;

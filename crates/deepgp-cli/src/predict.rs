@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::args::PredictArgs;
 use crate::output::{self, Outcome, Reader};
 use crate::usage::Usage;
-use crate::{device, interrupt, paths};
+use crate::{dash, device, interrupt, paths};
 
 /// Rows in memory at once, at most; and rows times samples, so that progress shows and an interruption is heard.
 const CHUNK: usize = 8192;
@@ -22,7 +22,8 @@ const CHUNK_SAMPLES: usize = 200_000;
 const OTHER_FORMATS: [&str; 4] = ["parquet", "npy", "npz", "gz"];
 
 /// Predicts.
-pub fn predict(args: PredictArgs) -> Result<Outcome> {
+pub fn predict(mut args: PredictArgs) -> Result<Outcome> {
+    args.out = args.out.filter(|path| !dash::is_meant(path));
     check(&args)?;
     let PredictArgs { model, table, out, quantiles, draws, sampling, voice } = args;
     let mut file = ModelFile::load(&model)?;

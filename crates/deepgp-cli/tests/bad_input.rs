@@ -134,6 +134,30 @@ fn wrong_values_are_wrong_use_and_named_by_their_flag() {
 }
 
 #[test]
+fn a_dash_is_no_file() {
+    let place = Place::new();
+    place.write("arm.csv", arm(80, 1));
+    let fit = format!("fit arm.csv --target distance {SMALL}");
+    wrong_use(&place, &format!("{fit} --out -"), &["--out", "a model cannot go to standard output"]);
+    wrong_use(&place, &format!("{fit} --report -"), &["--report", "a report cannot go to standard output"]);
+    wrong_use(&place, &format!("{fit} --checkpoint -"), &["--checkpoint", "a checkpoint cannot go"]);
+    wrong_use(&place, "fit - --target distance", &["standard input", "save it to a file first"]);
+    place.done(&format!("{fit} --time-limit 0.001s"));
+    wrong_use(&place, "resume model.deepgp.checkpoint --out -", &["a model cannot go to standard output"]);
+    wrong_use(&place, "resume model.deepgp.checkpoint --table -", &["save it to a file first"]);
+    wrong_use(&place, "report model.deepgp --out -", &["a report cannot go to standard output"]);
+    for command in ["predict", "evaluate", "report"] {
+        wrong_use(&place, &format!("{command} model.deepgp -"), &["save it to a file first"]);
+    }
+    wrong_use(&place, "predict model.deepgp arm.csv --out - --json", &["--json", "--out"]);
+    // Predictions can go there.
+    let before = place.files();
+    let printed = place.done("predict model.deepgp arm.csv --samples 2 --out -").stdout;
+    assert_eq!(printed, place.done("predict model.deepgp arm.csv --samples 2").stdout);
+    assert_eq!((printed.lines().count(), place.files()), (81, before));
+}
+
+#[test]
 fn no_file_is_put_in_the_place_of_another() {
     let place = Place::new();
     place.write("arm.csv", arm(80, 1));
