@@ -17,7 +17,7 @@ use crate::run::{self, Ending, Run};
 use crate::score::Scored;
 use crate::span::Every;
 use crate::text::{number, percent, table as aligned};
-use crate::{fit, interrupt, paths, report_command, rows};
+use crate::{fit, interrupt, paths, report_command, rows, shell};
 
 /// Chosen so that the whole takes about a minute on two cores.
 const ROWS: usize = 3000;
@@ -62,7 +62,7 @@ pub fn demo(args: DemoArgs) -> Result<Outcome> {
         let run = Run { checkpoint, every: Every::default(), time_limit: None, quiet: voice.quiet };
         let run::Finished { mut file, ending, .. } = run::train(file, &train, &run)?;
         if ending == Ending::Interrupted {
-            output::say(voice, &format!("to go on: deepgp resume {}", run.checkpoint.display()));
+            output::say(voice, &format!("to go on: deepgp resume {}", shell::word(&run.checkpoint)));
             return Ok(Outcome::Interrupted);
         }
         let seconds = started.elapsed().as_secs_f64();
@@ -92,8 +92,9 @@ pub fn demo(args: DemoArgs) -> Result<Outcome> {
     output::say(
         voice,
         &format!(
-            "try:    deepgp predict {0}/decoupled-deep.deepgp {0}/arm.csv --quantiles 0.05,0.95 --out predictions.csv",
-            out.display()
+            "try:    deepgp predict {} {} --quantiles 0.05,0.95 --out predictions.csv",
+            shell::word(&out.join("decoupled-deep.deepgp")),
+            shell::word(&path)
         ),
     );
     if voice.json {

@@ -16,7 +16,7 @@ use crate::output::{self, Outcome};
 use crate::run::{self, Ending, Finished, Run};
 use crate::score::{self, Scored};
 use crate::usage::Usage;
-use crate::{paths, progress, report_command, rows};
+use crate::{paths, progress, report_command, rows, shell};
 
 /// Fits a model.
 pub fn fit(args: FitArgs) -> Result<Outcome> {
@@ -46,8 +46,9 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
         }
         if !overwrite {
             bail!(
-                "{shown} is the checkpoint of a fit that has not ended: go on with `deepgp resume {shown}`, or start over \
-                 with --overwrite"
+                "{shown} is the checkpoint of a fit that has not ended: go on with `deepgp resume {}`, or start over \
+                 with --overwrite",
+                shell::word(&checkpoint)
             );
         }
     }
@@ -240,7 +241,7 @@ fn finish(
         output::say(voice, &format!("report: {}", path.display()));
     }
     if ending != Ending::Done {
-        output::say(voice, &format!("to go on: deepgp resume {}", run.checkpoint.display()));
+        output::say(voice, &format!("to go on: deepgp resume {}", shell::word(&run.checkpoint)));
     }
     if voice.json {
         output::json(&output::fit_summary(&file, scored.as_ref(), model, run, ending))?;

@@ -27,6 +27,7 @@ mod reproduce;
 mod rows;
 mod run;
 mod score;
+mod shell;
 mod span;
 mod text;
 mod usage;

@@ -158,6 +158,22 @@ fn a_dash_is_no_file() {
 }
 
 #[test]
+fn what_is_said_to_go_on_with_can_be_pasted() {
+    let place = Place::new();
+    place.write("arm.csv", arm(80, 1));
+    std::fs::create_dir(place.path("my dir")).unwrap();
+    let fit = format!("\"$0\" fit arm.csv --target distance {SMALL}");
+    for name in ["my dir/it's mine", "-x"] {
+        let cut = format!("{fit} --time-limit 0.001s --checkpoint=\"{name}\"");
+        let ended = from_shell(&place, &cut);
+        let command = ended.stderr.lines().find_map(|line| line.strip_prefix("to go on: deepgp ")).unwrap().to_string();
+        let refused = from_shell(&place, &cut);
+        assert!(refused.stderr.contains(&format!("`deepgp {command}`")), "{}", refused.stderr);
+        assert_eq!(from_shell(&place, &format!("\"$0\" {command}")).code, Some(0), "{command}");
+    }
+}
+
+#[test]
 fn no_file_is_put_in_the_place_of_another() {
     let place = Place::new();
     place.write("arm.csv", arm(80, 1));
