@@ -127,8 +127,9 @@ impl FitOptions {
     pub fn over_config(self, path: Option<&Path>) -> Result<Self> {
         let Some(path) = path else { return Ok(self) };
         let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-        let config: Self =
-            toml::from_str(&text).with_context(|| format!("{} is not a configuration", path.display()))?;
+        // A wrong line in a file is wrong use, as the flag of that name would be.
+        let config: Self = toml::from_str(&text)
+            .map_err(|error| Usage(format!("{} is not a configuration: {error}", path.display())))?;
         Ok(self.over(config))
     }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use deepgp::Dataset;
-use deepgp_io::table::{Schema, Source, Targets};
+use deepgp_io::table::{Kind, Schema, Source, Targets};
 use deepgp_io::{ModelFile, TableRecord};
 
 /// Constant columns that are named.
@@ -61,24 +61,39 @@ pub fn split(data: &Dataset, test: Option<f64>, seed: u64) -> Result<(Dataset, O
 
 /// Fails if a column is the same in every row, naming the columns of the table that are.
 pub fn check_constant(schema: &Schema, data: &Dataset) -> Result<()> {
+    if data.len() < 2 {
+        return Ok(());
+    }
     let constant = |c: usize| (1..data.len()).all(|i| data.x()[(i, c)] == data.x()[(0, c)]);
     let (mut first, mut found) = (0, Vec::new());
     for column in &schema.inputs {
         let own = first..first + column.kind.width();
         first = own.end;
         if own.clone().all(constant) {
-            found.push((&column.name, data.x()[(0, own.start)]));
+            found.push(format!("`{}` = {}", column.name, in_words(&column.kind, &data.x().row(0)[own])));
         }
     }
-    if data.len() < 2 || found.is_empty() {
+    if found.is_empty() {
         return Ok(());
     }
-    let shown: Vec<String> = found.iter().take(SHOWN).map(|(name, value)| format!("`{name}` = {value}")).collect();
     let more = if found.len() > SHOWN { format!(" and {} more", found.len() - SHOWN) } else { String::new() };
     let (noun, them) = if found.len() == 1 { ("an input column is", "it") } else { ("input columns are", "them") };
     bail!(
         "{noun} the same in every row ({}{more}), so nothing can be learnt from {them}: leave {them} out with --ignore \
          COLUMN, or keep {them} with --constant keep",
-        shown.join(", ")
+        found[..found.len().min(SHOWN)].join(", ")
     )
+}
+
+/// What a cell of the table was, from what it became.
+fn in_words(kind: &Kind, encoded: &[f64]) -> String {
+    match kind {
+        Kind::Number { .. } => encoded[0].to_string(),
+        Kind::Date { .. } => format!("{} seconds since 1970", encoded[0]),
+        Kind::Boolean { .. } => (encoded[0] != 0.0).to_string(),
+        Kind::Category { levels } => {
+            let level = levels.iter().zip(encoded).find(|(_, one)| **one != 0.0);
+            level.map_or("nothing".into(), |(level, _)| format!("\"{level}\""))
+        }
+    }
 }

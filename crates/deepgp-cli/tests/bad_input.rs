@@ -63,6 +63,9 @@ fn bad_tables() {
     let with_constant: String = good.lines().map(|line| format!("3,{line}\n")).collect();
     place.write("constant.csv", format!("same,x,y\n{with_constant}"));
     refused(&place, &fit("constant.csv"), &["`same`", "--ignore", "--constant keep"]);
+    let with_constant: String = good.lines().map(|line| format!("red,true,{line}\n")).collect();
+    place.write("words.csv", format!("colour,sold,x,y\n{with_constant}"));
+    refused(&place, &fit("words.csv"), &["`colour` = \"red\", `sold` = true)"]);
     place.done(&format!("{} --constant keep --out kept.deepgp", fit("constant.csv")));
     place.write("flat.csv", "x,y\n1,5\n2,5\n3,5\n4,5\n5,5\n6,5\n7,5\n8,5\n");
     refused(&place, &fit("flat.csv"), &["`y`", "every row"]);
@@ -92,7 +95,7 @@ fn bad_tables() {
         ("steps = \n", "line 1"),
     ] {
         place.write("bad.toml", text);
-        refused(&place, &format!("{} --config bad.toml", fit("good.csv")), &["bad.toml", wanted]);
+        wrong_use(&place, &format!("{} --config bad.toml", fit("good.csv")), &["bad.toml", wanted]);
     }
 }
 

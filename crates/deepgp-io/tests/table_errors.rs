@@ -99,6 +99,8 @@ fn files_that_end_too_early() {
 fn formats_that_are_not_read() {
     let said = message(TableFile::new(b"\x89HDF\r\n\x1a\n").open());
     assert_eq!(said, ": the format, HDF5, is not read; save the table as CSV or Parquet");
+    let said = message(TableFile::new(b"BZh91AY&SY\xce\xc1\x9a").open());
+    assert_eq!(said, ": the format, bzip2 compression, is not read; save the table as CSV or Parquet");
     let said = message(TableFile::new(gzip(&npy("<f8", false, "(1,)", &[0; 8]))).open());
     assert_eq!(said, ": the file is a NumPy array compressed with gzip; decompress it first");
     let said = message(TableFile::new(npz(&[("xl/workbook.xml", b"<xml>".to_vec())])).open());
@@ -124,6 +126,11 @@ fn columns_that_are_not_there() {
     let categorical = Wanted { categorical: names(&["sise"]), ..target("y") };
     assert_fit_says(table, &categorical, &said("asked to be a category", "sise", "did you mean `size`? "));
     let (schema, ..) = fit(table, &target("y")).unwrap();
+    let blanks = ": there is no column `y`, which is asked to be a target; the only column is `x y`: no delimiter was found, \
+                  which may be a comma, a semicolon, a tab or `|`";
+    assert_fit_says("x y\n1 2\n3 4\n", &target("y"), blanks);
+    let only = npz(&[("x.npy", npy("<f8", false, "(1,)", &[0; 8]))]);
+    assert!(message(fit(only, &target("y"))).ends_with("asked to be a target; the columns are `x`"));
     let expected = ": there is no column `size`, which is an input of the model; the columns are `Weight`, `y`";
     assert_says(apply(&schema, "Weight,y\n1,2\n"), expected);
     let said = message(apply(&schema, "1,2,3\n"));

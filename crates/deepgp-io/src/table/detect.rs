@@ -25,6 +25,9 @@ const FOREIGN: [(&[u8], &str); 5] = [
     (b"SQLite format 3\0", "SQLite"),
 ];
 
+/// The first bytes of bzip2, with a digit for the size of its blocks between them.
+const BZIP2: (&[u8], &[u8]) = (b"BZh", b"1AY&SY");
+
 /// Looks at the first bytes of a file.
 pub(super) fn format(path: &Path) -> Result<Format> {
     let mut begin = Vec::new();
@@ -36,11 +39,20 @@ pub(super) fn format(path: &Path) -> Result<Format> {
         return Err(Error::Unsupported { path: path.into(), what, advice });
     }
     file.take(16).read_to_end(&mut begin).map_err(|cause| Error::from_io(path, cause))?;
-    if let Some((_, name)) = FOREIGN.iter().find(|(magic, _)| begin.starts_with(magic)) {
+    if let Some(name) = foreign(&begin) {
         let what = format!("the format, {name}, is not read");
         return Err(Error::Unsupported { path: path.into(), what, advice: "save the table as CSV or Parquet".into() });
     }
     Ok(of(&begin))
+}
+
+/// The name of a format that is not read.
+fn foreign(begin: &[u8]) -> Option<&'static str> {
+    let (first, then) = BZIP2;
+    if begin.starts_with(first) && begin.get(first.len() + 1..).is_some_and(|rest| rest.starts_with(then)) {
+        return Some("bzip2 compression");
+    }
+    FOREIGN.iter().find(|(magic, _)| begin.starts_with(magic)).map(|(_, name)| *name)
 }
 
 fn of(begin: &[u8]) -> Format {

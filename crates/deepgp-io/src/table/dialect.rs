@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 
 /// Delimiters that are looked for.
 const DELIMITERS: [char; 4] = [',', ';', '\t', '|'];
+pub(super) const DELIMITERS_IN_WORDS: &str = "a comma, a semicolon, a tab or `|`";
 
 /// Records that are looked at.
 const RECORDS: usize = 100;

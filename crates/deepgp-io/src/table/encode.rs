@@ -75,7 +75,7 @@ impl Encoder {
         let positions: HashMap<&String, usize> = source.names().iter().zip(0..).collect();
         let find = |name: &String, role| match positions.get(name) {
             Some(position) => Ok(*position),
-            None => Err(names::unknown(source.path(), source.names(), name, role)),
+            None => Err(names::unknown(source, name, role)),
         };
         let mut inputs = Vec::new();
         for column in &schema.inputs {

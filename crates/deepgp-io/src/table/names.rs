@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::{Source, dialect};
 use crate::error::{Error, Result};
 
 /// How many names a message lists.
@@ -20,9 +21,17 @@ pub(super) fn list<'a>(names: impl ExactSizeIterator<Item = &'a String>) -> Stri
     text
 }
 
-/// What a message says when `name` is none of `names`: the likely one, if there is one, and all of them.
-fn known(name: &str, names: &[String]) -> String {
-    let listed = format!("the columns are {}", list(names.iter()));
+/// What a message says when `name` is none of `names`: the likely one, if there is one, and all of them. Where they are one,
+/// the delimiter of a text may be one that is not known.
+fn known(name: &str, names: &[String], is_text: bool) -> String {
+    let listed = match names {
+        [only] if is_text => format!(
+            "the only column is `{}`: no delimiter was found, which may be {}",
+            shorten(only),
+            dialect::DELIMITERS_IN_WORDS
+        ),
+        _ => format!("the columns are {}", list(names.iter())),
+    };
     let unnamed = names == by_position(names.len());
     match nearest(name, names) {
         Some(likely) => format!("did you mean `{likely}`? {listed}"),
@@ -32,13 +41,14 @@ fn known(name: &str, names: &[String]) -> String {
 }
 
 /// The position of `name`, or an error that lists the names there are.
-pub(super) fn find(path: &Path, names: &[String], name: &str, role: &'static str) -> Result<usize> {
-    names.iter().position(|other| other == name).ok_or_else(|| unknown(path, names, name, role))
+pub(super) fn find(source: &Source, name: &str, role: &'static str) -> Result<usize> {
+    source.names().iter().position(|other| other == name).ok_or_else(|| unknown(source, name, role))
 }
 
 /// There is no such column; `role` says what it is wanted for.
-pub(super) fn unknown(path: &Path, names: &[String], name: &str, role: &'static str) -> Error {
-    Error::UnknownColumn { path: path.into(), name: name.into(), role, known: known(name, names) }
+pub(super) fn unknown(source: &Source, name: &str, role: &'static str) -> Error {
+    let known = known(name, source.names(), source.is_text());
+    Error::UnknownColumn { path: source.path().into(), name: name.into(), role, known }
 }
 
 /// Names that can be told apart, or an error.
@@ -113,7 +123,7 @@ mod tests {
         assert_eq!(nearest("wieght", &there).unwrap(), "weight");
         assert_eq!(nearest("agee", &there).unwrap(), "age");
         assert_eq!(nearest("colour", &there), None);
-        assert_eq!(known("x", &there), "the columns are `Height`, `weight`, `age`");
+        assert_eq!(known("x", &there, true), "the columns are `Height`, `weight`, `age`");
     }
 
     #[test]

@@ -53,7 +53,7 @@ fn roles(source: &Source, wanted: &Wanted) -> Result<Vec<Role>> {
     let mut roles = vec![(Role::Input, "an input"); known.len()];
     for (columns, role, words) in asked {
         for name in columns {
-            let (before, first) = std::mem::replace(&mut roles[names::find(path, known, name, words)?], (role, words));
+            let (before, first) = std::mem::replace(&mut roles[names::find(source, name, words)?], (role, words));
             // Naming a column twice for the same is harmless, but a target would be there twice.
             if before != Role::Input && (before != role || role == Role::Target) {
                 let second = if before == role { "asked to be one again" } else { words };

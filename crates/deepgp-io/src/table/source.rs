@@ -83,6 +83,11 @@ impl Source {
         matches!(self.layout, Layout::Text(Dialect { header: false, .. }) | Layout::Npy)
     }
 
+    /// Whether it is delimited text.
+    pub(super) fn is_text(&self) -> bool {
+        matches!(self.layout, Layout::Text(_))
+    }
+
     /// The records from the first one on. Each call reads the file anew.
     pub fn rows(&self) -> Result<Box<dyn Rows>> {
         Ok(match self.layout {
