@@ -22,7 +22,7 @@ const RIDGE: f64 = 1e-8;
 const NEIGHBOUR_ROWS: usize = 20_000;
 /// Training rows from which the neighbours' spread is found, each without itself.
 const SPREAD_ROWS: usize = 2_000;
-/// Rows whose distances are held at once.
+/// Rows whose distances, or leverages, are found at once.
 const ROWS_AT_ONCE: usize = 64;
 
 /// Always the mean of the training targets, with their spread.
@@ -32,7 +32,9 @@ pub fn mean(train: &Dataset, test: &Dataset) -> Result<Assessment> {
     assess(&units, test, mean, &vec![1.0; train.y().ncols()])
 }
 
-/// Least squares on the inputs and a constant: `D² N` flops.
+/// Least squares on the inputs and a constant: `D² N` flops. The spread is what it leaves on training rows, each without itself, so
+/// that it holds for other rows even where there are more columns than rows, and nothing is left on the rows themselves. (Where there
+/// are just as many, a row more or less changes most of all, and the spread is too small by a factor of about two.)
 pub fn linear(train: &Dataset, test: &Dataset) -> Result<Assessment> {
     let units = Standardiser::fit(train, ConstantColumns::Keep)?;
     let train = units.apply(train)?;
@@ -50,12 +52,25 @@ pub fn linear(train: &Dataset, test: &Dataset) -> Result<Assessment> {
     let half = times(r.view().faer(), projected.view().faer(), scratch);
     let weights = times(r.view().faer().transpose(), half.view().faer(), scratch);
     let fitted = times(x.faer(), weights.view().faer(), scratch);
-    let freedom = (n - x.ncols() as f64 - 1.0).max(1.0);
-    let spread: Vec<f64> = (0..y.ncols())
-        .map(|p| (0..train.len()).map(|i| (y[(i, p)] - fitted[(i, p)]).powi(2)).sum::<f64>() / freedom)
-        .collect();
+    let own = leverages(x, &r, scratch);
+    let without_itself = |i: usize, p: usize| (y[(i, p)] - fitted[(i, p)]) / (1.0 - own[i]).max(f64::EPSILON);
+    let spread: Vec<f64> =
+        (0..y.ncols()).map(|p| (0..train.len()).map(|i| without_itself(i, p).powi(2)).sum::<f64>() / n).collect();
     let inputs = units.x.apply("x", test.x().view())?;
     assess(&units, test, times(inputs.view().faer(), weights.view().faer(), scratch), &spread)
+}
+
+/// How much each row's target weighs in its own fit: `h_i = 1/N + x_iᵀ (XᵀX + λI)⁻¹ x_i`, where `RᵀR` is that inverse. Fitted without
+/// row `i`, the residual there is `(y_i − f_i) / (1 − h_i)`.
+fn leverages(x: View<'_>, r: &Mat, scratch: &mut Scratch<f64>) -> Vec<f64> {
+    let constant = 1.0 / x.nrows() as f64;
+    let mut all = Vec::with_capacity(x.nrows());
+    for first in (0..x.nrows()).step_by(ROWS_AT_ONCE) {
+        let rows = x.rows(first..(first + ROWS_AT_ONCE).min(x.nrows()));
+        let half = times(rows.faer(), r.view().faer().transpose(), scratch);
+        all.extend((0..half.nrows()).map(|i| constant + half.row(i).iter().map(|v| v * v).sum::<f64>()));
+    }
+    all
 }
 
 /// The average over the `k` nearest training rows: `N D` flops a row. The spread is what the same rule leaves on training rows,
@@ -156,6 +171,47 @@ mod tests {
         // Of N(0, noise²): −log noise − ½ log 2π − ½.
         let expected = -noise.ln() - 0.5 * std::f64::consts::TAU.ln() - 0.5;
         assert!((score.log_likelihood - expected).abs() < 0.1, "{} {expected}", score.log_likelihood);
+    }
+
+    #[test]
+    fn the_spread_of_a_line_is_that_of_rows_it_was_not_fitted_to() {
+        let all = line(4);
+        let rows: Vec<u32> = (0..25).collect();
+        let train = all.gather(&rows).unwrap();
+        let squares: f64 = (0..25)
+            .map(|i| {
+                let others: Vec<u32> = rows.iter().copied().filter(|other| *other != i).collect();
+                let own = train.gather(&[i]).unwrap();
+                let answer = linear(&train.gather(&others).unwrap(), &own).unwrap();
+                (own.y()[(0, 0)] - answer.mean[(0, 0)]).powi(2)
+            })
+            .sum();
+        let spread = linear(&train, &all).unwrap().deviation[(0, 0)];
+        assert!((spread / (squares / 25.0).sqrt() - 1.0).abs() < 1e-6, "{spread}");
+        // Of many rows it is that of the residuals, but for three coefficients in 400 rows.
+        let answer = linear(&all, &all).unwrap();
+        let residuals: f64 = (0..400).map(|i| (all.y()[(i, 0)] - answer.mean[(i, 0)]).powi(2)).sum();
+        let ratio = answer.deviation[(0, 0)] / (residuals / 397.0).sqrt();
+        assert!((ratio - 1.0).abs() < 0.005, "{ratio}");
+    }
+
+    #[test]
+    fn a_line_through_fewer_rows_than_columns_knows_how_far_off_it_is() {
+        for columns in [29, 30, 40, 60, 200] {
+            let data = |rows: usize, seed: u64| {
+                let (x, e) = (uniform(rows, columns, seed), uniform(rows, 1, seed + 100));
+                let y = Mat::from_fn(rows, 1, |i, _| 2.0 + 3.0 * x[(i, 0)] - x[(i, 1)] + 0.5 * e[(i, 0)]);
+                Dataset::new(x, y).unwrap()
+            };
+            let test = data(500, 2);
+            let score = Score::new(test.y().view(), &linear(&data(30, 1), &test).unwrap());
+            // As many columns as rows but for one, or as rows, are the worst case.
+            let (coverage, loss) = if columns > 30 { (0.8, 0.5) } else { (0.3, 10.0) };
+            assert!(score.coverage_95[0] > coverage, "{columns}: {}", score.coverage_95[0]);
+            // What a spread of just the right size would give.
+            let best = -score.rmse[0].ln() - 0.5 * std::f64::consts::TAU.ln() - 0.5;
+            assert!(score.log_likelihood > best - loss, "{columns}: {} {best}", score.log_likelihood);
+        }
     }
 
     #[test]
