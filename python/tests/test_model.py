@@ -124,7 +124,7 @@ def test_parameters_are_values_and_come_back(model, data, noise):
     assert before["layers.1.covariance.factor"].shape == (3, 5, 5)
     assert before["likelihood.noise"].shape == (1,)
     before["likelihood.noise"][:] = 7.0  # a copy: nothing happens to the model
-    assert model.parameters()["likelihood.noise"][0] == 0.05
+    assert model.parameters()["likelihood.noise"][0] == 0.5
     changed = {
         name: values + 0.1 * np.tri(*values.shape[-2:]) if "factor" in name else values + 0.01
         for name, values in model.parameters().items()
@@ -229,8 +229,8 @@ def test_two_courses_of_the_same_steps_are_the_same(data):
 def test_copies_share_nothing(model, data):
     for again in (model.copy(), copy.copy(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
         assert again.elbo(*data).total == model.elbo(*data).total
-        again.set_parameters({"likelihood.noise": [0.5]})
-        assert model.parameters()["likelihood.noise"][0] == 0.05
+        again.set_parameters({"likelihood.noise": [0.25]})
+        assert model.parameters()["likelihood.noise"][0] == 0.5
 
 
 def test_a_pickle_goes_on_as_the_model_does(model, data):

@@ -16,7 +16,8 @@ fn close_enough(level: f64) -> f64 {
 
 /// Whether nothing lies between two numbers that is worth looking for.
 fn is_closed(low: f64, high: f64) -> bool {
-    high - low <= 4.0 * f64::EPSILON * low.abs().max(high.abs())
+    let width = high - low;
+    width.is_finite() && width <= 4.0 * f64::EPSILON * low.abs().max(high.abs())
 }
 
 /// Where `F` reaches `level`, if `distribution` gives `F` and its density: Newton's steps from `start`, and bisections where these lead
