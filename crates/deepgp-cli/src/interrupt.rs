@@ -1,6 +1,6 @@
 //! Ctrl-C and termination: the first one asks the run to end after its step, the second one ends the process.
 //!
-//! A signal that whoever started the process had it ignore stays ignored: under `nohup` a run outlives its terminal.
+//! The end of the terminal asks for the same, unless whoever started the process had it ignore that: under `nohup` a run goes on.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -42,15 +42,17 @@ fn handle(signal: i32, asked: &Arc<AtomicBool>) -> io::Result<()> {
 
 /// What asks a run to end: Ctrl-C, `kill`, and the end of its terminal where that can be told from `nohup`.
 fn signals() -> Vec<i32> {
-    let ignored = ignored();
     let mut all = vec![SIGINT, SIGTERM];
     #[cfg(unix)]
-    all.extend(ignored.map(|_| signal_hook::consts::SIGHUP));
-    all.retain(|signal| ignored.unwrap_or(0) >> (signal - 1) & 1 == 0);
+    {
+        use signal_hook::consts::SIGHUP;
+        all.extend(ignored().filter(|ignored| ignored >> (SIGHUP - 1) & 1 == 0).map(|_| SIGHUP));
+    }
     all
 }
 
 /// A bit for each signal, the first for signal 1, that is set where the signal is ignored; nothing where the system does not tell.
+#[cfg(unix)]
 fn ignored() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;

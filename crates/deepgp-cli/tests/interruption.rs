@@ -84,17 +84,15 @@ fn a_signal_that_was_to_be_ignored_is() {
     let place = Place::new();
     place.write("arm.csv", arm(200, 1));
     let binary = env!("CARGO_BIN_EXE_deepgp");
-    let deaf = format!("trap '' HUP; exec {binary} {FIT} --out deaf.deepgp");
-    for (script, code) in [(deaf.as_str(), Some(0)), (deaf.strip_prefix("trap '' HUP; ").unwrap(), Some(130))] {
-        let mut shell = std::process::Command::new("sh");
-        let child = shell.args(["-c", script]).current_dir(place.path("")).stderr(Stdio::piped()).spawn().unwrap();
-        wait_until("the first step", || {
-            place.path("deaf.deepgp.checkpoint").exists() && steps_in(&place, "deaf.deepgp.checkpoint") > 0
-        });
-        signal(&child, "HUP");
-        let ended = Ended::from(child.wait_with_output().unwrap());
-        assert_eq!(ended.code, code, "{}", ended.stderr);
-    }
+    let script = format!("trap '' HUP; exec {binary} {FIT} --out deaf.deepgp");
+    let mut shell = std::process::Command::new("sh");
+    let child = shell.args(["-c", &script]).current_dir(place.path("")).stderr(Stdio::piped()).spawn().unwrap();
+    wait_until("the first step", || {
+        place.path("deaf.deepgp.checkpoint").exists() && steps_in(&place, "deaf.deepgp.checkpoint") > 0
+    });
+    signal(&child, "HUP");
+    let ended = Ended::from(child.wait_with_output().unwrap());
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
 }
 
 #[test]
