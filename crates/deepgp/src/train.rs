@@ -17,6 +17,7 @@ use crate::adam::Adam;
 use crate::batch::Batch;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
+use crate::metrics::weighted_mean;
 use crate::model::DeepGp;
 use crate::noise::{Key, Noise, Purpose};
 use crate::params::Parameter;
@@ -465,18 +466,6 @@ impl<'a> Trainer<'a> {
     }
 }
 
-/// `Σ w v / Σ w`; the plain mean if there are no weights, or they are all 0.
-fn weighted_mean(values: &[f64], weights: Option<&[f64]>) -> f64 {
-    let total: f64 = weights.map_or(0.0, |weights| weights.iter().sum());
-    match weights {
-        // What does not count may be anything, −∞ too.
-        Some(weights) if total > 0.0 => {
-            weights.iter().zip(values).filter(|(w, _)| **w > 0.0).map(|(w, v)| w * v).sum::<f64>() / total
-        }
-        _ => values.iter().sum::<f64>() / values.len() as f64,
-    }
-}
-
 /// Minibatches in a pass over the data.
 fn batches(data: &Dataset, settings: &TrainSettings) -> u64 {
     data.len().div_ceil(settings.batch_size.max(1)) as u64
@@ -486,13 +475,6 @@ fn batches(data: &Dataset, settings: &TrainSettings) -> u64 {
 mod tests {
     use super::*;
 
-    #[test]
-    fn rows_count_by_their_weight_and_not_at_all_without() {
-        let values = [1.0, f64::NEG_INFINITY, 4.0];
-        assert_eq!(weighted_mean(&values, Some(&[2.0, 0.0, 1.0])), 2.0);
-        assert_eq!(weighted_mean(&values[2..], Some(&[0.0])), 4.0);
-        assert_eq!(weighted_mean(&[1.0, 4.0], None), 2.5);
-    }
     use crate::settings::{InducingSize, ModelSettings};
     use crate::testing::uniform;
 
