@@ -29,6 +29,8 @@ pub trait Real:
     const ZERO: Self;
     /// 1.
     const ONE: Self;
+    /// Whether rounding at the size of squared norms is larger than a jitter.
+    const ROUNDS_COARSELY: bool;
     /// The number nearest to `value`.
     fn of(value: f64) -> Self;
     /// Exact.
@@ -37,6 +39,8 @@ pub trait Real:
     fn root(self) -> Self;
     /// `ln(1 + x)`, exact for small `x` too.
     fn ln_1p(self) -> Self;
+    /// `self · factor + term`, rounded once.
+    fn times_plus(self, factor: Self, term: Self) -> Self;
     /// The larger of two numbers; `self` where `other` is NaN.
     fn at_least(self, other: Self) -> Self;
     /// `exp(x)` for `x ≤ 0`, and 0 where it would fall below 1e-18, which keeps denormal numbers out of the
@@ -55,6 +59,7 @@ macro_rules! real {
         impl Real for $real {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
+            const ROUNDS_COARSELY: bool = $mantissa < 30;
 
             #[inline(always)]
             fn of(value: f64) -> Self {
@@ -74,6 +79,11 @@ macro_rules! real {
             #[inline(always)]
             fn ln_1p(self) -> Self {
                 self.ln_1p()
+            }
+
+            #[inline(always)]
+            fn times_plus(self, factor: Self, term: Self) -> Self {
+                self.mul_add(factor, term)
             }
 
             #[inline(always)]

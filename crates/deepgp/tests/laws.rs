@@ -418,3 +418,23 @@ fn mixed_precision_agrees_with_double() {
         }
     }
 }
+
+#[test]
+fn mixed_precision_agrees_with_double_along_a_series_of_a_hundred_lengthscales() {
+    let inducing = Inducing::Tied(Mat::from_fn(120, 1, |i, _| i as f64 / 119.0 * 2.0 - 1.0));
+    let mean = LayerMean { form: MeanForm::Whitened, free: uniform(120, 1, 31) };
+    let covariance = LayerCovariance { form: CovarianceForm::Whitened, factor: lower(1, 120, 0.3, 32) };
+    let kernel = Box::new(SquaredExponential::new(1.0, vec![0.02]));
+    let layer = Layer { kernel, mean_function: MeanFunction::Zero, inducing, mean, covariance };
+    let mixed = DeepGp::new(vec![layer], Box::new(Gaussian::new(0.1, 1))).unwrap().with_precision(Precision::Mixed);
+    let wide = mixed.clone().with_precision(Precision::F64).with_jitter(mixed.jitter()).unwrap();
+    let x = uniform(500, 1, 33);
+    let predict = |m: &DeepGp| m.predictor(PredictSettings::default()).unwrap().moments(x.view()).unwrap();
+    let (a, b) = (predict(&wide), predict(&mixed));
+    let close = |what: &str, a: &Mat, b: &Mat| {
+        let worst = a.as_slice().iter().zip(b.as_slice()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(worst < 2e-5, "{what}: {worst}");
+    };
+    close("mean", &a.f.mean, &b.f.mean);
+    close("variance", &a.f.variance, &b.f.variance);
+}

@@ -2,9 +2,10 @@
 //!
 //! *By products*: `r² = ‖x/ℓ‖² + ‖z/ℓ‖² − 2 (x/ℓ)·(z/ℓ)`, one matrix product of `2·N·M·D` flops. It cancels where points
 //! nearly coincide, the more the farther they are from the origin, so the mean of `z` is made the origin first: fine for a
-//! smooth function of `r²`, and the fast way for blocks of rows and for all pullbacks. *Directly*, difference by difference: for the
-//! values of `K_ZZ`, where nearly equal points decide the condition (unless there are many columns), and for kernels with a kink
-//! at `r = 0`.
+//! smooth function of `r²` in `f64`, and the fast way for many columns and for all pullbacks. *Directly*, difference by difference:
+//! for the values of `K_ZZ`, where nearly equal points decide the condition, for blocks of rows in `f32` (products would be off by
+//! 1e-4 where points are 40 lengthscales from the origin), both unless there are many columns, and for kernels with a kink at
+//! `r = 0`. Up to about ten columns it is as fast as products are.
 //!
 //! With `W = ∂/∂r²`: `x̄_nd = 2/ℓ_d² Σ_m W_nm (x_nd − z_md)`, `z̄` the same with the other sign, summed over `n`, and
 //! `ℓ̄_d = −2/ℓ_d³ Σ_nm W_nm (x_nd − z_md)²`. By products these are `W z`, `Wᵀ x` and the sums of `W` over rows and columns.
@@ -267,15 +268,81 @@ fn transposed<T: Real>(z: View<'_, T>, scratch: &mut Scratch<T>) -> Vec<T> {
     out
 }
 
-/// `r²` by differences.
+/// `r²` by differences. `finish` gets each row of it, while the row is in cache.
 pub(super) fn by_differences<T: Real>(
     x: View<'_, T>,
     z: View<'_, T>,
     lengthscales: &[f64],
-    r2: ViewMut<'_, T>,
+    mut r2: ViewMut<'_, T>,
     scratch: &mut Scratch<T>,
+    finish: impl Fn(&mut [T]),
 ) {
-    differences_until(x, z, lengthscales, r2, scratch, |_| z.nrows());
+    /// Rows that share what is loaded of `z`.
+    const ROWS: usize = 4;
+    let (m, d) = (z.nrows(), z.ncols());
+    let mut points = scratch.take(x.as_slice().len());
+    let mut columns = transposed(z, scratch);
+    for (i, ell) in lengthscales.iter().enumerate() {
+        let inverse = T::of(1.0 / ell);
+        columns[i * m..(i + 1) * m].iter_mut().for_each(|v| *v *= inverse);
+        for (to, from) in points[i..].iter_mut().step_by(d).zip(x.as_slice()[i..].iter().step_by(d)) {
+            *to = *from * inverse;
+        }
+    }
+    vectorised(
+        #[inline(always)]
+        || {
+            let whole = x.nrows() / ROWS * ROWS;
+            let (rows, last_rows) = r2.as_mut_slice().split_at_mut(whole * m);
+            let (points, last_points) = points.split_at(whole * d);
+            for (rows, points) in rows.chunks_exact_mut(ROWS * m).zip(points.chunks_exact(ROWS * d)) {
+                squared_differences::<T, ROWS>(points, &columns, rows);
+                rows.chunks_exact_mut(m).for_each(&finish);
+            }
+            for (row, point) in last_rows.chunks_exact_mut(m).zip(last_points.chunks_exact(d)) {
+                squared_differences::<T, 1>(point, &columns, row);
+                finish(row);
+            }
+        },
+    );
+    scratch.give(columns);
+    scratch.give(points);
+}
+
+/// `r²` of `ROWS` points, their coordinates and those of `columns`, `[D, M]`, in lengthscales.
+#[inline(always)]
+fn squared_differences<T: Real, const ROWS: usize>(points: &[T], columns: &[T], r2: &mut [T]) {
+    /// So many sums of each row stay in registers while the dimensions go by.
+    const LANES: usize = 16;
+    let (m, d) = (r2.len() / ROWS, points.len() / ROWS);
+    let mut start = 0;
+    while start + LANES <= m {
+        let mut sums = [[T::ZERO; LANES]; ROWS];
+        for (i, column) in columns.chunks_exact(m).enumerate() {
+            let z: &[T; LANES] = column[start..].first_chunk().expect("so many are left");
+            for j in 0..LANES {
+                for k in 0..ROWS {
+                    let difference = points[k * d + i] - z[j];
+                    sums[k][j] = difference.times_plus(difference, sums[k][j]);
+                }
+            }
+        }
+        for (k, sums) in sums.iter().enumerate() {
+            r2[k * m + start..][..LANES].copy_from_slice(sums);
+        }
+        start += LANES;
+    }
+    for k in 0..ROWS {
+        let rest = &mut r2[k * m + start..(k + 1) * m];
+        rest.fill(T::ZERO);
+        for (i, column) in columns.chunks_exact(m).enumerate() {
+            let x = points[k * d + i];
+            for (v, &z) in rest.iter_mut().zip(&column[start..]) {
+                let difference = x - z;
+                *v = difference.times_plus(difference, *v);
+            }
+        }
+    }
 }
 
 /// `r²` between the rows of `z` themselves, by differences, the lower triangle with its diagonal; what is above it is unspecified.

@@ -260,6 +260,18 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn single_precision_tells_close_points_apart_many_lengthscales_from_the_origin() {
+        for (rows, columns) in [(40, 1), (41, 3), (43, 10)] {
+            let kernel = SquaredExponential::new(1.0, (0..columns).map(|i| if i == 0 { 0.02 } else { 2.0 }).collect());
+            let (x, z) = (uniform(rows, columns, 1), uniform(70, columns, 2));
+            let (wide, narrow) = (cross(&kernel, &x, &z), cross::<f32>(&kernel, &x.cast(), &z.cast()));
+            for (a, b) in wide.as_slice().iter().zip(narrow.as_slice()) {
+                assert!((a - f64::from(*b)).abs() < 2e-5, "{columns} columns: {a} {b}");
+            }
+        }
+    }
+
+    #[test]
     fn far_points_give_exact_zeros_and_no_denormal_number() {
         let kernel = SquaredExponential::new(1e-3, vec![0.05]);
         let x = Mat::from_fn(200, 1, |i, _| i as f32 * 0.01);

@@ -16,8 +16,9 @@ use crate::simd::vectorised;
 
 /// How many partial sums a loop keeps, so that it vectorises.
 const LANES: usize = 16;
-/// From so many columns on, distances between inducing inputs are taken by products too: differences would take as long as all
-/// the rest, and rounding, about 1e-16 of a sum of so many squares, is far below any jitter.
+/// From so many columns on, distances between inducing inputs, and in single precision to them, are taken by products too:
+/// differences would take as long as all the rest, and points in so many dimensions are not as close to one another, in view of
+/// their distance from the origin, that rounding could matter.
 const MANY_COLUMNS: usize = 32;
 /// No lengthscale falls below this.
 const LENGTHSCALE_FLOOR: f64 = 1e-4;
@@ -67,11 +68,19 @@ pub struct Stationary<P> {
 }
 
 impl<P: Profile> Stationary<P> {
-    fn distances<T: Real>(&self, x: View<'_, T>, z: View<'_, T>, r2: ViewMut<'_, T>, scratch: &mut Scratch<T>) {
-        if P::KINK {
-            by_differences(x, z, &self.lengthscales, r2, scratch);
+    /// `r²` in the way that its rounding asks for; `finish` gets each row of it.
+    fn distances<T: Real>(
+        &self,
+        x: View<'_, T>,
+        z: View<'_, T>,
+        r2: ViewMut<'_, T>,
+        scratch: &mut Scratch<T>,
+        finish: impl Fn(&mut [T]),
+    ) {
+        if P::KINK || (T::ROUNDS_COARSELY && z.ncols() < MANY_COLUMNS) {
+            by_differences(x, z, &self.lengthscales, r2, scratch, finish);
         } else {
-            by_products(x, z, &self.lengthscales, r2, scratch, |_| ());
+            by_products(x, z, &self.lengthscales, r2, scratch, finish);
         }
     }
 
@@ -213,13 +222,8 @@ impl<P: Profile> Parameters for Stationary<P> {
 }
 
 impl<T: Real, P: Profile> Evaluate<T> for Stationary<P> {
-    fn cross(&self, x: View<'_, T>, z: View<'_, T>, mut k: ViewMut<'_, T>, scratch: &mut Scratch<T>) {
-        if P::KINK {
-            by_differences(x, z, &self.lengthscales, k.reborrow(), scratch);
-            self.apply(k.as_mut_slice());
-        } else {
-            by_products(x, z, &self.lengthscales, k, scratch, |row| self.apply(row));
-        }
+    fn cross(&self, x: View<'_, T>, z: View<'_, T>, k: ViewMut<'_, T>, scratch: &mut Scratch<T>) {
+        self.distances(x, z, k, scratch, |row| self.apply(row));
     }
 
     fn cross_pullback(
@@ -237,7 +241,7 @@ impl<T: Real, P: Profile> Evaluate<T> for Stationary<P> {
             self.weigh(k.as_slice(), k.as_slice(), k_bar.as_mut_slice(), &mut sums, bars.theta);
         } else {
             let mut r2 = scratch.take(n * m);
-            self.distances(x, z, ViewMut::new(&mut r2, n, m), scratch);
+            self.distances(x, z, ViewMut::new(&mut r2, n, m), scratch, |_| ());
             self.weigh(&r2, k.as_slice(), k_bar.as_mut_slice(), &mut sums, bars.theta);
             scratch.give(r2);
         }
@@ -364,7 +368,7 @@ impl<P: Profile> Kernel for Stationary<P> {
             self.weigh(k.as_slice(), k.as_slice(), k_bar.as_mut_slice(), &mut sums, theta_bar);
         } else {
             let mut r2 = scratch.take(m * m);
-            by_differences(z, z, &self.lengthscales, ViewMut::new(&mut r2, m, m), scratch);
+            by_differences(z, z, &self.lengthscales, ViewMut::new(&mut r2, m, m), scratch, |_| ());
             self.weigh(&r2, k.as_slice(), k_bar.as_mut_slice(), &mut sums, theta_bar);
             scratch.give(r2);
         }
