@@ -1,5 +1,6 @@
 //! What the device must know of a model: shapes, forms, and where each parameter stands in the flat vector.
 
+use deepgp::likelihood::LikelihoodForm;
 use deepgp::{CovarianceForm, DeepGp, Error, Floor, Inducing, Jitter, Layer, Matrix, MeanForm, MeanFunction};
 
 use crate::fault::{Fault, Outcome};
@@ -119,12 +120,12 @@ impl Blueprint {
     /// Fails if the device cannot compute the model.
     pub fn new(model: &DeepGp) -> Outcome<Self> {
         let likelihood = model.likelihood();
-        if likelihood.name() != "gaussian" {
+        let Some(LikelihoodForm::Gaussian { .. }) = likelihood.form() else {
             return Err(Fault::Device(format!(
                 "the likelihood `{}` was not written for this device; compute this model on the CPU",
                 likelihood.name()
             )));
-        }
+        };
         let (mut layers, mut at) = (Vec::new(), 0);
         for (index, layer) in model.layers().iter().enumerate() {
             let plan = LayerPlan::new(layer, index, at)?;

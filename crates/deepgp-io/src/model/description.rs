@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use deepgp::kernel::KernelForm;
-use deepgp::likelihood::Gaussian;
+use deepgp::likelihood::LikelihoodForm;
 use deepgp::{
     CovarianceForm, DeepGp, Inducing, Jitter, Layer, LayerCovariance, LayerMean, Mat, MeanForm, MeanFunction, Precision,
 };
@@ -36,16 +36,10 @@ impl Array {
 pub(super) struct ModelDescription {
     precision: Precision,
     jitter: Jitter,
-    likelihood: LikelihoodDescription,
+    likelihood: LikelihoodForm,
     layers: Vec<LayerDescription>,
     /// Names of the parameters that training leaves alone.
     frozen: Vec<String>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum LikelihoodDescription {
-    Gaussian { outputs: usize },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -99,11 +93,8 @@ impl ModelDescription {
                 covariance_form: layer.covariance.form,
             });
         }
-        let outputs = model.likelihood().observed_width();
-        let likelihood = match model.likelihood().name().as_str() {
-            "gaussian" => LikelihoodDescription::Gaussian { outputs },
-            other => return Err(ModelError::Unknown { what: format!("the likelihood `{other}`") }),
-        };
+        let unknown = || ModelError::Unknown { what: format!("the likelihood `{}`", model.likelihood().name()) };
+        let likelihood = model.likelihood().form().ok_or_else(unknown)?;
         let mut frozen = Vec::new();
         for parameter in model.parameters() {
             if parameter.frozen {
@@ -118,12 +109,12 @@ impl ModelDescription {
     pub fn build(&self, arrays: &Arrays) -> Result<DeepGp, String> {
         let layers =
             self.layers.iter().enumerate().map(|(i, layer)| layer.build(i, arrays)).collect::<Result<_, _>>()?;
-        let LikelihoodDescription::Gaussian { outputs } = self.likelihood;
+        let LikelihoodForm::Gaussian { outputs } = self.likelihood;
         let noise = find(arrays, "likelihood.noise")?.values.len();
         if outputs != noise {
             return Err(format!("its likelihood has {outputs} outputs, but noise for {noise}"));
         }
-        let mut model = DeepGp::new(layers, Box::new(Gaussian::new(1.0, outputs))).map_err(|e| e.to_string())?;
+        let mut model = DeepGp::new(layers, self.likelihood.start()).map_err(|e| e.to_string())?;
         for parameter in model.parameters() {
             let array = find(arrays, &parameter.name)?;
             if array.shape != parameter.shape {

@@ -1,6 +1,6 @@
 //! `y = f + noise`, each output with a noise variance of its own. Everything is in closed form.
 
-use super::{Latent, LatentBars, Likelihood};
+use super::{Latent, LatentBars, Likelihood, LikelihoodForm};
 use crate::error::Result;
 use crate::mat::View;
 use crate::noise::{Key, fill_row};
@@ -47,6 +47,10 @@ impl Likelihood for Gaussian {
 
     fn clone_box(&self) -> Box<dyn Likelihood> {
         Box::new(self.clone())
+    }
+
+    fn form(&self) -> Option<LikelihoodForm> {
+        Some(LikelihoodForm::Gaussian { outputs: self.noise.len() })
     }
 
     fn latent_width(&self) -> usize {

@@ -4,8 +4,10 @@
 //! gradient. Everything is per row and in `f64`: it costs nothing beside the layers. A weight on a row is a factor on
 //! its expectation, and belongs to the caller.
 
+mod form;
 mod gaussian;
 
+pub use form::LikelihoodForm;
 pub use gaussian::Gaussian;
 pub(crate) use gaussian::NOISE_FLOOR;
 
@@ -41,6 +43,11 @@ pub trait Likelihood: Parameters + std::fmt::Debug + Send + Sync {
 
     /// A copy.
     fn clone_box(&self) -> Box<dyn Likelihood>;
+
+    /// What a file keeps of it beside its parameters; `None` for a likelihood that the library does not know.
+    fn form(&self) -> Option<LikelihoodForm> {
+        None
+    }
 
     /// How many latent functions it reads: the width of the last layer.
     fn latent_width(&self) -> usize;
