@@ -343,7 +343,7 @@ pub fn weights_sum<T: Real>(
     let (plan, own) = (&layer.plan, &layer.rows);
     let (p, columns) = (plan.outputs, plan.columns());
     let (k_a, mean_bar) = (Factor::new(own.k, columns), Factor::new(back.mean_bar, p));
-    let sum = RowSum { m: plan.means, n: p, rows: own.rows, left: (k_a, columns), right: (mean_bar, p) };
+    let sum = RowSum { m: plan.means, n: p, rows: own.rows, left: (k_a, columns), right: (mean_bar, p), rough: true };
     sum.run(scope, back.weights_chunks, back.weights_bar, lane)
 }
 
@@ -358,7 +358,8 @@ pub fn explained_sum<T: Real>(
     let (m, p) = (plan.covariances, plan.outputs);
     let Some(kernel) = back.symmetric.then(|| scope.general.get(SYMMETRIC_SUMS)) else {
         let (scaled, a) = (Factor::new(own.q, p * m), Factor::new(own.a, own.a_stride));
-        let sum = RowSum { m: p * m, n: m, rows: own.rows, left: (scaled, p * m), right: (a, own.a_stride) };
+        let sum =
+            RowSum { m: p * m, n: m, rows: own.rows, left: (scaled, p * m), right: (a, own.a_stride), rough: true };
         return sum.run(scope, back.explained_chunks, back.explained_bar, lane);
     };
     let chunks = symmetric_chunks(own.rows, m, p);
@@ -391,7 +392,7 @@ pub fn projection_sum<T: Real>(
         return Ok(());
     }
     let (a_bar, k_b) = (Factor::new(back.a_bar, m), Factor::new(own.k.from(plan.start), columns));
-    let sum = RowSum { m, n: m, rows: own.rows, left: (a_bar, m), right: (k_b, columns) };
+    let sum = RowSum { m, n: m, rows: own.rows, left: (a_bar, m), right: (k_b, columns), rough: true };
     sum.run(scope, back.projection_chunks, back.projection_bar, lane)?;
     lane.each(scope.general.get("clear_above"), m * m, &[back.projection_bar.into(), m.into()])
 }
@@ -408,7 +409,8 @@ pub fn inducing_sums<T: Real>(
     let size = columns * (d + 1);
     for leaf in 0..plan.text.leaves {
         let (w, x) = (Factor::new(back.w.from(leaf * n * columns), columns), Factor::new(own.x, d + 1));
-        let sum = RowSum { m: columns, n: d + 1, rows: n, left: (w, columns), right: (x, d + 1) };
+        // Not rough: the gradients of lengthscales and inducing inputs are small differences of these sums.
+        let sum = RowSum { m: columns, n: d + 1, rows: n, left: (w, columns), right: (x, d + 1), rough: false };
         sum.run(scope, back.z_chunks, back.z_sums.from(leaf * size).first(size), lane)?;
     }
     Ok(())
@@ -441,6 +443,8 @@ struct RowSum<T> {
     rows: usize,
     left: (Factor<T>, usize),
     right: (Factor<T>, usize),
+    /// Whether `f32` factors may be rounded to the digits of TF32.
+    rough: bool,
 }
 
 impl<T: Real> RowSum<T> {
@@ -449,7 +453,9 @@ impl<T: Real> RowSum<T> {
         let chunks = chunks(m, n);
         let own = rows / chunks;
         let (left, right) = (self.left.0.t().each(own * self.left.1), self.right.0.each(own * self.right.1));
-        lane.product(Shape::new(m, n, own).times(chunks).roughly(), 1.0, left, right, 0.0, partial, n, m * n)?;
+        let shape = Shape::new(m, n, own).times(chunks);
+        let shape = if self.rough { shape.roughly() } else { shape };
+        lane.product(shape, 1.0, left, right, 0.0, partial, n, m * n)?;
         let arguments = [partial.into(), chunks.into(), (m * n).into(), false.into(), to.into()];
         lane.each(scope.general.get("sum_chunks"), m * n, &arguments)
     }
