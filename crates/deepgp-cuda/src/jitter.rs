@@ -40,12 +40,12 @@ impl Raised {
                     Some(event) => event.jitter * 10f64.powi(self.raises as i32),
                     None => asked.max(1e-10 * prior) * 10f64.powi(1 + self.raises as i32),
                 };
-                match asked > 0.0 {
-                    true => {
-                        let factor = raised / asked;
-                        task.set_jitter(gram.jitter, jitter.absolute * factor, jitter.relative * factor)?;
-                    }
-                    false => task.set_jitter(gram.jitter, 0.0, raised / prior)?,
+                // As on the CPU: next to no jitter is raised to something relative to the diagonal.
+                if 10.0 * asked < 1e-10 * prior {
+                    task.set_jitter(gram.jitter, 0.0, raised / prior)?;
+                } else {
+                    let factor = raised / asked;
+                    task.set_jitter(gram.jitter, jitter.absolute * factor, jitter.relative * factor)?;
                 }
                 let cause = found.map_or_else(|| "the device needed more than the CPU".into(), |e| e.cause.clone());
                 self.events.retain(|event| (event.layer, event.matrix) != (l, matrix));

@@ -1,7 +1,7 @@
 //! `K_ZZ` with its jitter, its factor, and the gradients that reach it.
 //!
-//! One jittered matrix serves the conditional and the KL alike. If it cannot be factored, the jitter climbs a ladder,
-//! tenfold a rung, and the rung is reported with layer, matrix and likely cause.
+//! One jittered matrix serves the conditional and the KL alike. If it cannot be factored, the jitter climbs a ladder, tenfold a rung
+//! (the first of them at least 1e-10 of the diagonal), and what it needed is reported with layer, matrix and likely cause.
 
 use super::factor::Factor;
 use crate::error::{Error, Matrix, Result};
@@ -32,7 +32,8 @@ impl Jitter {
 
 /// How often the jitter may grow tenfold before it is an error.
 const RUNGS: i32 = 5;
-/// Where the ladder starts if no jitter was asked for, relative to the diagonal.
+/// The first rung of the ladder is no lower than this, relative to the diagonal: however little jitter was asked for, the ladder must
+/// reach what rounding asks for.
 const FIRST_RUNG: f64 = 1e-10;
 
 /// A kernel matrix that needed more jitter than asked for.
@@ -91,11 +92,11 @@ impl Gram {
         match climb(&mut k, asked, scratch) {
             Ok(Climbed { factor, jitter: added, rung }) => {
                 let event = (rung > 0).then(|| JitterEvent { layer, matrix, jitter: added, cause: cause(z, &k) });
-                // On the ladder of a matrix that asked for no jitter, all of it is relative to the diagonal.
-                let relative = match (asked > 0.0, rung) {
-                    (true, rung) => jitter.relative * 10f64.powi(rung),
-                    (false, 0) => 0.0,
-                    (false, rung) => FIRST_RUNG * 10f64.powi(rung - 1),
+                // On a ladder that starts at the lowest first rung, all of it is relative to the diagonal.
+                let relative = match rung {
+                    0 => jitter.relative,
+                    _ if 10.0 * asked < FIRST_RUNG * mean => added / mean,
+                    _ => jitter.relative * 10f64.powi(rung),
                 };
                 Ok((Self { k, jitter: added, relative, factor: Some(Factor::new(factor, scratch)) }, event))
             }
@@ -218,7 +219,7 @@ pub(crate) struct Fallen {
 /// Adds `asked` to the diagonal of `k` and factors it; as long as that fails, ten times more.
 pub(crate) fn climb(k: &mut Mat, asked: f64, scratch: &mut Scratch<f64>) -> std::result::Result<Climbed, Fallen> {
     let mean = (0..k.nrows()).map(|i| k[(i, i)]).sum::<f64>() / k.nrows() as f64;
-    let first = if asked > 0.0 { 10.0 * asked } else { FIRST_RUNG * mean };
+    let first = (10.0 * asked).max(FIRST_RUNG * mean);
     let (mut jitter, mut pivot) = (0.0, 0);
     for rung in 0..=RUNGS {
         let wanted = if rung == 0 { asked } else { first * 10f64.powi(rung - 1) };
@@ -284,12 +285,23 @@ mod tests {
     }
 
     #[test]
+    fn a_tiny_jitter_is_as_safe_as_none() {
+        let kernel = SquaredExponential::new(1.0, vec![1.0]);
+        let z = Mat::from_fn(40, 1, |i, _| i as f64 * 1e-4);
+        for absolute in [0.0, 1e-300, 1e-20] {
+            let jitter = Jitter { absolute, relative: 0.0 };
+            let (_, event) = Gram::new(&kernel, z.view(), jitter, true, PLACE, &mut Scratch::default()).unwrap();
+            assert_eq!(event.unwrap().jitter, FIRST_RUNG, "asked for {absolute}");
+        }
+    }
+
+    #[test]
     fn a_rung_of_the_ladder_has_its_gradient() {
         let z = Mat::column(vec![0.3, 0.3, 1.0]);
-        let none = Jitter { absolute: 0.0, relative: 0.0 };
+        let tiny = Jitter { absolute: 1e-30, relative: 0.0 };
         let gram = |v: f64| {
             let kernel = SquaredExponential::new(v, vec![1.0]);
-            Gram::new(&kernel, z.view(), none, true, PLACE, &mut Scratch::default()).unwrap()
+            Gram::new(&kernel, z.view(), tiny, true, PLACE, &mut Scratch::default()).unwrap()
         };
         let (built, event) = gram(1.0);
         let jitter = event.unwrap().jitter;
