@@ -11,7 +11,7 @@ use crate::kernel::Kernel;
 use crate::layer::{CovarianceForm, Gram, Inducing, Jitter, Layer, LayerCovariance, LayerMean, MeanForm, MeanFunction};
 use crate::likelihood::{Gaussian, Likelihood, NOISE_FLOOR};
 use crate::mat::{Mat, View};
-use crate::model::DeepGp;
+use crate::model::{DeepGp, Precision};
 use crate::noise::{Key, Purpose};
 use crate::settings::{COVARIANCE_INDUCING, InducingSize, MEAN_INDUCING, ModelSettings};
 
@@ -135,6 +135,11 @@ impl DeepGp {
         if !(settings.noise >= NOISE_FLOOR && settings.noise.is_finite()) {
             let requirement = "a number of at least 1e-6";
             return Err(Error::Setting { name: "noise", value: format!("{:?}", settings.noise), requirement });
+        }
+        if (settings.precision, settings.covariance_form) == (Precision::Mixed, CovarianceForm::Dual) {
+            // At the starting point of 100 inducing inputs, rounding is a thousand times the variance.
+            let requirement = "`f64` for a dual covariance, for which single precision has too few digits";
+            return Err(Error::Setting { name: "precision", value: "mixed".into(), requirement });
         }
         let plans = (0..=settings.hidden_layers).map(|i| LayerPlan {
             width: if i == settings.hidden_layers { outputs } else { settings.width },

@@ -9,8 +9,6 @@ use crate::noise::{Key, Purpose};
 
 /// Whole numbers up to here, and their sums, are exact: 2⁵³.
 const MOST_COPIES: f64 = 9_007_199_254_740_992.0;
-/// Rows that copies held out become, about. Beyond, a row stands for several of them.
-const MOST_HELD_OUT: u64 = 1 << 20;
 
 /// A dataset whose rows stand for copies.
 #[derive(Debug)]
@@ -18,16 +16,21 @@ pub(crate) struct Copies<'a> {
     data: &'a Dataset,
     /// How many each row stands for.
     each: Vec<u64>,
+    /// What a copy weighs.
+    weight: u64,
 }
 
 impl<'a> Copies<'a> {
-    /// The copies that rows stand for, if their weights are counts: whole numbers, and not all of them 0 or 1. Other weights are factors
-    /// and say nothing of copies.
+    /// The copies that rows stand for, if their weights are counts: multiples of a whole number, and not all of them 0 or that number.
+    /// Other weights are factors and say nothing of copies.
     pub fn of(data: &'a Dataset) -> Option<Self> {
         let weights = data.weights()?;
-        let whole = weights.iter().all(|w| w.fract() == 0.0) && weights.iter().sum::<f64>() <= MOST_COPIES;
-        let counts = whole && weights.iter().any(|w| *w > 1.0);
-        counts.then(|| Self { data, each: weights.iter().map(|w| *w as u64).collect() })
+        if weights.iter().any(|w| w.fract() != 0.0) || weights.iter().sum::<f64>() > MOST_COPIES {
+            return None;
+        }
+        let weight = weights.iter().fold(0, |divisor, w| common_divisor(divisor, *w as u64));
+        let each: Vec<u64> = weights.iter().map(|w| *w as u64 / weight).collect();
+        each.iter().any(|copies| *copies > 1).then_some(Self { data, each, weight })
     }
 
     /// All of them.
@@ -35,7 +38,7 @@ impl<'a> Copies<'a> {
         self.each.iter().sum::<u64>() as usize
     }
 
-    /// Splits into the rest, where a row weighs what it still counts, and a `fraction` of the copies, which stand there one by one.
+    /// Splits into the rest and a `fraction` of the copies; in each part a row weighs what it counts there.
     ///
     /// The copies are lined up, rows in random order, and those at even distances are held out: `w·fraction` of a row of weight `w`,
     /// rounded up or down. So the same copies are held out whether rows were repeated or counted. Both parts keep the row order.
@@ -50,14 +53,21 @@ impl<'a> Copies<'a> {
             taken[row as usize] = (upto(next) - upto(passed)) as u64;
             passed = next;
         }
-        let kept = |row: u32| self.each[row as usize] - taken[row as usize];
-        let rest: Vec<u32> = (0..taken.len() as u32).filter(|&row| kept(row) > 0).collect();
-        let weights = rest.iter().map(|&row| kept(row) as f64).collect();
-        let stands_for = (out as u64).div_ceil(MOST_HELD_OUT);
-        let copies = |row: u32| std::iter::repeat_n(row, taken[row as usize].div_ceil(stands_for) as usize);
-        let held_out: Vec<u32> = (0..taken.len() as u32).flat_map(copies).collect();
-        Ok((self.data.bare(&rest)?.with_weights(weights)?, self.data.bare(&held_out)?))
+        let kept: Vec<u64> = self.each.iter().zip(&taken).map(|(all, taken)| all - taken).collect();
+        Ok((self.part(&kept)?, self.part(&taken)?))
     }
+
+    /// The rows of which there are some, as often as they count.
+    fn part(&self, counts: &[u64]) -> Result<Dataset> {
+        let rows: Vec<u32> = (0..counts.len() as u32).filter(|&row| counts[row as usize] > 0).collect();
+        let weights = rows.iter().map(|&row| (counts[row as usize] * self.weight) as f64).collect();
+        self.data.bare(&rows)?.with_weights(weights)
+    }
+}
+
+/// Euclid's. With 0 it is the other number.
+fn common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { common_divisor(b, a % b) }
 }
 
 #[cfg(test)]
@@ -77,8 +87,8 @@ mod tests {
         for (row, weight) in rest.x().as_slice().iter().zip(rest.weights().unwrap()) {
             all[*row as usize].0 += *weight as u64;
         }
-        for row in out.x().as_slice() {
-            all[*row as usize].1 += 1;
+        for (row, weight) in out.x().as_slice().iter().zip(out.weights().unwrap()) {
+            all[*row as usize].1 += *weight as u64;
         }
         all
     }
@@ -105,17 +115,26 @@ mod tests {
 
     #[test]
     fn weights_that_do_not_count_are_no_copies() {
-        for weights in [[1.0, 1.0, 1.0], [0.0, 1.0, 1.0], [2.0, 0.5, 1.0], [1e300, 2.0, 1.0]] {
+        for weights in [[1.0, 1.0, 1.0], [0.0, 1.0, 1.0], [2.0, 0.5, 1.0], [1e300, 2.0, 1.0], [6.0, 0.0, 6.0]] {
             assert!(Copies::of(&counted(&weights)).is_none(), "{weights:?}");
         }
     }
 
     #[test]
-    fn counts_without_end_become_a_bounded_number_of_rows() {
+    fn copies_that_come_in_dozens_are_held_out_in_dozens() {
+        let data = counted(&[1200.0, 240.0, 12.0]);
+        let copies = Copies::of(&data).unwrap();
+        assert_eq!(copies.len(), 121);
+        let (rest, out) = copies.split(0.25, 1).unwrap();
+        let all = |part: &Dataset| part.weights().unwrap().iter().sum::<f64>();
+        assert_eq!((all(&rest), all(&out)), (91.0 * 12.0, 30.0 * 12.0));
+    }
+
+    #[test]
+    fn counts_without_end_are_as_few_rows() {
         let data = counted(&[1e15, 3e15, 2.0]);
         let (rest, out) = Copies::of(&data).unwrap().split(0.25, 1).unwrap();
         assert!((rest.weights().unwrap()[0] - 0.75e15).abs() < 2.0);
-        let first = out.x().as_slice().iter().filter(|row| **row == 0.0).count() as f64;
-        assert!(out.len() < 2 << 20 && (first / out.len() as f64 - 0.25).abs() < 1e-3, "{first} of {}", out.len());
+        assert!((out.weights().unwrap()[1] - 0.75e15).abs() < 2.0 && out.len() <= 3);
     }
 }

@@ -127,6 +127,13 @@ impl Dataset {
         }
     }
 
+    /// The rows that weigh anything.
+    pub(crate) fn weighty(&self) -> Self {
+        let Some(weights) = self.weights() else { return self.clone() };
+        let rows: Vec<u32> = (0..self.len() as u32).filter(|&i| weights[i as usize] > 0.0).collect();
+        self.gather_checked(&rows)
+    }
+
     /// Splits at random into the rest and a `fraction` of the rows, those of [`split_rows`]; both keep the row order.
     pub fn split(&self, fraction: f64, seed: u64) -> Result<(Self, Self)> {
         let (rest, out) = split_rows(self.len(), fraction, seed)?;
@@ -212,7 +219,7 @@ pub struct Scaling {
 }
 
 impl Standardiser {
-    /// Mean and standard deviation of each column. Fit it on training rows alone.
+    /// Mean and standard deviation of each column, rows counting by their weights. Fit it on training rows alone.
     ///
     /// A constant target is an error, and so is a constant input unless `constant` says otherwise.
     pub fn fit(data: &Dataset, constant: ConstantColumns) -> Result<Self> {
@@ -220,8 +227,8 @@ impl Standardiser {
             let advice = "one row has no spread to standardise by: give more rows";
             return Err(Error::TooFewRows { what: "standardising", needed: 2, rows: data.len(), advice });
         }
-        let x = Scaling::fit("x", data.x.view(), constant)?;
-        let y = Scaling::fit("y", data.y.view(), ConstantColumns::Reject)?;
+        let x = Scaling::fit("x", data.x.view(), data.weights(), constant)?;
+        let y = Scaling::fit("y", data.y.view(), data.weights(), ConstantColumns::Reject)?;
         Ok(Self { x, y })
     }
 
@@ -237,31 +244,33 @@ impl Standardiser {
 }
 
 impl Scaling {
-    fn fit(what: &'static str, m: View<'_>, constant: ConstantColumns) -> Result<Self> {
-        let n = m.nrows() as f64;
+    fn fit(what: &'static str, m: View<'_>, weights: Option<&[f64]>, constant: ConstantColumns) -> Result<Self> {
+        // In units of the heaviest row, so that no sum overflows. What weighs nothing may be anything.
+        let heaviest = weights.map_or(1.0, |all| all.iter().copied().fold(0.0, f64::max));
+        let weight = |i: usize| weights.map_or(1.0, |all| all[i] / heaviest);
+        let rows: Vec<usize> = (0..m.nrows()).filter(|&i| weight(i) > 0.0).collect();
+        let total: f64 = rows.iter().map(|&i| weight(i)).sum();
         let (mut shift, mut scale) = (Vec::new(), Vec::new());
         for column in 0..m.ncols() {
-            let values = || (0..m.nrows()).map(move |i| m[(i, column)]);
+            let values = || rows.iter().map(|&i| (weight(i), m[(i, column)]));
             // Dividing first keeps the mean of huge numbers finite.
-            let mean: f64 = values().map(|v| v / n).sum();
-            let largest = values().fold(0.0f64, |a, v| a.max((v - mean).abs()));
+            let mean: f64 = values().map(|(w, v)| w * (v / total)).sum();
+            let largest = values().fold(0.0f64, |a, (_, v)| a.max((v - mean).abs()));
             let deviation = if largest > 0.0 {
-                largest * (values().map(|v| ((v - mean) / largest).powi(2)).sum::<f64>() / n).sqrt()
+                largest * (values().map(|(w, v)| w * ((v - mean) / largest).powi(2)).sum::<f64>() / total).sqrt()
             } else {
                 0.0
             };
-            // Not by the deviation: the mean of many equal numbers is not quite that number.
-            let first = m[(0, column)];
-            if values().all(|v| (v - first).abs() <= 1e-14 * first.abs()) {
+            if let Some(value) = constant_value(values().map(|(_, v)| v)) {
                 if constant == ConstantColumns::Reject {
                     let advice = if what == "y" {
                         "there is nothing to learn"
                     } else {
                         "drop it, or keep it with `ConstantColumns::Keep`"
                     };
-                    return Err(Error::ConstantColumn { what, column, value: first, advice });
+                    return Err(Error::ConstantColumn { what, column, value, advice });
                 }
-                shift.push(first);
+                shift.push(value);
                 scale.push(1.0);
             } else if !(SMALLEST_SPREAD..=LARGEST_SPREAD).contains(&deviation) {
                 return Err(Error::Spread { what, column, deviation });
@@ -312,9 +321,28 @@ impl Scaling {
     }
 }
 
+/// The value that all of these have. Not found by their deviation: the mean of many equal numbers is not quite that number.
+fn constant_value(mut values: impl Iterator<Item = f64>) -> Option<f64> {
+    let first = values.next()?;
+    values.all(|v| (v - first).abs() <= 1e-14 * first.abs()).then_some(first)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn units_are_those_of_rows_repeated_as_often_as_they_weigh() {
+        let column = |v: &[f64]| Mat::column(v.to_vec());
+        let (x, y) = (column(&[1.0, 4.0, 1e6, 2.0]), column(&[3.0, 5.0, -1e9, 8.0]));
+        let weighted = Dataset::new(x, y).unwrap().with_weights(vec![2.0, 1.0, 0.0, 3.0]).unwrap();
+        let repeated = weighted.gather(&[0, 0, 1, 3, 3, 3]).unwrap().with_weights(vec![1e308; 6]).unwrap();
+        let of = |data: &Dataset| Standardiser::fit(data, ConstantColumns::Reject).unwrap();
+        let (a, b) = (of(&weighted), of(&repeated));
+        for (a, b) in [(&a.x, &b.x), (&a.y, &b.y)] {
+            assert!((a.shift[0] - b.shift[0]).abs() < 1e-14 && (a.scale[0] - b.scale[0]).abs() < 1e-14, "{a:?} {b:?}");
+        }
+    }
 
     #[test]
     fn constant_columns_are_found_among_many_rows() {

@@ -64,7 +64,7 @@ impl Predictor<'_> {
             for (total, own) in covariance.iter_mut().zip(&last.covariance) {
                 total.add_scaled(share, own);
             }
-            means.push(last.mean);
+            means.push(last.mean.clone());
             Ok(())
         })?;
         let mut mean = Mat::zeros(x.nrows(), p);
@@ -86,8 +86,13 @@ impl Predictor<'_> {
         let observe = Key::new(self.settings.seed, Purpose::Observe);
         let layer = self.model.layers().len() - 1;
         let (mut f, mut y) = (Vec::new(), Vec::new());
+        let mut made = None;
         self.each_path(x, draws, |path, last| {
-            let factors = factor_all(last.covariance, last.prior, layer)?;
+            // Without a hidden layer every path ends in the same covariance.
+            let factors = match made.take() {
+                Some(factors) if layer == 0 => factors,
+                _ => factor_all(last.covariance.clone(), last.prior, layer)?,
+            };
             let drawn = self.draw(&last.mean, &factors, path, layer);
             let mut observed = Mat::zeros(x.nrows(), likelihood.observed_width());
             for i in 0..x.nrows() {
@@ -95,6 +100,7 @@ impl Predictor<'_> {
             }
             f.push(drawn);
             y.push(observed);
+            made = Some(factors);
             Ok(())
         })?;
         Ok(JointDraws { f, y })
@@ -116,7 +122,7 @@ impl Predictor<'_> {
         &self,
         x: View<'_>,
         paths: usize,
-        then: impl FnMut(usize, Conditional) -> Result<()> + Send,
+        then: impl FnMut(usize, &Conditional) -> Result<()> + Send,
     ) -> Result<()> {
         self.threads.run(|| self.walk_paths(x, paths, then))
     }
@@ -125,7 +131,7 @@ impl Predictor<'_> {
         &self,
         x: View<'_>,
         paths: usize,
-        mut then: impl FnMut(usize, Conditional) -> Result<()>,
+        mut then: impl FnMut(usize, &Conditional) -> Result<()>,
     ) -> Result<()> {
         let (layers, floor) = (self.model.layers(), self.model.precision().floor());
         let chain = Chain::<f64>::new(layers, self.prepared()?, floor, 1, Want::Gradients);
@@ -143,10 +149,7 @@ impl Predictor<'_> {
         let last = chain.layers.len() - 1;
         let first = conditional(0, x.to_mat().map(|v: f64| v.clamp(-FAR, FAR)));
         if last == 0 {
-            let Conditional { mean, covariance, prior } = first;
-            return (0..paths).try_for_each(|path| {
-                then(path, Conditional { mean: mean.clone(), covariance: covariance.clone(), prior })
-            });
+            return (0..paths).try_for_each(|path| then(path, &first));
         }
         let factors = factor_all(first.covariance, first.prior, 0)?;
         for path in 0..paths {
@@ -155,7 +158,7 @@ impl Predictor<'_> {
                 let Conditional { mean, covariance, prior } = conditional(l, f);
                 f = self.draw(&mean, &factor_all(covariance, prior, l)?, path, l);
             }
-            then(path, conditional(last, f))?;
+            then(path, &conditional(last, f))?;
         }
         Ok(())
     }

@@ -41,10 +41,15 @@ pub struct Score {
 impl Score {
     /// From targets and an assessment of the same rows, in the same units.
     pub fn new(y: View<'_>, assessment: &Assessment) -> Self {
+        Self::weighted(y, assessment, None)
+    }
+
+    /// The same where rows count by their weights.
+    pub fn weighted(y: View<'_>, assessment: &Assessment, weights: Option<&[f64]>) -> Self {
         let Assessment { mean, below, crps, log_density, .. } = assessment;
-        let n = y.nrows() as f64;
         let over_rows = |of: &dyn Fn(usize, usize) -> f64| -> Vec<f64> {
-            (0..y.ncols()).map(|p| (0..y.nrows()).map(|i| of(i, p)).sum::<f64>() / n).collect()
+            let column = |p| (0..y.nrows()).map(|i| of(i, p)).collect::<Vec<f64>>();
+            (0..y.ncols()).map(|p| weighted_mean(&column(p), weights)).collect()
         };
         let coverage = |share: f64| {
             let inside = 0.5 * (1.0 - share)..=0.5 * (1.0 + share);
@@ -52,7 +57,7 @@ impl Score {
         };
         let error = |i, p| y[(i, p)] - mean[(i, p)];
         Self {
-            log_likelihood: log_density.iter().sum::<f64>() / n,
+            log_likelihood: weighted_mean(log_density, weights),
             rmse: over_rows(&|i, p| error(i, p).powi(2)).into_iter().map(f64::sqrt).collect(),
             mae: over_rows(&|i, p| error(i, p).abs()),
             crps: over_rows(&|i, p| crps[(i, p)]),
@@ -114,6 +119,8 @@ mod tests {
         assert!((score.rmse[0] - 4.5f64.sqrt()).abs() < 1e-15);
         assert_eq!((score.mae[0], score.crps[0]), (1.5, 0.5));
         assert_eq!((score.coverage_50[0], score.coverage_90[0], score.coverage_95[0]), (0.5, 0.5, 1.0));
+        let first = Score::weighted(y.view(), &assessment, Some(&[3.0, 0.0]));
+        assert_eq!((first.log_likelihood, first.rmse[0], first.crps[0], first.coverage_50[0]), (-1.0, 0.0, 0.25, 1.0));
         let units = Scaling { shift: vec![7.0], scale: vec![2.0] };
         let standardised = score.standardised(&units);
         assert_eq!((standardised.mae[0], standardised.crps[0], standardised.coverage_50[0]), (0.75, 0.25, 0.5));

@@ -146,16 +146,13 @@ impl DeepGp {
 
     /// Sets one parameter by name. Fails if there is none, or if it cannot take these values.
     pub fn set_parameter(&mut self, name: &str, values: &[f64]) -> Result<()> {
-        let mut done = Err(self.unknown(name));
+        let mut done = None;
         self.visit(&mut |leaf| {
             if leaf.name == name {
-                done = check_leaf(&leaf, values);
-                if done.is_ok() {
-                    leaf.values.copy_from_slice(values);
-                }
+                done = Some(check_leaf(&leaf, values).map(|()| leaf.values.copy_from_slice(values)));
             }
         });
-        done
+        done.unwrap_or_else(|| Err(self.unknown(name)))
     }
 
     /// Keeps training away from every parameter whose name is `name` or starts with `name.`, e.g. `likelihood.noise` or

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use crate::copies::Copies;
-use crate::data::{Dataset, Standardiser};
+use crate::data::{ConstantColumns, Dataset, Standardiser};
 use crate::error::{Error, Result};
 use crate::joint::{JointDraws, JointMoments};
 use crate::mat::{Mat, View};
@@ -61,7 +61,9 @@ impl Regressor {
     /// ```
     pub fn start(data: &Dataset, settings: &FitSettings) -> Result<Self> {
         let (train, _) = hold_out(data, settings)?;
-        let standardiser = Standardiser::fit(&train, settings.constant_columns)?;
+        // An input that varies may be constant among the rows that are left: whether it is refused, all rows decide.
+        Standardiser::fit(data, settings.constant_columns)?;
+        let standardiser = Standardiser::fit(&train, ConstantColumns::Keep)?;
         let scaled = standardiser.apply(&train)?;
         let threads = Threads::new(settings.train.threads)?;
         let outputs = scaled.y().ncols();
@@ -93,7 +95,8 @@ impl Regressor {
     }
 
     /// Trains further, after runs with these settings that made `made` steps. The same rows are held out as in those, but minibatches
-    /// and noise are fresh; Adam's moments, the schedule and the count of steps begin anew.
+    /// and noise are fresh; Adam's moments, the schedule and the count of steps begin anew. [`Regressor::resume`] does not take the state
+    /// of such a run.
     pub fn train_further(
         self,
         data: &Dataset,
@@ -112,8 +115,8 @@ impl Regressor {
         Ok(Trainer::new(self.model.clone(), &train, None, settings.train)?.state().clone())
     }
 
-    /// Goes on training from a saved state, on the same data with the same settings (`steps` and `threads` may differ). It
-    /// ends with the same bits as a run that was never interrupted.
+    /// Goes on training from a saved state, on the same data with the same settings (`steps` and `threads` may differ). With as many
+    /// `steps` it ends with the same bits as a run that was never interrupted; with more it goes on after a run that had ended.
     pub fn resume(
         self,
         data: &Dataset,
@@ -166,8 +169,9 @@ impl Regressor {
     }
 }
 
-/// The rows to train on, and those held out for early stopping.
+/// The rows to train on, and those held out for early stopping. Rows that weigh nothing are in neither.
 fn hold_out(data: &Dataset, settings: &FitSettings) -> Result<(Dataset, Option<Dataset>)> {
+    let data = &data.weighty();
     let Some(fraction) = settings.validation else { return Ok((data.clone(), None)) };
     if !(fraction > 0.0 && fraction < 1.0) {
         let requirement = "above 0 and below 1, or `None`";
@@ -312,9 +316,9 @@ impl UserPredictor<'_> {
         Ok(assessment)
     }
 
-    /// How well the model predicts `data`.
+    /// How well the model predicts `data`; rows count by their weights.
     pub fn score(&self, data: &Dataset) -> Result<Score> {
-        Ok(Score::new(data.y().view(), &self.assess(data)?))
+        Ok(Score::weighted(data.y().view(), &self.assess(data)?, data.weights()))
     }
 
     fn undo_all(&self, mut all: Vec<Mat>) -> Vec<Mat> {

@@ -248,6 +248,11 @@ impl<'a> Trainer<'a> {
 
     /// Makes steps: one on the CPU, a few on an accelerator. Leaves their reports.
     fn burst(&mut self) -> Result<()> {
+        if let (Some(held_out), 0, None) = (self.validation, self.state.step, &self.state.best) {
+            // Training may lead to nothing better than where it began, above all where it goes on from a trained model.
+            self.look(held_out)?;
+            self.state.looks_since_best = 0;
+        }
         let mut plans = vec![self.plan()];
         while matches!(self.engine, Engine::Accelerator { .. }) && !self.burst_ends() {
             plans.push(self.plan());
@@ -422,21 +427,21 @@ impl<'a> Trainer<'a> {
     /// Looks at the validation rows, if it is time to: every so many steps, and after the last one.
     fn validate(&mut self) -> Result<Option<f64>> {
         let Some(held_out) = self.validation else { return Ok(None) };
-        let TrainSettings { steps, validate_every, validation_samples: samples, seed, threads, .. } =
-            self.state.settings;
-        if self.state.step != steps && !self.state.step.is_multiple_of(validate_every) {
-            return Ok(None);
-        }
+        let TrainSettings { steps, validate_every, .. } = self.state.settings;
+        let is_time = self.state.step == steps || self.state.step.is_multiple_of(validate_every);
+        is_time.then(|| self.look(held_out)).transpose()
+    }
+
+    /// Scores the validation rows, and keeps the parameters if none were better.
+    fn look(&mut self, held_out: &Dataset) -> Result<f64> {
+        let TrainSettings { validation_samples: samples, seed, .. } = self.state.settings;
         if let Engine::Accelerator { run, .. } = &mut self.engine {
             run.raw(&mut self.state.now.raw)?;
             self.model.set_raw(&self.state.now.raw);
         }
-        let settings = PredictSettings { samples, seed, threads };
-        let densities = self
-            .model
-            .predictor(settings)
-            .and_then(|predictor| predictor.log_density(held_out.x().view(), held_out.y().view()));
-        let score = match densities {
+        let (model, settings) = (&self.model, PredictSettings { samples, seed, threads: 0 });
+        let density = || model.predictor(settings)?.log_density(held_out.x().view(), held_out.y().view());
+        let score = match self.threads.run(density) {
             Ok(densities) => weighted_mean(&densities, held_out.weights()),
             // A model that cannot be asked is no better than any other.
             Err(Error::NonFinite { .. } | Error::NotPositiveDefinite { .. }) => f64::NEG_INFINITY,
@@ -449,7 +454,7 @@ impl<'a> Trainer<'a> {
         } else {
             state.looks_since_best += 1;
         }
-        Ok(Some(score))
+        Ok(score)
     }
 
     /// The trained model: the best one by the validation rows if there are any, else the last one. If the last update led
@@ -458,8 +463,8 @@ impl<'a> Trainer<'a> {
         // An accelerator that no longer answers has answered before: the model then holds what it said last.
         let _ = self.fetch(Duration::ZERO);
         match (&self.state.best, &self.state.before) {
-            (Some(best), _) => self.model.set_raw(&best.raw),
-            (None, Some(before)) if !self.model.is_sound() => self.model.set_raw(&before.raw),
+            (Some(best), _) if self.validation.is_some() => self.model.set_raw(&best.raw),
+            (_, Some(before)) if !self.model.is_sound() => self.model.set_raw(&before.raw),
             _ => {}
         }
         self.model

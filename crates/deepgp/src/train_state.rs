@@ -31,7 +31,7 @@ pub struct Best {
     pub raw: Vec<f64>,
     /// Mean log density of the validation rows.
     pub score: f64,
-    /// After which step.
+    /// After which step; 0 is the start.
     pub step: u64,
 }
 

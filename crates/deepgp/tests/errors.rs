@@ -10,7 +10,8 @@ use deepgp::kernel::SquaredExponential;
 use deepgp::likelihood::Gaussian;
 use deepgp::{
     Batch, ConstantColumns, CovarianceForm, Dataset, DeepGp, FitSettings, Inducing, InducingSize, InducingStart,
-    Jitter, KernelChoice, Layer, Mat, MeanForm, MeanFunction, ModelSettings, Noise, Regressor, TrainSettings, Trainer,
+    Jitter, KernelChoice, Layer, Mat, MeanForm, MeanFunction, ModelSettings, Noise, Precision, Regressor,
+    TrainSettings, Trainer,
 };
 
 const FORMS: (MeanForm, CovarianceForm) = (MeanForm::Whitened, CovarianceForm::Standard);
@@ -106,6 +107,8 @@ fn settings_of_a_model_that_make_no_sense() {
     };
     contains(&refused(|s| s.width = 0), &["`width` is 0"]);
     contains(&refused(|s| s.noise = -0.1), &["`noise` is -0.1", "at least 1e-6"]);
+    let short = |s: &mut ModelSettings| (s.precision, s.covariance_form) = (Precision::Mixed, CovarianceForm::Dual);
+    contains(&refused(short), &["`precision` is mixed", "`f64` for a dual covariance"]);
     contains(&refused(|s| s.jitter = Some(Jitter { absolute: -1.0, relative: 0.0 })), &["`jitter`", "zero or more"]);
 }
 

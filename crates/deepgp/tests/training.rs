@@ -7,8 +7,8 @@ use std::ops::ControlFlow;
 use common::*;
 use deepgp::simulate::eight_link_arm;
 use deepgp::{
-    ConstantColumns, Dataset, DeepGp, Error, InducingSize, ModelSettings, Precision, Schedule, Standardiser,
-    StepOutcome, StepReport, Stop, TrainSettings, TrainState, Trainer,
+    ConstantColumns, Dataset, DeepGp, Error, FitSettings, InducingSize, Mat, ModelSettings, Precision, Regressor,
+    Schedule, Standardiser, StepOutcome, StepReport, Stop, TrainSettings, TrainState, Trainer,
 };
 
 /// Standardised arm data, cut into a training and a validation part.
@@ -214,6 +214,79 @@ fn early_stopping_returns_the_best_state_and_not_the_last() {
     expected.set_raw(&best.raw);
     assert_eq!(finished.parameters(), expected.parameters());
     assert_ne!(best.raw, state.now.raw);
+}
+
+#[test]
+fn training_that_only_makes_things_worse_returns_its_start() {
+    let (train, held_out) = arm(120);
+    let start = model(&train, Precision::F64);
+    let settings = TrainSettings { steps: 20, learning_rate: 30.0, validate_every: 5, ..TrainSettings::default() };
+    let mut trainer = Trainer::new(start.clone(), &train, Some(&held_out), settings).unwrap();
+    let mut looks = Vec::new();
+    trainer
+        .run(|report, _| {
+            looks.extend(report.validation);
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    let best = trainer.state().best.clone().unwrap();
+    assert_eq!((best.step, best.raw), (0, start.raw()));
+    assert!(!looks.is_empty() && looks.iter().all(|score| *score < best.score), "{looks:?}");
+    assert_eq!(trainer.finish().parameters(), start.parameters());
+}
+
+#[test]
+fn a_run_that_goes_on_without_validation_rows_ends_with_its_last_parameters() {
+    let (train, held_out) = arm(120);
+    let start = model(&train, Precision::F64);
+    let mut trainer = Trainer::new(start.clone(), &train, Some(&held_out), settings(14)).unwrap();
+    trainer.run(go_on).unwrap();
+    let state = trainer.state().clone();
+    let mut trainer = Trainer::resume(start, &train, None, settings(20), state).unwrap();
+    trainer.run(go_on).unwrap();
+    let mut last = trainer.model().clone();
+    last.set_raw(&trainer.state().now.raw);
+    assert!(trainer.finish().parameters() == last.parameters());
+}
+
+#[test]
+fn rows_that_weigh_nothing_might_as_well_not_be_there() {
+    let data = deepgp::simulate::step_curve(80, 1);
+    let absurd = Mat::from_fn(82, 2, |i, j| match i {
+        80 => 1e6,
+        81 => -1e9,
+        _ => {
+            if j == 0 {
+                data.x()[(i, 0)]
+            } else {
+                data.y()[(i, 0)]
+            }
+        }
+    });
+    let column = |j| Mat::from_fn(82, 1, |i, _| absurd[(i, j)]);
+    let weights = (0..82).map(|i| if i < 80 { 0.5 } else { 0.0 }).collect();
+    let more = Dataset::new(column(0), column(1)).unwrap().with_weights(weights).unwrap();
+    let same = data.with_weights(vec![0.5; 80]).unwrap();
+    let settings = FitSettings {
+        model: ModelSettings { inducing: Some(InducingSize::Tied(10)), ..ModelSettings::default() },
+        train: settings(10),
+        ..FitSettings::default()
+    };
+    let fit = |data| Regressor::fit(data, &settings, go_on).unwrap().regressor;
+    let (with, without) = (fit(&more), fit(&same));
+    assert_eq!(with.standardiser, without.standardiser);
+    assert_eq!(with.model.raw(), without.model.raw());
+}
+
+#[test]
+fn an_input_that_varies_among_held_out_rows_alone_is_not_constant() {
+    let data = deepgp::simulate::step_curve(40, 1);
+    let rare = |row| Mat::from_fn(40, 2, |i, j| if j == 0 { data.x()[(i, 0)] } else { f64::from(u8::from(i == row)) });
+    for row in 0..40 {
+        let data = Dataset::new(rare(row), data.y().clone()).unwrap();
+        assert!(Regressor::start(&data, &FitSettings::default()).is_ok(), "row {row}");
+    }
+    assert!(Regressor::start(&Dataset::new(rare(40), data.y().clone()).unwrap(), &FitSettings::default()).is_err());
 }
 
 #[test]
