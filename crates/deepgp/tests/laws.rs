@@ -385,6 +385,27 @@ fn a_row_of_weight_two_is_two_rows() {
     all_close("gradient", &a_gradient, &b_gradient, 1e-10);
 }
 
+/// With 330 inducing inputs and 10 outputs a layer's matrices leave the cache, and rows are taken in larger blocks.
+#[test]
+fn a_batch_is_the_mean_of_its_halves_and_on_any_threads_the_same_in_large_blocks_too() {
+    let data = Dataset::new(uniform(1100, 3, 51), uniform(1100, 1, 52)).unwrap();
+    let inducing = Some(deepgp::InducingSize::Decoupled { mean: 20, covariance: 330 });
+    let settings = deepgp::ModelSettings { hidden_layers: 1, inducing, ..Default::default() };
+    let model = DeepGp::for_regression(data.x().view(), 1, &settings).unwrap();
+    let of = |rows: &[u32]| {
+        let batch = Batch { data: &data, rows, num_data: 1100, samples: 1, kl_weight: 1.0 };
+        model.elbo_gradient(batch, training_noise(3)).unwrap()
+    };
+    let rows = all_rows(&data);
+    let (whole, gradient) = of(&rows);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    assert!(pool.install(|| of(&rows)) == (whole.clone(), gradient.clone()));
+    let ((a, a_gradient), (b, b_gradient)) = (of(&rows[..550]), of(&rows[550..]));
+    close("data term", whole.data_term, 0.5 * (a.data_term + b.data_term), 1e-12);
+    let mean: Vec<f64> = a_gradient.iter().zip(&b_gradient).map(|(a, b)| 0.5 * (a + b)).collect();
+    all_close("gradient", &gradient, &mean, 1e-9);
+}
+
 #[test]
 fn mixed_precision_agrees_with_double() {
     let data = random_data(600, 44);

@@ -45,10 +45,10 @@ impl ModelFile {
                 self.history.push(HistoryPoint { step: report.step, seconds, elbo: total, data_term, kl, noise });
                 for event in &elbo.jitter {
                     let (layer, matrix, cause) = (event.layer, event.matrix, &event.cause);
-                    self.record.note(|| format!("layer {layer}: {matrix} needed more jitter than asked for; {cause}"));
+                    self.record.note(&format!("layer {layer}: {matrix} needed more jitter than asked for"), cause);
                 }
             }
-            StepOutcome::RolledBack(reason) => self.record.note(|| format!("a step was rolled back: {reason}")),
+            StepOutcome::RolledBack(reason) => self.record.note("a step was rolled back", &reason.to_string()),
         }
     }
 }
@@ -57,13 +57,10 @@ impl Record {
     /// What is said of a run that somebody ended.
     pub const INTERRUPTED: &str = "it was interrupted";
 
-    /// Adds a note, unless it is there already or there are too many.
-    pub fn note(&mut self, text: impl FnOnce() -> String) {
-        if self.notes.len() < MOST_NOTES {
-            let text = text();
-            if !self.notes.contains(&text) {
-                self.notes.push(text);
-            }
+    /// Notes that something happened, with the cause of the first time, unless there are too many notes.
+    pub fn note(&mut self, what: &str, cause: &str) {
+        if self.notes.len() < MOST_NOTES && !self.notes.iter().any(|note| note.starts_with(what)) {
+            self.notes.push(format!("{what}: {cause}"));
         }
     }
 
@@ -107,10 +104,10 @@ mod tests {
             steps_before: 0,
         };
         for i in 0..100 {
-            record.note(|| format!("note {}", i / 2));
+            record.note(&format!("note {} of many", i / 2), &i.to_string());
         }
         assert_eq!(record.notes.len(), MOST_NOTES);
-        assert_eq!(record.notes[1], "note 1");
+        assert_eq!(record.notes[1], "note 1 of many: 2");
         record.end(&Stop::Callback, false);
         assert_eq!(record.stop.as_deref(), Some(Record::INTERRUPTED));
         record.end(&Stop::Callback, true);
