@@ -1,5 +1,6 @@
 //! Data: a checked pair of matrices, and the change of units between a user's numbers and the model's.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use crate::error::{Error, Result};
@@ -128,10 +129,14 @@ impl Dataset {
     }
 
     /// The rows that weigh anything.
-    pub(crate) fn weighty(&self) -> Self {
-        let Some(weights) = self.weights() else { return self.clone() };
-        let rows: Vec<u32> = (0..self.len() as u32).filter(|&i| weights[i as usize] > 0.0).collect();
-        self.gather_checked(&rows)
+    pub(crate) fn weighty(&self) -> Cow<'_, Self> {
+        match self.weights() {
+            Some(weights) if weights.contains(&0.0) => {
+                let rows: Vec<u32> = (0..self.len() as u32).filter(|&i| weights[i as usize] > 0.0).collect();
+                Cow::Owned(self.gather_checked(&rows))
+            }
+            _ => Cow::Borrowed(self),
+        }
     }
 
     /// Splits at random into the rest and a `fraction` of the rows, those of [`split_rows`]; both keep the row order.

@@ -171,13 +171,13 @@ impl Regressor {
 
 /// The rows to train on, and those held out for early stopping. Rows that weigh nothing are in neither.
 fn hold_out(data: &Dataset, settings: &FitSettings) -> Result<(Dataset, Option<Dataset>)> {
-    let data = &data.weighty();
-    let Some(fraction) = settings.validation else { return Ok((data.clone(), None)) };
+    let data = data.weighty();
+    let Some(fraction) = settings.validation else { return Ok((data.into_owned(), None)) };
     if !(fraction > 0.0 && fraction < 1.0) {
         let requirement = "above 0 and below 1, or `None`";
         return Err(Error::Setting { name: "validation", value: fraction.to_string(), requirement });
     }
-    let copies = Copies::of(data);
+    let copies = Copies::of(&data);
     let rows = copies.as_ref().map_or(data.len(), Copies::len);
     if rows < 3 {
         let advice = "give more rows, or set `validation` to `None`";
