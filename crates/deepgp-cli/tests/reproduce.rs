@@ -60,6 +60,7 @@ fn all_experiments_land_on_one_page() {
     let stems = [
         "log-likelihood",
         "rmse",
+        "difference",
         "time-kin8nm",
         "forms-kin8nm-1-elbo-steps",
         "forms-kin8nm-1-elbo-seconds",

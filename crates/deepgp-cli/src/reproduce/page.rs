@@ -112,7 +112,7 @@ mod tests {
         for figure in parts.iter().flat_map(|part| &part.figures) {
             assert!(page.contains(&format!("<figure id=\"figure-{}\">", figure.stem)), "{}", figure.stem);
         }
-        assert_eq!(page.matches("<figure").count(), 2 + 4 + 2);
+        assert_eq!(page.matches("<figure").count(), 2 + 1 + 4 + 2);
         for table in parts.iter().flat_map(|part| &part.tables) {
             assert!(page.contains(&table.html()), "{}", table.caption);
         }

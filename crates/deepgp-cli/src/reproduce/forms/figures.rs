@@ -36,7 +36,7 @@ impl Quantity {
 
     fn title(self) -> &'static str {
         match self {
-            Self::Elbo => "ELBO per training row",
+            Self::Elbo => "ELBO per row",
             Self::Likelihood => "Test log likelihood",
         }
     }
@@ -111,7 +111,7 @@ struct View {
 impl View {
     fn chart(&self, hidden: usize, lines: &[&FormsLine]) -> Chart {
         let until = lines.iter().map(|line| self.course.end(line)).fold(0.0, f64::max);
-        let title = format!("{} against {}, {}", self.quantity.title(), self.course.name(), layers(hidden));
+        let title = format!("{} by {}, {}", self.quantity.title(), self.course.name(), layers(hidden));
         let mut chart = Chart::new(title);
         for (i, mean) in MEANS.into_iter().enumerate() {
             let own: Vec<&FormsLine> = lines.iter().copied().filter(|line| line.mean_form == mean).collect();
@@ -195,7 +195,7 @@ impl View {
         match (self.quantity, self.course) {
             (_, Course::Seconds) => format!("The same against seconds of training{shared}."),
             (Quantity::Elbo, Course::Steps) => format!(
-                "A panel for each form of the mean. Good: a curve that rises early, stays up and does not jump. The range is \
+                "Per training row; a panel for each form of the mean. Good: a curve that rises early, stays up and does not jump. The range is \
                  that of the better runs after a tenth of the steps; what is worse leaves at the lower edge. A faint area \
                  reaches down to the lowest ELBO since the point before: a spike between points. {counts}"
             ),
@@ -239,6 +239,7 @@ mod tests {
         for (stem, svg) in all {
             parse(&svg).unwrap_or_else(|error| panic!("{stem}: {error}"));
             assert!(MEANS.iter().all(|mean| svg.contains(&format!(">{} mean<", mean_name(*mean)))), "{stem}");
+            assert!(!svg.contains('…'), "{stem}: nothing is cut");
             // Twelve curves of the smaller rate and the legend's.
             assert_eq!(svg.matches("stroke-dasharray").count(), 13, "{stem}");
             assert!(!svg.contains("stuck") && !svg.contains("ends below"), "{stem}");

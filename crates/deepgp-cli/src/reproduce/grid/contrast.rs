@@ -4,13 +4,13 @@
 //! time each has as long as the faster of the two took for all its steps; what a model was worth then is read off its learning curve,
 //! so that only runs with the device to themselves count. Times of different devices are not compared.
 
-use super::super::lab::DATASETS;
+use super::super::lab::{DATASETS, DISTINCT};
 use super::super::table::{Cell, Column, Group, Table};
 use super::super::trial::{GLANCE, Point};
 use super::super::window::{Curve, window};
 use super::super::wording::{layers, signed};
 use super::Line;
-use super::figures::{MODELS, style};
+use super::figures::{MODELS, Spread, depth_axis, spreads, style};
 use super::run::Model;
 use super::summary::{commonest, median, spread};
 use super::tables::digits;
@@ -23,10 +23,11 @@ const AGAINST: [Model; 2] = [Model::Decoupled, Model::DecoupledWhitened];
 const NONE: &str = "–";
 /// How to read the table.
 const READING: &str = "After as many steps, split by split: means and standard deviations of the differences; a higher log likelihood \
-                       and a lower RMSE are better. Time in times of the full model's.";
+                       and a lower RMSE are better. Time is a multiple of the full model's, of runs that had the device to themselves.";
 /// How to read its last column.
-const EQUAL_TIME: &str = " The last column gives each model as long as the faster of the two took; it has the runs that had the device to \
-                          themselves.";
+const EQUAL_TIME: &str = " The last column gives each model as long as the faster of the two took.";
+/// How to read a gap there.
+const NO_CURVE: &str = " A dash there beside a time: no learning curve was recorded.";
 /// Panels in a row.
 const ABREAST: usize = 2;
 
@@ -47,7 +48,7 @@ impl Pair<'_> {
         full == other && full.sharing == 1
     }
 
-    /// How long the other took, in times of the full one.
+    /// How long the other took, as a multiple of the full one.
     fn time(&self) -> Option<f64> {
         self.timed_alike().then(|| self.other.origin.seconds / self.full.origin.seconds)
     }
@@ -121,7 +122,10 @@ pub fn table(lines: &[Line]) -> Option<Table> {
         Group { name: (*dataset).into(), title: (*dataset).into(), rows }
     };
     let mut groups: Vec<Group> = DATASETS.iter().map(group).filter(|group| !group.rows.is_empty()).collect();
-    let timed = groups.iter().flat_map(|group| &group.rows).any(|row| row.last() != Some(&Cell::new(NONE)));
+    let is_told = |cell: Option<&Cell>| cell.is_some_and(|cell| *cell != Cell::new(NONE));
+    let rows = || groups.iter().flat_map(|group| &group.rows);
+    let timed = rows().any(|row| is_told(row.last()));
+    let gaps = rows().any(|row| is_told(row.iter().nth_back(1)) && !is_told(row.last()));
     let mut columns = vec![
         Column::name("model"),
         number("hidden"),
@@ -134,6 +138,7 @@ pub fn table(lines: &[Line]) -> Option<Table> {
     if timed {
         columns.push(number("log likelihood at equal time"));
         note += EQUAL_TIME;
+        note += if gaps { NO_CURVE } else { "" };
     } else {
         groups.iter_mut().flat_map(|group| &mut group.rows).for_each(|row| row.truncate(columns.len()));
     }
@@ -146,12 +151,48 @@ pub fn table(lines: &[Line]) -> Option<Table> {
     })
 }
 
-/// Test log likelihood against seconds, a panel for each depth; one figure for each dataset that has such runs.
+/// Differences of the test log likelihood against hidden layers, and for each dataset that has such runs, against seconds.
 pub fn figures(lines: &[Line]) -> Vec<Figure> {
-    DATASETS.iter().filter_map(|dataset| figure(lines, dataset)).collect()
+    differences(lines).into_iter().chain(DATASETS.iter().filter_map(|dataset| course(lines, dataset))).collect()
 }
 
-fn figure(lines: &[Line], dataset: &str) -> Option<Figure> {
+/// By how much the log likelihood is higher than the full model's, a panel for each of the paper's datasets.
+fn differences(lines: &[Line]) -> Option<Figure> {
+    let mut chart = Chart::new("Test log likelihood beyond the full model's");
+    let mut drawn = Vec::new();
+    for dataset in DATASETS.iter().filter(|dataset| **dataset != DISTINCT) {
+        let of = |hidden: usize, model: Model| -> Option<Spread> {
+            let gain = |pair: &Pair<'_>| pair.other.test_log_likelihood - pair.full.test_log_likelihood;
+            let gains: Vec<f64> = pairs(lines, dataset, hidden, model).iter().map(gain).collect();
+            (!gains.is_empty()).then(|| (hidden, spread(&gains)))
+        };
+        let depths = depths(lines, dataset);
+        let mut panel = Panel::new(depth_axis(depths.iter().copied()), Axis::new(*dataset))
+            .with(Mark::level(0.0, style(Model::Full).colour));
+        let before = drawn.len();
+        for model in AGAINST {
+            let points: Vec<Spread> = depths.iter().filter_map(|hidden| of(*hidden, model)).collect();
+            if !points.is_empty() {
+                panel = spreads(&points, style(model).colour).into_iter().fold(panel, Panel::with);
+                drawn.push(model);
+            }
+        }
+        chart = if drawn.len() > before { chart.with(panel, 1.0) } else { chart };
+    }
+    for model in MODELS.into_iter().filter(|model| *model == Model::Full || drawn.contains(model)) {
+        chart = chart.key(Mark::line([], style(model).colour).labelled(style(model).name));
+    }
+    (!drawn.is_empty()).then(|| Figure {
+        stem: "difference".into(),
+        picture: chart.draw(),
+        caption: "After as many steps, split by split: lines are means of the differences, bands one standard deviation. Above the \
+                  full model's line is better."
+            .into(),
+    })
+}
+
+/// Test log likelihood against seconds on one dataset, a panel for each depth.
+fn course(lines: &[Line], dataset: &str) -> Option<Figure> {
     let timed = lines.iter().filter(|line| line.dataset == dataset && !line.curve.is_empty());
     let clock = commonest(timed.clone().map(|line| line.origin.clock()))?;
     let own: Vec<&Line> = timed.filter(|line| line.origin.clock() == clock).collect();
@@ -222,10 +263,13 @@ mod tests {
         assert!(untimed.contains("| 1 of 1 | -0.0020 | – |\n") && !untimed.contains("equal time"), "{untimed}");
         assert!(table(&lines[..1]).is_none());
         let drawn = figures(&lines);
-        assert_eq!(drawn.iter().map(|figure| figure.stem.as_str()).collect::<Vec<_>>(), ["time-kin8nm"]);
-        let svg = drawn[0].picture.standalone();
+        assert_eq!(drawn.iter().map(|figure| figure.stem.as_str()).collect::<Vec<_>>(), ["difference", "time-kin8nm"]);
+        let apart = drawn[0].picture.standalone();
+        assert!(apart.contains("kin8nm") && !apart.contains("whitened") && !apart.contains('…'), "{apart}");
+        let svg = drawn[1].picture.standalone();
         assert!(svg.contains("full 200") && svg.contains("1 hidden layer") && !svg.contains("whitened"), "{svg}");
-        assert!(figures(&lines[2..]).is_empty(), "without curves there is nothing to draw");
+        assert_eq!(figures(&lines[2..]).len(), 1, "without curves there is nothing to draw against time");
+        assert!(figures(&lines[4..]).is_empty(), "nor without a pair the differences");
     }
 
     #[test]
@@ -240,10 +284,11 @@ mod tests {
         lines.extend([on("cpu", timed(Model::Full, 1, 1.0, 20.0)), on("cpu", timed(Model::Decoupled, 1, 1.0, 5.0))]);
         let text = table(&lines).unwrap().markdown();
         assert!(text.contains("| 0.25 | +1.500 |"), "{text}");
-        let svg = figures(&lines)[0].picture.standalone();
+        let last = |lines: &[Line]| figures(lines).pop().unwrap().picture.standalone();
+        let svg = last(&lines);
         let curves = svg.matches("stroke-linejoin").count();
         lines.remove(0);
-        assert_eq!(figures(&lines)[0].picture.standalone().matches("stroke-linejoin").count(), curves);
+        assert_eq!(last(&lines).matches("stroke-linejoin").count(), curves);
     }
 
     #[test]

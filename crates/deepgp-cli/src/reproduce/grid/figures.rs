@@ -85,21 +85,32 @@ fn figure(lines: &[Line], quantity: &Quantity) -> Option<Figure> {
     })
 }
 
-/// Bands of one deviation, lines of means, and the paper's points.
+/// Hidden layers, and mean and deviation there.
+pub type Spread = (usize, (f64, f64));
+
+/// A band of one deviation, a line of means, and a dot at each.
+pub fn spreads(points: &[Spread], colour: Colour) -> [Mark; 3] {
+    let means = || points.iter().map(|(hidden, (mean, _))| (*hidden as f64, *mean));
+    let band = points.iter().map(|(hidden, (mean, spread))| (*hidden as f64, mean - spread, mean + spread));
+    // A single depth has no line.
+    let dots = Mark::dots(means(), colour).opacity(1.0).stroke(4.5);
+    [Mark::band(band, colour), Mark::line(means(), colour), dots]
+}
+
+/// The axis of depths: three at least, so that no tick falls between two.
+pub fn depth_axis(depths: impl Iterator<Item = usize>) -> Axis {
+    let deepest = depths.max().unwrap_or(0) as f64;
+    Axis::new("hidden layers").between(-0.3, deepest.max(2.0) + 0.3)
+}
+
+/// Our bands, lines and dots, and the paper's points.
 fn panel(dataset: &str, all: &[Summary], quantity: &Quantity) -> Panel {
-    let deepest = all.iter().map(|s| s.hidden).max().unwrap_or(0) as f64;
-    // Three depths at least, so that no tick falls between two.
-    let mut panel = Panel::new(Axis::new("hidden layers").between(-0.3, deepest.max(2.0) + 0.3), Axis::new(dataset));
+    let mut panel = Panel::new(depth_axis(all.iter().map(|s| s.hidden)), Axis::new(dataset));
     for model in MODELS {
         let Style { colour, .. } = style(model);
         let own: Vec<&Summary> = all.iter().filter(|s| s.model == model).collect();
-        let at = |s: &&Summary| (s.hidden as f64, (quantity.ours)(s));
-        panel = panel
-            .with(Mark::band(own.iter().map(at).map(|(x, (mean, spread))| (x, mean - spread, mean + spread)), colour));
-        panel = panel.with(Mark::line(own.iter().map(at).map(|(x, (mean, _))| (x, mean)), colour));
-        // A single depth has no line.
-        panel =
-            panel.with(Mark::dots(own.iter().map(at).map(|(x, (mean, _))| (x, mean)), colour).opacity(1.0).stroke(4.5));
+        let points: Vec<Spread> = own.iter().map(|s| (s.hidden, (quantity.ours)(s))).collect();
+        panel = spreads(&points, colour).into_iter().fold(panel, Panel::with);
         let printed = own.iter().filter_map(|s| Some((s.hidden as f64, (quantity.paper)(s.printed?))));
         panel = panel.with(Mark::circles(printed, colour));
     }

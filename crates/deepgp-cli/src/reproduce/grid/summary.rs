@@ -23,6 +23,8 @@ pub struct Summary<'a> {
     pub rmse: (f64, f64),
     /// The median of the runs that shared the device with the fewest others; where those had several devices, of the one that most had.
     pub seconds: f64,
+    /// Of how many runs.
+    pub timed: usize,
     /// Under what circumstances that is.
     pub clock: Clock<'a>,
     /// What the paper prints.
@@ -66,7 +68,8 @@ pub fn summaries<'a>(lines: &'a [Line], dataset: &str) -> Vec<Summary<'a>> {
         let clocks = || of.iter().map(|line| line.origin.clock());
         let sharing = clocks().map(|clock| clock.sharing).min();
         let Some(clock) = commonest(clocks().filter(|clock| Some(clock.sharing) == sharing)) else { continue };
-        let timed = of.iter().filter(|line| line.origin.clock() == clock).map(|line| line.origin.seconds).collect();
+        let times = of.iter().filter(|line| line.origin.clock() == clock).map(|line| line.origin.seconds);
+        let times: Vec<f64> = times.collect();
         let each = |value: fn(&Line) -> f64| of.iter().map(|line| value(line)).collect::<Vec<f64>>();
         all.push(Summary {
             model,
@@ -74,7 +77,8 @@ pub fn summaries<'a>(lines: &'a [Line], dataset: &str) -> Vec<Summary<'a>> {
             splits: of.len(),
             log_likelihood: spread(&each(|line| line.test_log_likelihood)),
             rmse: spread(&each(|line| line.test_rmse)),
-            seconds: median(timed),
+            timed: times.len(),
+            seconds: median(times),
             clock,
             printed: printed(dataset, model, hidden),
             best: [false; 3],

@@ -20,13 +20,28 @@ pub fn seconds(summary: &Summary<'_>) -> String {
 }
 
 /// How to read a table.
-const READING: &str = "Means and standard deviations over splits, medians of seconds; in bold the best of its depth. The paper's \
-                       seconds are those of a Tesla K80.";
-/// How to read its seconds.
-const SHARED: &str = " Where no run had the device to itself, a number after × says how many shared it.";
+const READING: &str = "Means and standard deviations over splits; in bold the best of its depth. The paper's seconds are medians \
+                       of five runs on a Tesla K80";
 
 /// How to read them where machines were mixed.
 const APART: &str = " Seconds are not all of one device: in bold are the best among those that are.";
+
+/// How to read its seconds: over how many runs they are, and with how many others those shared the device.
+fn timing(all: &[Summary<'_>]) -> String {
+    let counts = || all.iter().map(|s| s.timed);
+    let (Some(fewest), Some(most)) = (counts().min(), counts().max()) else { return ".".into() };
+    let whose = match (fewest, most) {
+        (_, 1) => "of one run each".into(),
+        _ if fewest == most => format!("medians of {most}"),
+        _ => format!("medians of {fewest} to {most}"),
+    };
+    let alone = match (all.iter().any(|s| s.clock.sharing > 1), most) {
+        (true, _) => "; a number after × says how many runs shared the device",
+        (false, 1) => ", which had the device to itself",
+        (false, _) => ", which had the device to themselves",
+    };
+    format!(", ours {whose}{alone}.")
+}
 
 /// The table of a dataset, simpler models below; `None` if there is nothing to tell.
 pub fn table(lines: &[Line], baselines: &[BaselineLine], dataset: &str) -> Option<Table> {
@@ -34,7 +49,7 @@ pub fn table(lines: &[Line], baselines: &[BaselineLine], dataset: &str) -> Optio
     if all.is_empty() && simpler.is_empty() {
         return None;
     }
-    let shared = all.iter().any(|s| s.clock.sharing > 1);
+    let timing = timing(&all);
     let apart = all.iter().any(|s| s.clock.device != all[0].clock.device);
     let mut groups: Vec<Group> = Vec::new();
     for s in all {
@@ -78,7 +93,7 @@ pub fn table(lines: &[Line], baselines: &[BaselineLine], dataset: &str) -> Optio
             paper(),
         ],
         groups,
-        note: String::from(READING) + if shared { SHARED } else { "" } + if apart { APART } else { "" },
+        note: String::from(READING) + &timing + if apart { APART } else { "" },
         ..Table::default()
     })
 }
@@ -104,7 +119,20 @@ mod tests {
             test_rmse: 0.2,
         };
         let baselines = [simple(0, 0.1), simple(1, 0.3)];
-        let text = table(&lines, &baselines, "kin8nm").unwrap().markdown();
+        let whole = table(&lines, &baselines, "kin8nm").unwrap();
+        assert!(whole.note.ends_with("ours medians of 3, which had the device to themselves."), "{}", whole.note);
+        let one = table(&lines[..2], &[], "kin8nm").unwrap().note;
+        assert!(one.ends_with("ours of one run each, which had the device to itself."), "{one}");
+        lines[0].origin.sharing = 4;
+        let some = table(&lines, &[], "kin8nm").unwrap().note;
+        assert!(some.ends_with("ours medians of 2 to 3, which had the device to themselves."), "{some}");
+        lines.iter_mut().for_each(|line| line.origin.sharing = 4);
+        let shared = table(&lines, &[], "kin8nm").unwrap().note;
+        assert!(
+            shared.ends_with("ours medians of 3; a number after × says how many runs shared the device."),
+            "{shared}"
+        );
+        let text = whole.markdown();
         assert!(text.contains("| | linear regression | 2 | 0.200 ± 0.141 | – | 0.2000 ± 0.0000 |"), "{text}");
         let full = "| 1 | full | 3 | 1.320 ± 0.020 | 1.32 ± 0.03 | 0.0736 ± 0.0004 | 0.07 ± 0.00 | **11.0** | 481 |";
         let decoupled = "| 1 | decoupled | 3 | **1.420 ± 0.020** | 1.34 ± 0.02 | **0.0716 ± 0.0004** | 0.07 ± 0.00 | **11.0** | 433 |";

@@ -176,7 +176,7 @@ pub fn parts(lines: &[InducingLine]) -> Vec<Part> {
         Part {
             id: format!("inducing-{hidden}"),
             title: format!("Inducing inputs, {}", layers(hidden)),
-            lead: "Where should inducing inputs start, is it worth to move them, and do their gradients vanish, as the paper \
+            lead: "Where should inducing inputs start, is it worth moving them, and do their gradients vanish, as the paper \
                    reports? The model is the decoupled one with a whitened covariance."
                 .into(),
             tables: sets.iter().map(|(dataset, own)| tables::table(dataset, hidden, own)).collect(),
