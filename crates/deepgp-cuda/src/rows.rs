@@ -1,7 +1,7 @@
 //! All rows of a batch through one layer, forward and backward. The equations are those of `deepgp`'s `layer/rows.rs`.
 //!
 //! Sums over rows are products that are cut into chunks of rows, so that there are enough of them to keep the device busy, and then
-//! added up in order. In `mixed` precision their factors may be rounded to TF32. They run on the layer's own lanes, beside the way back
+//! added up in order. In `mixed` precision the factors of most may be rounded to TF32. They run on the layer's own lanes, beside the way back
 //! through the layers below.
 
 use deepgp::{Floor, MeanFunction};
