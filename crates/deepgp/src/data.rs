@@ -237,6 +237,11 @@ impl Standardiser {
 }
 
 impl Scaling {
+    /// `Σ ln scale`: what a log density gains where every value is divided by its scale.
+    pub fn log_volume(&self) -> f64 {
+        self.scale.iter().map(|scale| scale.ln()).sum()
+    }
+
     fn fit(what: &'static str, m: View<'_>, constant: ConstantColumns) -> Result<Self> {
         let n = m.nrows() as f64;
         let (mut shift, mut scale) = (Vec::new(), Vec::new());

@@ -166,8 +166,8 @@ impl Regressor {
     }
 }
 
-/// The rows to train on, and those held out for early stopping.
-fn hold_out(data: &Dataset, settings: &FitSettings) -> Result<(Dataset, Option<Dataset>)> {
+/// The rows to train on, and those held out for early stopping, if `settings` ask for any: what every run with them does.
+pub fn hold_out(data: &Dataset, settings: &FitSettings) -> Result<(Dataset, Option<Dataset>)> {
     let Some(fraction) = settings.validation else { return Ok((data.clone(), None)) };
     if !(fraction > 0.0 && fraction < 1.0) {
         let requirement = "above 0 and below 1, or `None`";
@@ -241,7 +241,7 @@ impl UserPredictor<'_> {
 
     /// A density of `y / scale` is `scale` times the density of `y`.
     fn undo_density(&self, log_density: &mut [f64]) {
-        let volume: f64 = self.standardiser.y.scale.iter().map(|s| s.ln()).sum();
+        let volume = self.standardiser.y.log_volume();
         for v in log_density {
             *v -= volume;
         }
