@@ -158,7 +158,7 @@ pub struct LayerRelevance {
 pub struct InducingView {
     /// The layer's name.
     pub layer: String,
-    /// Names of the directions.
+    /// Names of the directions; the second has none where there is a single one.
     pub axes: (String, String),
     /// A sample of what enters the layer.
     pub data: Vec<(f64, f64)>,

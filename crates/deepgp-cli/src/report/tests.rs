@@ -143,6 +143,25 @@ fn every_text_of_the_report_is_on_the_page() {
 }
 
 #[test]
+fn heights_along_a_single_input_have_no_scale() {
+    let mut report = report();
+    report.inducing.truncate(1);
+    let view = &mut report.inducing[0];
+    let line = |points: &mut Vec<(f64, f64)>, height: f64| points.iter_mut().for_each(|p| p.1 = height);
+    line(&mut view.data, 0.0);
+    line(&mut view.mean_inducing, 1.0);
+    line(&mut view.covariance_inducing, 2.0);
+    let labels = |report: &Report| {
+        let all = pictures(report);
+        let (_, svg) = all.iter().find(|(stem, _)| stem == "inducing").expect("the picture");
+        svg.matches("text-anchor=\"end\"").count()
+    };
+    assert!(labels(&report) > 0);
+    report.inducing[0].axes.1.clear();
+    assert_eq!(labels(&report), 0);
+}
+
+#[test]
 fn pictures_of_hostile_data_become_pixels() {
     for (kind, report) in [("hostile", hostile()), ("one row", changed(&|v| v.truncate(1)))] {
         for (stem, svg) in pictures(&report) {
