@@ -32,6 +32,7 @@ mod score;
 mod shell;
 mod span;
 mod text;
+mod units;
 mod usage;
 
 use std::process::ExitCode;

@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::args::Voice;
 use crate::run::{Ending, Run};
 use crate::score::Scored;
+use crate::units;
 
 /// How a command ended, if it did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,6 +127,11 @@ pub fn scores(scored: &Scored, targets: &[String]) -> Map<String, Value> {
     out
 }
 
+/// The step whose parameters the model has, where validation rows chose it, with their mean log density in the targets' units.
+pub fn kept(file: &ModelFile) -> Option<Value> {
+    units::kept(file).map(|(step, score)| json!({ "step": step, "validation_log_likelihood": score }))
+}
+
 /// What `fit --json` prints.
 pub fn fit_summary(file: &ModelFile, scored: Option<&Scored>, out: &Path, run: &Run, ending: Ending) -> Value {
     let record = &file.record;
@@ -133,6 +139,7 @@ pub fn fit_summary(file: &ModelFile, scored: Option<&Scored>, out: &Path, run: &
         "version": record.version,
         "model": out.display().to_string(),
         "elbo": record.elbo,
+        "kept": kept(file),
         "steps": record.steps,
         "train_seconds": record.train_seconds,
         "stop": record.stop,

@@ -9,8 +9,9 @@ use deepgp_io::{ModelFile, atomic};
 
 use crate::args::ReportArgs;
 use crate::output::{self, Outcome};
+use crate::paths::file_name;
 use crate::report::{self, Report};
-use crate::report_content::{file_name, gather};
+use crate::report_content::gather;
 use crate::score::Scored;
 use crate::{paths, picture, rows};
 

@@ -8,9 +8,11 @@ use deepgp::{Dataset, DeepGp, Inducing, Mat, PredictSettings};
 use deepgp_io::{ModelFile, ScoreRecord};
 use serde_json::Value;
 
-use crate::report::{self, History, InducingView, Interval, LayerRelevance, Metrics, Output, Report, ScoreRow};
-use crate::score::Scored;
-use crate::{device, fit, info, output};
+use crate::paths::file_name;
+use crate::report::{self, History, InducingView, Interval, LayerRelevance, Output, Report, ScoreRow};
+use crate::score::{BASELINES, Scored};
+use crate::text::count;
+use crate::{device, fit, info, output, units};
 
 /// Rows whose way through the layers is drawn.
 const SAMPLED_ROWS: usize = 600;
@@ -27,15 +29,15 @@ pub fn gather(
     settings: PredictSettings,
 ) -> Result<Report> {
     let (schema, record) = (&file.schema, &file.record);
-    let joint = if schema.targets.len() > 1 { "; log likelihoods are of all targets together" } else { "" };
     let own = |scored: &Scored| format!("{} rows of the table that training never saw", scored.rows());
-    let scored_on = scored.map(|scored| on.unwrap_or_else(|| own(scored)) + joint);
+    let scored_on = scored.map(|scored| on.unwrap_or_else(|| own(scored)));
     Ok(Report {
         title: format!("{} from {}", schema.targets.join(", "), file_name(Path::new(&record.table.path))),
         summary: sentence(file),
         created: output::date(output::now()),
         version: format!("deepgp {}", env!("CARGO_PKG_VERSION")),
-        scores: scored.map_or(Vec::new(), |scored| score_rows(file, scored)),
+        targets: schema.targets.clone(),
+        scores: scored.map_or(Vec::new(), |scored| score_rows(file, &scored.scores)),
         scored_on,
         outputs: scored.map_or(Ok(Vec::new()), |scored| outputs(file, scored, settings))?,
         history: history(file),
@@ -54,34 +56,25 @@ fn sentence(file: &ModelFile) -> String {
     let mut first = described.chars();
     let described = first.next().map_or(String::new(), |c| c.to_uppercase().collect::<String>() + first.as_str());
     let took = crate::progress::duration(record.train_seconds);
-    format!("{described}, trained on {rows} rows in {} steps ({took}).", record.steps)
+    let kept = file.history.kept().filter(|(step, _)| *step < record.steps);
+    let kept =
+        kept.map_or(String::new(), |(step, _)| format!(" Step {step} was kept, the best by the validation rows."));
+    let (rows, steps) = (count(rows, "row"), count(record.steps as usize, "step"));
+    format!("{described}, trained on {rows} in {steps} ({took}).{kept}")
 }
 
-fn score_rows(file: &ModelFile, scored: &Scored) -> Vec<ScoreRow> {
-    let (targets, units) = (&file.schema.targets, &file.regressor.standardiser.y);
-    let mut rows = Vec::new();
-    for (i, ScoreRecord { name, score }) in scored.scores.iter().enumerate() {
-        let standardised = score.standardised(units);
-        for (p, target) in targets.iter().enumerate() {
-            let metrics = |score: &deepgp::Score| Metrics {
-                log_likelihood: score.log_likelihood,
-                rmse: score.rmse[p],
-                mae: score.mae[p],
-                crps: score.crps[p],
-                coverage_50: score.coverage_50[p],
-                coverage_90: score.coverage_90[p],
-                coverage_95: score.coverage_95[p],
-            };
-            rows.push(ScoreRow {
-                name: if targets.len() == 1 { name.clone() } else { format!("{name}: {target}") },
-                original: metrics(score),
-                standardised: metrics(&standardised),
-                seconds: (i == 0).then_some(file.record.train_seconds),
-                of_model: i == 0,
-            });
+fn score_rows(file: &ModelFile, scores: &[ScoreRecord]) -> Vec<ScoreRow> {
+    let row = |ScoreRecord { name, score }: &ScoreRecord| {
+        let of_model = !BASELINES.contains(&name.as_str());
+        ScoreRow {
+            name: name.clone(),
+            original: score.clone(),
+            standardised: score.standardised(&file.regressor.standardiser.y),
+            seconds: of_model.then_some(file.record.train_seconds),
+            of_model,
         }
-    }
-    rows
+    };
+    scores.iter().map(row).collect()
 }
 
 /// The scored rows, target by target. Two quantiles cost more than all scores of a row: they are taken where they are drawn.
@@ -107,8 +100,6 @@ fn outputs(file: &ModelFile, scored: &Scored, settings: PredictSettings) -> Resu
 fn history(file: &ModelFile) -> History {
     let points = file.history.points();
     let column = |of: fn(&deepgp_io::HistoryPoint) -> f64| points.iter().map(of).collect::<Vec<f64>>();
-    let validation: Vec<(f64, f64)> = file.history.validation().iter().map(|&(step, v)| (step as f64, v)).collect();
-    let best = validation.iter().filter(|(_, v)| v.is_finite()).max_by(|a, b| a.1.total_cmp(&b.1));
     History {
         step: column(|p| p.step as f64),
         seconds: column(|p| p.seconds),
@@ -116,8 +107,9 @@ fn history(file: &ModelFile) -> History {
         data_term: column(|p| p.data_term),
         kl: column(|p| p.kl),
         noise: column(|p| p.noise),
-        best_step: best.map(|(step, _)| *step),
-        validation,
+        model_noise: units::noise(file),
+        validation: units::validation(file).into_iter().map(|(step, score)| (step as f64, score)).collect(),
+        kept_step: file.history.kept().map(|(step, _)| step as f64),
     }
 }
 
@@ -214,7 +206,7 @@ fn all_settings(file: &ModelFile) -> Vec<(String, String)> {
         ("rows".into(), record.table.rows.to_string()),
         ("SHA-256 of the table".into(), record.table.sha256.clone()),
         ("targets".into(), file.schema.targets.join(", ")),
-        ("inputs".into(), format!("{} columns, {} numbers", file.schema.inputs.len(), file.schema.width())),
+        ("inputs".into(), info::inputs_in_words(file, "number")),
         ("parameters".into(), file.regressor.model.raw().len().to_string()),
         ("end of training".into(), record.stop.clone().unwrap_or_default()),
     ];
@@ -249,9 +241,4 @@ fn in_words(value: &Value) -> String {
         }
         other => other.to_string(),
     }
-}
-
-/// The last part of a path, as people call a file.
-pub fn file_name(path: &Path) -> String {
-    path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
