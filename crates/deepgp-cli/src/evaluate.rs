@@ -8,6 +8,7 @@ use crate::args::EvaluateArgs;
 use crate::output::{self, Outcome};
 use crate::rows;
 use crate::score::{self, Scored};
+use crate::text::count;
 
 /// Scores a model.
 pub fn evaluate(args: EvaluateArgs) -> Result<Outcome> {
@@ -25,7 +26,7 @@ pub fn evaluate(args: EvaluateArgs) -> Result<Outcome> {
         }
         output::json(&summary)?;
     } else {
-        let text = format!("{} rows\n{}", scored.rows(), score::table(&scored, &schema.targets));
+        let text = format!("{}\n{}", count(scored.rows(), "row"), score::table(&scored, &schema.targets));
         output::print(text.as_bytes())?;
     }
     Ok(Outcome::Done)

@@ -75,7 +75,7 @@ fn as_json(file: &ModelFile) -> Value {
         "stop": record.stop,
         "settings": record.settings,
         "scores": Value::Object(scores.collect()),
-        "notes": record.notes,
+        "notes": output::all_notes(file),
     })
 }
 
@@ -136,7 +136,7 @@ fn in_words(file: &ModelFile) -> Result<String, std::fmt::Error> {
         vec![p.name.clone(), shape.join(" x ")]
     }));
     writeln!(out, "\n{}", aligned(&rows).trim_end())?;
-    for note in &record.notes {
+    for note in output::all_notes(file) {
         writeln!(out, "note: {note}")?;
     }
     Ok(out)

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::args::Voice;
 use crate::run::{Ending, Run};
-use crate::score::Scored;
+use crate::score::{self, Scored};
 use crate::units;
 
 /// How a command ended, if it did not fail.
@@ -132,6 +132,11 @@ pub fn kept(file: &ModelFile) -> Option<Value> {
     units::kept(file).map(|(step, score)| json!({ "step": step, "validation_log_likelihood": score }))
 }
 
+/// What is worth knowing of a model: of its fit, then of its test scores.
+pub fn all_notes(file: &ModelFile) -> Vec<String> {
+    file.record.notes.iter().cloned().chain(score::remarks_of_fit(file)).collect()
+}
+
 /// What `fit --json` prints.
 pub fn fit_summary(file: &ModelFile, scored: Option<&Scored>, out: &Path, run: &Run, ending: Ending) -> Value {
     let record = &file.record;
@@ -148,7 +153,7 @@ pub fn fit_summary(file: &ModelFile, scored: Option<&Scored>, out: &Path, run: &
         "targets": file.schema.targets,
         "inputs": file.schema.feature_names(),
         "settings": record.settings,
-        "notes": record.notes,
+        "notes": all_notes(file),
     });
     if let Value::Object(summary) = &mut summary {
         if ending != Ending::Done {

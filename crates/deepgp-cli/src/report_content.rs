@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::paths::file_name;
 use crate::report::{self, History, InducingView, Interval, LayerRelevance, Output, Report, ScoreRow};
-use crate::score::{BASELINES, Scored};
+use crate::score::{BASELINES, Scored, remarks};
 use crate::text::count;
 use crate::{device, fit, info, output, units};
 
@@ -19,33 +19,62 @@ const SAMPLED_ROWS: usize = 600;
 /// Samples of the hidden layers behind such a picture.
 const FEW_SAMPLES: usize = 20;
 
-/// Everything that the page tells. `on` says which rows were scored, if they are not the fit's own test rows; `settings` are those
-/// that they were predicted with.
-pub fn gather(
-    file: &ModelFile,
-    scored: Option<&Scored>,
-    train: Option<&Dataset>,
-    on: Option<String>,
-    settings: PredictSettings,
-) -> Result<Report> {
+/// What a page is made from, beside a model file.
+#[derive(Clone, Debug)]
+pub struct Basis<'a> {
+    /// Rows that were scored for it, if there were any.
+    pub scored: Option<&'a Scored<'a>>,
+    /// The table that they are of, if it is not that of the fit.
+    pub table: Option<&'a Path>,
+    /// The training rows, if they are there.
+    pub train: Option<&'a Dataset>,
+    /// What rows are predicted with.
+    pub settings: PredictSettings,
+    /// What was told while it was made: who reads the page has not seen that.
+    pub notes: Vec<String>,
+}
+
+/// Everything that the page tells. Without scored rows, the scores are those that the fit took down.
+pub fn gather(file: &ModelFile, basis: &Basis<'_>) -> Result<Report> {
     let (schema, record) = (&file.schema, &file.record);
-    let own = |scored: &Scored| format!("{} rows of the table that training never saw", scored.rows());
-    let scored_on = scored.map(|scored| on.unwrap_or_else(|| own(scored)));
+    let &Basis { scored, table, train, settings, .. } = basis;
+    let scores = scored.map_or(&record.scores[..], |scored| &scored.scores);
+    let fitted = file_name(Path::new(&record.table.path));
+    let rows = scored.map_or(record.test_rows, Scored::rows);
+    let (title, scored_on) = match table.map(file_name) {
+        Some(other) => (format!(", scored on {other}"), format!("{} of {other}", count(rows, "row"))),
+        None => {
+            let then = if scored.is_none() { ", when the model was fitted" } else { "" };
+            (String::new(), format!("{} of {fitted} that training never saw{then}", count(rows, "row")))
+        }
+    };
     Ok(Report {
-        title: format!("{} from {}", schema.targets.join(", "), file_name(Path::new(&record.table.path))),
+        title: format!("{} from {fitted}{title}", schema.targets.join(", ")),
         summary: sentence(file),
         created: output::date(output::now()),
         version: format!("deepgp {}", env!("CARGO_PKG_VERSION")),
         targets: schema.targets.clone(),
-        scores: scored.map_or(Vec::new(), |scored| score_rows(file, &scored.scores)),
-        scored_on,
+        scores: score_rows(file, scores),
+        scored_on: (!scores.is_empty()).then_some(scored_on),
         outputs: scored.map_or(Ok(Vec::new()), |scored| outputs(file, scored, settings))?,
         history: history(file),
         relevance: relevance(file),
         inducing: inducing(file, train, settings)?,
         settings: all_settings(file),
-        notes: record.notes.clone(),
+        notes: notes(file, basis, scores, rows),
     })
+}
+
+/// What is worth knowing of the fit, of the rows that were scored, and of their scores, each with the table that it is about.
+fn notes(file: &ModelFile, basis: &Basis<'_>, scores: &[ScoreRecord], rows: usize) -> Vec<String> {
+    let record = &file.record;
+    let on = basis.table.map(file_name).map_or("the test rows".into(), |other| format!("the rows of {other}"));
+    let of_fit = |note: &String| match basis.table {
+        Some(_) => format!("the fit to {}: {note}", file_name(Path::new(&record.table.path))),
+        None => note.clone(),
+    };
+    let of_scores = remarks(scores, &on, rows, &file.schema.targets);
+    record.notes.iter().map(of_fit).chain(basis.notes.iter().cloned()).chain(of_scores).collect()
 }
 
 fn sentence(file: &ModelFile) -> String {

@@ -7,6 +7,8 @@ use deepgp::Dataset;
 use deepgp_io::table::{Kind, Schema, Source, Targets};
 use deepgp_io::{ModelFile, TableRecord};
 
+use crate::paths;
+
 /// Constant columns that are named.
 const SHOWN: usize = 10;
 
@@ -35,10 +37,12 @@ pub fn of_fit(file: &ModelFile, elsewhere: Option<&Path>) -> Result<Dataset> {
     Ok(load(&file.schema, &source)?.0)
 }
 
-/// Rows to score a model on, with a note if training has seen them.
+/// Rows to score a model on, with notes that name their table: what was found in it, and whether training has seen it.
 pub fn to_score(file: &ModelFile, schema: &Schema, path: &Path) -> Result<(Dataset, Vec<String>)> {
     let source = Source::open(path)?;
-    let (data, mut notes) = load(schema, &source)?;
+    let (data, notes) = load(schema, &source)?;
+    let name = paths::file_name(path);
+    let mut notes: Vec<String> = notes.iter().map(|note| format!("{name}: {note}")).collect();
     if source.sha256()? == file.record.table.sha256 {
         notes.push(format!(
             "{} is the table of the fit: the model has seen its rows, so the scores flatter it",

@@ -5,6 +5,9 @@ mod common;
 use common::Place;
 use serde_json::Value;
 
+/// A model that takes no time, and knows little.
+const TINY: &str = "--hidden-layers 0 --inducing 10 --steps 20 --threads 1";
+
 /// A straight line in two inputs, `y` times `unit`, with a gap in one of `gap` rows.
 fn line(rows: u32, first: u32, unit: f64, gap: u32) -> String {
     let row = |i: u32| {
@@ -13,6 +16,62 @@ fn line(rows: u32, first: u32, unit: f64, gap: u32) -> String {
         if i % gap == gap - 1 { format!(",{b},{y}\n") } else { format!("{a},{b},{y}\n") }
     };
     String::from("a,b,y\n") + &(first..first + rows).map(row).collect::<String>()
+}
+
+/// The notes on a page.
+fn notes(page: &str) -> &str {
+    let (_, rest) = page.split_once("<aside").unwrap_or_default();
+    rest.split("</aside>").next().unwrap_or_default()
+}
+
+#[test]
+fn a_report_on_another_table_names_the_table_that_each_fact_is_of() {
+    let place = Place::new();
+    place.write("line.csv", line(300, 0, 1.0, 40));
+    place.write("other.csv", line(80, 7, 1.0, 30));
+    let fit = place.json(&format!("fit line.csv --target y --test 0.2 --missing drop {TINY}"));
+    // Of the test rows, and so not of the record alone.
+    assert!(fit["notes"].to_string().contains("on the test rows the model is beaten by linear regression"), "{fit}");
+    assert!(place.done("info model.deepgp").stdout.contains("note: on the test rows the model is beaten by"));
+    place.done("report model.deepgp other.csv --out other.html --threads 1");
+    let page = place.read("other.html");
+    assert!(page.contains("<h1>y from line.csv, scored on other.csv</h1>"));
+    let told = notes(&page);
+    for part in [
+        "the fit to line.csv: 7 of 300 rows were left out",
+        "other.csv: 2 of 80 rows were left out",
+        "on the rows of other.csv the model is beaten by linear regression",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert!(!told.contains("test rows"), "{told}");
+    place.done("report model.deepgp --out own.html --threads 1");
+    let page = place.read("own.html");
+    assert!(page.contains("<h1>y from line.csv</h1>") && page.contains("59 rows of line.csv that training never saw"));
+    let told = notes(&page);
+    assert!(told.contains("on the test rows the model is beaten by") && !told.contains("the fit to"), "{told}");
+}
+
+#[test]
+fn without_the_table_of_the_fit_a_report_has_the_scores_that_the_fit_took_down() {
+    let place = Place::new();
+    place.write("line.csv", line(300, 0, 1.0, 400));
+    place.done(&format!("fit line.csv --target y --test 0.2 {TINY} --report then.html"));
+    let scores =
+        |page: &str| page.split("<caption>In units").nth(1).unwrap().split("</table>").next().unwrap().to_string();
+    let then = scores(&place.read("then.html"));
+    place.write("line.csv", line(300, 1, 1.0, 400));
+    let ended = place.done("report model.deepgp --out now.html");
+    let page = place.read("now.html");
+    assert_eq!(scores(&page), then);
+    assert!(page.contains("60 rows of line.csv that training never saw, when the model was fitted"));
+    for told in [&ended.stderr[..], notes(&page)] {
+        for part in ["no pictures of predictions", "line.csv is not the table of the fit, or has changed since"] {
+            assert!(told.contains(part), "{part}: {told}");
+        }
+    }
+    assert!(!page.contains("Predicted against true"));
+    assert!(notes(&page).contains("on the test rows the model is beaten by"));
 }
 
 #[test]
@@ -33,4 +92,14 @@ fn validation_scores_are_in_the_units_of_the_target_and_of_the_step_that_was_kep
     place.done("report model.deepgp --out page.html --threads 1");
     let shown = format!("−{:.2}", -score(&thousand));
     assert!(place.read("page.html").contains(&format!("<dd class=\"value\">{shown}</dd>")), "{shown}");
+}
+
+#[test]
+fn a_single_row_is_counted_as_one() {
+    let place = Place::new();
+    place.write("line.csv", line(60, 0, 1.0, 400));
+    place.write("one.csv", line(1, 3, 1.0, 400));
+    place.done(&format!("fit line.csv --target y --ignore b {TINY}"));
+    assert!(place.done("evaluate model.deepgp one.csv").stdout.starts_with("1 row\n"));
+    assert!(place.done("info model.deepgp").stdout.contains("from      1 column, 1 input\n"));
 }
