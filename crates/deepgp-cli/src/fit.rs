@@ -17,7 +17,7 @@ use crate::run::{self, Ending, Finished, Run};
 use crate::score::{self, Scored};
 use crate::text::count;
 use crate::usage::Usage;
-use crate::{paths, progress, report_command, rows, shell};
+use crate::{doubt, paths, progress, report_command, rows, shell};
 
 /// Fits a model.
 pub fn fit(args: FitArgs) -> Result<Outcome> {
@@ -222,6 +222,11 @@ fn finish(
     };
     if let Some(scored) = &scored {
         file.record.scores = scored.records();
+        file.save(out)?;
+    } else if ending != Ending::Interrupted {
+        for doubt in doubt::remarks(&file, train)? {
+            file.record.note(|| doubt);
+        }
         file.save(out)?;
     }
     if ending == Ending::Done {

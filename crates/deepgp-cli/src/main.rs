@@ -9,6 +9,7 @@ mod dash;
 mod data;
 mod demo;
 mod device;
+mod doubt;
 mod evaluate;
 mod explain;
 mod fit;

@@ -95,6 +95,29 @@ fn validation_scores_are_in_the_units_of_the_target_and_of_the_step_that_was_kep
 }
 
 #[test]
+fn fits_that_led_nowhere_say_so() {
+    let place = Place::new();
+    place.write("line.csv", line(300, 0, 1.0, 400));
+    let fit = |more: &str| {
+        let common = "--target y --hidden-layers 1 --inducing 30 --threads 1";
+        place.json(&format!("fit line.csv {common} {more}"))["notes"].to_string()
+    };
+    let lost = fit("--steps 200 --learning-rate 100");
+    assert!(lost.contains("on 30 validation rows the model is no better than the mean"), "{lost}");
+    assert!(lost.contains("--learning-rate"), "{lost}");
+    let lost = fit("--steps 200 --learning-rate 100 --validation 0");
+    assert!(lost.contains("`y`: the noise has a standard deviation of"), "{lost}");
+    // The note stays with the model.
+    assert!(place.done("info model.deepgp").stdout.contains("the noise has a standard deviation of"));
+    let poor = fit("--steps 1 --validation 0");
+    assert!(poor.contains("no better than their mean"), "{poor}");
+    for more in ["--steps 200", "--steps 200 --validation 0"] {
+        let good = fit(more);
+        assert!(!good.contains("better") && !good.contains("noise"), "{good}");
+    }
+}
+
+#[test]
 fn a_single_row_is_counted_as_one() {
     let place = Place::new();
     place.write("line.csv", line(60, 0, 1.0, 400));
