@@ -15,7 +15,7 @@ pub fn evaluate(args: EvaluateArgs) -> Result<Outcome> {
     let EvaluateArgs { model, table, sampling, voice } = args;
     let mut file = ModelFile::load(&model)?;
     let schema = sampling.schema(&file);
-    let (data, notes) = rows::to_score(&file, &schema, &table)?;
+    let (data, notes) = rows::to_score(&file, &schema, &table, None)?;
     output::notes(voice, &notes);
     sampling.device.place(&mut file.regressor, voice)?;
     let scored = Scored::with(&file, None, &data, sampling.settings())?;

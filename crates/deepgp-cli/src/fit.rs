@@ -222,6 +222,9 @@ fn finish(
     };
     if let Some(scored) = &scored {
         file.record.scores = scored.records();
+        if let Some(note) = rows::copies_in_words(train, scored.data, "test rows") {
+            file.record.note(|| note);
+        }
         file.save(out)?;
     } else if ending != Ending::Interrupted {
         for doubt in doubt::remarks(&file, train)? {

@@ -33,7 +33,7 @@ pub fn report(args: ReportArgs) -> Result<Outcome> {
     let test = match &table {
         None => own_test,
         Some(path) => {
-            let (data, more) = rows::to_score(&file, &sampling.schema(&file), path)?;
+            let (data, more) = rows::to_score(&file, &sampling.schema(&file), path, train.as_ref())?;
             notes.extend(more);
             Some(data)
         }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::Place;
+use common::{Place, arm};
 use serde_json::Value;
 
 /// A model that takes no time, and knows little.
@@ -115,6 +115,22 @@ fn fits_that_led_nowhere_say_so() {
         let good = fit(more);
         assert!(!good.contains("better") && !good.contains("noise"), "{good}");
     }
+}
+
+#[test]
+fn copies_of_training_rows_among_the_test_rows_are_told_of() {
+    let place = Place::new();
+    let table = arm(100, 1);
+    let (head, rows) = table.split_once('\n').unwrap();
+    place.write("arm.csv", &table);
+    place.write("twice.csv", format!("{head}\n{rows}{rows}"));
+    let fit =
+        |table: &str| place.done(&format!("fit {table} --target distance --test 0.2 --out {table}.deepgp {TINY}"));
+    assert!(!fit("arm.csv").stderr.contains("a copy among"));
+    let told = fit("twice.csv").stderr;
+    assert!(told.contains(" of 40 test rows have a copy among the training rows"), "{told}");
+    let told = place.done("report arm.csv.deepgp twice.csv").stderr;
+    assert!(told.contains("160 of 200 rows of twice.csv have a copy among the training rows"), "{told}");
 }
 
 #[test]
