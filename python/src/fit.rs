@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use deepgp::accelerator::Accelerator;
-use deepgp::{Dataset, Error, Fit, FitSettings, InducingSize, Regressor, StepOutcome, StepReport};
+use deepgp::{Dataset, Error, Fit, FitSettings, InducingSize, Regressor, StepOutcome, StepReport, TrainState};
 use deepgp_io::table::Schema;
 use deepgp_io::{History, ModelFile, NoiseWatch, Record};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
@@ -232,7 +232,7 @@ impl Order {
         let (mut time_up, mut kept) = (false, None);
         let fit = start.train_further(&data, &settings, made, |report, state| {
             let seconds = started.elapsed().as_secs_f64();
-            let pulse = note(&mut file, report, watch.deviation(state), seconds);
+            let pulse = note(&mut file, report, state, watch.deviation(state), seconds);
             let mut end = caller.has_left();
             if ask && !end {
                 let (answer, heard) = channel();
@@ -283,8 +283,8 @@ fn start(data: &Dataset, settings: &mut FitSettings) -> deepgp::Result<Regressor
 }
 
 /// Takes note of a step, for the file and for whoever watches.
-fn note(file: &mut ModelFile, report: &StepReport, noise: f64, seconds: f64) -> Pulse {
-    file.log(report, noise, seconds);
+fn note(file: &mut ModelFile, report: &StepReport, state: &TrainState, noise: f64, seconds: f64) -> Pulse {
+    file.log(report, state, noise, seconds);
     let (elbo, rolled_back) = match &report.outcome {
         StepOutcome::Taken(parts) => (Some((parts.total(), parts.data_term, parts.kl.iter().sum())), None),
         StepOutcome::RolledBack(reason) => (None, Some(reason.to_string())),

@@ -8,13 +8,14 @@ use crate::args::EvaluateArgs;
 use crate::output::{self, Outcome};
 use crate::rows;
 use crate::score::{self, Scored};
+use crate::text::count;
 
 /// Scores a model.
 pub fn evaluate(args: EvaluateArgs) -> Result<Outcome> {
     let EvaluateArgs { model, table, sampling, voice } = args;
     let mut file = ModelFile::load(&model)?;
     let schema = sampling.schema(&file);
-    let (data, notes) = rows::to_score(&file, &schema, &table)?;
+    let (data, notes) = rows::to_score(&file, &schema, &table, None)?;
     output::notes(voice, &notes);
     sampling.device.place(&mut file.regressor, voice)?;
     let scored = Scored::with(&file, None, &data, sampling.settings())?;
@@ -25,7 +26,7 @@ pub fn evaluate(args: EvaluateArgs) -> Result<Outcome> {
         }
         output::json(&summary)?;
     } else {
-        let text = format!("{} rows\n{}", scored.rows(), score::table(&scored, &schema.targets));
+        let text = format!("{}\n{}", count(scored.rows(), "row"), score::table(&scored, &schema.targets));
         output::print(text.as_bytes())?;
     }
     Ok(Outcome::Done)

@@ -15,8 +15,9 @@ use crate::explain::in_words_of;
 use crate::output::{self, Outcome};
 use crate::run::{self, Ending, Finished, Run};
 use crate::score::{self, Scored};
+use crate::text::count;
 use crate::usage::Usage;
-use crate::{paths, progress, report_command, rows, shell};
+use crate::{doubt, paths, progress, report_command, rows, shell};
 
 /// Fits a model.
 pub fn fit(args: FitArgs) -> Result<Outcome> {
@@ -62,16 +63,17 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
     let told = |note: &String| notes.contains(note) || note.contains("does not use");
     let more: Vec<String> = more.into_iter().filter(|note| !told(note)).collect();
     notes.extend(more);
-    if out.exists() {
-        notes.push(format!("{} is there already and will be replaced", out.display()));
-    }
     output::notes(voice, &notes);
+    if out.exists() {
+        // For this moment, not for the model's record.
+        output::say(voice, &format!("note: {} is there already and will be replaced", out.display()));
+    }
     if options.constant != Some(ConstantColumns::Keep) {
         rows::check_constant(&schema, &data)?;
     }
     let test = options.test.filter(|share| *share > 0.0);
     let (train, held_out) = rows::split(&data, test, options.seed.unwrap_or(0))?;
-    output::say(voice, &format!("{}: {} rows; {}", table.display(), data.len(), columns_in_words(&schema)));
+    output::say(voice, &format!("{}: {}; {}", table.display(), count(data.len(), "row"), columns_in_words(&schema)));
     let table = TableRecord { path: paths::absolute(&table), sha256: source.sha256()?, rows: data.len() };
     let mut settings = options.settings(train.len());
     let mut started = begin(&schema, &table, settings.clone(), &train);
@@ -220,8 +222,13 @@ fn finish(
     };
     if let Some(scored) = &scored {
         file.record.scores = scored.records();
-        for remark in score::remarks(&scored.scores, scored.rows(), &file.schema.targets) {
-            file.record.note(|| remark);
+        if let Some(note) = rows::copies_in_words(train, scored.data, "test rows") {
+            file.record.remark(note);
+        }
+        file.save(out)?;
+    } else if ending != Ending::Interrupted {
+        for doubt in doubt::remarks(&file, train)? {
+            file.record.remark(doubt);
         }
         file.save(out)?;
     }
@@ -233,12 +240,13 @@ fn finish(
         report_command::write(&file, scored.as_ref(), Some(train), path)?;
     }
     let Record { steps, train_seconds, stop, notes, .. } = &file.record;
-    let stop = stop.as_deref().unwrap_or_default();
-    output::say(voice, &format!("{steps} steps in {}: {stop}", progress::duration(*train_seconds)));
+    let (steps, stop) = (count(*steps as usize, "step"), stop.as_deref().unwrap_or_default());
+    output::say(voice, &format!("{steps} in {}: {stop}", progress::duration(*train_seconds)));
     output::notes(voice, &notes[known_notes.min(notes.len())..]);
+    output::notes(voice, &score::remarks_of_fit(&file));
     if let Some(scored) = &scored {
         let table = score::table(scored, &file.schema.targets);
-        output::say(voice, &format!("\nOn {} test rows:\n{table}", scored.rows()));
+        output::say(voice, &format!("\nOn {}:\n{table}", count(scored.rows(), "test row")));
     }
     let instead = if stays { format!(" ({} stays as it was)", out.display()) } else { String::new() };
     output::say(voice, &format!("model: {}{instead}", model.display()));

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use crate::args::InfoArgs;
 use crate::output::{self, Outcome};
 use crate::progress::duration;
-use crate::text::{number, table as aligned};
-use crate::{fit, score};
+use crate::text::{count, number, table as aligned};
+use crate::{fit, score, units};
 
 /// Inputs whose lengthscales are shown.
 const SHOWN_INPUTS: usize = 10;
@@ -71,10 +71,11 @@ fn as_json(file: &ModelFile) -> Value {
         "steps": record.steps,
         "train_seconds": record.train_seconds,
         "elbo": record.elbo,
+        "kept": output::kept(file),
         "stop": record.stop,
         "settings": record.settings,
         "scores": Value::Object(scores.collect()),
-        "notes": record.notes,
+        "notes": output::all_notes(file),
     })
 }
 
@@ -85,13 +86,13 @@ fn in_words(file: &ModelFile) -> Result<String, std::fmt::Error> {
     writeln!(out, "{kind}{}", fit::describe(&file.regressor))?;
     writeln!(
         out,
-        "{} parameters, written {} by deepgp {}\n",
-        model.raw().len(),
+        "{}, written {} by deepgp {}\n",
+        count(model.raw().len(), "parameter"),
         output::date(record.written),
         record.version
     )?;
     writeln!(out, "predicts  {}", file.schema.targets.join(", "))?;
-    writeln!(out, "from      {} columns, {} inputs", file.schema.inputs.len(), file.schema.width())?;
+    writeln!(out, "from      {}", inputs_in_words(file, "input"))?;
     for column in &file.schema.inputs {
         match &column.kind {
             Kind::Category { levels } => {
@@ -101,16 +102,18 @@ fn in_words(file: &ModelFile) -> Result<String, std::fmt::Error> {
             Kind::Number { .. } | Kind::Boolean { .. } => {}
         }
     }
-    writeln!(out, "table     {}, {} rows", record.table.path, record.table.rows)?;
+    writeln!(out, "table     {}, {}", record.table.path, count(record.table.rows, "row"))?;
     let stop = record.stop.as_deref().unwrap_or("to be continued");
-    writeln!(out, "training  {} steps in {}; {stop}", record.steps, duration(record.train_seconds))?;
-    if let Some(elbo) = record.elbo {
-        writeln!(out, "ELBO      {}", number(elbo))?;
+    let steps = count(record.steps as usize, "step");
+    writeln!(out, "training  {steps} in {}; {stop}", duration(record.train_seconds))?;
+    if let Some((step, score)) = units::kept(file) {
+        writeln!(out, "kept      step {step}, the best by the validation rows (log likelihood {})", number(score))?;
     }
-    for (target, (noise, scale)) in
-        file.schema.targets.iter().zip(noise_of(file).iter().zip(&file.regressor.standardiser.y.scale))
-    {
-        writeln!(out, "noise     {} (standard deviation, in units of {target})", number(noise.sqrt() * scale))?;
+    if let Some(elbo) = record.elbo {
+        writeln!(out, "ELBO      {} (at the last step)", number(elbo))?;
+    }
+    for (target, noise) in file.schema.targets.iter().zip(units::noise(file)) {
+        writeln!(out, "noise     {} (standard deviation, in units of {target})", number(noise))?;
     }
     let bends = relevance(file, 0);
     if !bends.is_empty() {
@@ -122,8 +125,8 @@ fn in_words(file: &ModelFile) -> Result<String, std::fmt::Error> {
     if !record.scores.is_empty() {
         writeln!(
             out,
-            "\nOn {} test rows:\n{}",
-            record.test_rows,
+            "\nOn {}:\n{}",
+            count(record.test_rows, "test row"),
             score::record_table(&record.scores, &file.schema.targets)
         )?;
     }
@@ -133,15 +136,15 @@ fn in_words(file: &ModelFile) -> Result<String, std::fmt::Error> {
         vec![p.name.clone(), shape.join(" x ")]
     }));
     writeln!(out, "\n{}", aligned(&rows).trim_end())?;
-    for note in &record.notes {
+    for note in output::all_notes(file) {
         writeln!(out, "note: {note}")?;
     }
     Ok(out)
 }
 
-fn noise_of(file: &ModelFile) -> Vec<f64> {
-    let parameters = file.regressor.model.parameters();
-    parameters.into_iter().find(|p| p.name == "likelihood.noise").map_or(Vec::new(), |p| p.values)
+/// How many columns there are, and how many inputs they become, by the name that is given to these: `3 columns, 5 inputs`.
+pub fn inputs_in_words(file: &ModelFile, name: &str) -> String {
+    format!("{}, {}", count(file.schema.inputs.len(), "column"), count(file.schema.width(), name))
 }
 
 /// `1 / lengthscale` of each input of a layer, largest first, where its kernel has lengthscales: how fast the function bends

@@ -9,6 +9,7 @@ mod dash;
 mod data;
 mod demo;
 mod device;
+mod doubt;
 mod evaluate;
 mod explain;
 mod fit;
@@ -32,6 +33,7 @@ mod score;
 mod shell;
 mod span;
 mod text;
+mod units;
 mod usage;
 
 use std::process::ExitCode;

@@ -11,7 +11,8 @@ use serde_json::{Map, Value, json};
 
 use crate::args::Voice;
 use crate::run::{Ending, Run};
-use crate::score::Scored;
+use crate::score::{self, Scored};
+use crate::units;
 
 /// How a command ended, if it did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,6 +127,16 @@ pub fn scores(scored: &Scored, targets: &[String]) -> Map<String, Value> {
     out
 }
 
+/// The step whose parameters the model has, where validation rows chose it, with their mean log density in the targets' units.
+pub fn kept(file: &ModelFile) -> Option<Value> {
+    units::kept(file).map(|(step, score)| json!({ "step": step, "validation_log_likelihood": score }))
+}
+
+/// What is worth knowing of a model: of its fit, then of its test scores.
+pub fn all_notes(file: &ModelFile) -> Vec<String> {
+    file.record.notes.iter().cloned().chain(score::remarks_of_fit(file)).collect()
+}
+
 /// What `fit --json` prints.
 pub fn fit_summary(file: &ModelFile, scored: Option<&Scored>, out: &Path, run: &Run, ending: Ending) -> Value {
     let record = &file.record;
@@ -133,6 +144,7 @@ pub fn fit_summary(file: &ModelFile, scored: Option<&Scored>, out: &Path, run: &
         "version": record.version,
         "model": out.display().to_string(),
         "elbo": record.elbo,
+        "kept": kept(file),
         "steps": record.steps,
         "train_seconds": record.train_seconds,
         "stop": record.stop,
@@ -141,7 +153,7 @@ pub fn fit_summary(file: &ModelFile, scored: Option<&Scored>, out: &Path, run: &
         "targets": file.schema.targets,
         "inputs": file.schema.feature_names(),
         "settings": record.settings,
-        "notes": record.notes,
+        "notes": all_notes(file),
     });
     if let Value::Object(summary) = &mut summary {
         if ending != Ending::Done {

@@ -20,6 +20,11 @@ pub fn absolute(path: &Path) -> String {
     std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()).display().to_string()
 }
 
+/// The last part of a path, as people call a file.
+pub fn file_name(path: &Path) -> String {
+    path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+}
+
 /// Fails if two of these files are one.
 pub fn check_distinct(named: &[(&str, Option<&PathBuf>)]) -> Result<()> {
     let real = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.into());

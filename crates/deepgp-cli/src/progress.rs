@@ -26,7 +26,7 @@ pub struct Pulse {
     pub kl: f64,
     /// Standard deviation of the noise, in the target's units.
     pub noise: f64,
-    /// The last look at the validation rows, if any.
+    /// The mean log density of the validation rows at the last look, if any, in the target's units.
     pub validation: Option<f64>,
 }
 

@@ -10,7 +10,7 @@ use deepgp_io::{ModelFile, atomic};
 use crate::args::ReportArgs;
 use crate::output::{self, Outcome};
 use crate::report::{self, Report};
-use crate::report_content::{file_name, gather};
+use crate::report_content::{Basis, gather};
 use crate::score::Scored;
 use crate::{paths, picture, rows};
 
@@ -23,31 +23,27 @@ pub fn report(args: ReportArgs) -> Result<Outcome> {
     let of_fit = PathBuf::from(&file.record.table.path);
     paths::check_distinct(&[("the table of the fit", Some(&of_fit)), ("--out", Some(&out))])?;
     paths::check_writable(&out)?;
-    // The table of the fit is needed for its test rows and for the baselines; without it the report is shorter.
     let training = rows::of_fit(&file, None)
         .and_then(|data| rows::split(&data, file.record.test, file.record.settings.train.seed));
+    let mut notes = Vec::new();
     if let Err(reason) = &training {
-        output::say(voice, &format!("note: there are no baselines in the report: {reason:#}"));
+        notes.push(format!("{}: {reason:#}", missing_without_rows(&file, table.is_some())));
     }
     let (train, own_test) = training.map_or((None, None), |(train, test)| (Some(train), test));
-    let (test, notes) = match &table {
-        None => (own_test, Vec::new()),
+    let test = match &table {
+        None => own_test,
         Some(path) => {
-            let (data, notes) = rows::to_score(&file, &sampling.schema(&file), path)?;
-            (Some(data), notes)
+            let (data, more) = rows::to_score(&file, &sampling.schema(&file), path, train.as_ref())?;
+            notes.extend(more);
+            Some(data)
         }
     };
     output::notes(voice, &notes);
     sampling.device.place(&mut file.regressor, voice)?;
     let settings = sampling.settings();
     let scored = test.as_ref().map(|test| Scored::with(&file, train.as_ref(), test, settings)).transpose()?;
-    let on = match (&table, &scored) {
-        (Some(path), Some(scored)) => Some(format!("{} rows of {}", scored.rows(), file_name(path))),
-        _ => None,
-    };
-    let mut content = gather(&file, scored.as_ref(), train.as_ref(), on, settings)?;
-    // Who reads the page has not seen what was said here: that scores flatter the model, for one.
-    content.notes.extend(notes);
+    let basis = Basis { scored: scored.as_ref(), table: table.as_deref(), train: train.as_ref(), settings, notes };
+    let content = gather(&file, &basis)?;
     write_page(&content, &out)?;
     output::say(voice, &format!("report: {}", out.display()));
     if let Some(folder) = pictures {
@@ -62,10 +58,20 @@ pub fn report(args: ReportArgs) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
+/// What a page lacks where the rows of the fit are not there any more; `other`: whether it is on another table.
+fn missing_without_rows(file: &ModelFile, other: bool) -> &'static str {
+    match (&file.record.scores[..], file.record.test) {
+        _ if other => "there are no baselines in the report",
+        ([_, ..], _) => "the scores are those that the fit took down, and there are no pictures of predictions",
+        ([], Some(_)) => "there are neither scores nor pictures of predictions",
+        ([], None) => "the training rows are not drawn beside the inducing inputs",
+    }
+}
+
 /// Writes the report on a model that has just been fitted, with the threads of the fit.
 pub fn write(file: &ModelFile, scored: Option<&Scored>, train: Option<&Dataset>, path: &Path) -> Result<()> {
     let settings = PredictSettings { threads: file.record.settings.train.threads, ..PredictSettings::default() };
-    write_page(&gather(file, scored, train, None, settings)?, path)
+    write_page(&gather(file, &Basis { scored, table: None, train, settings, notes: Vec::new() })?, path)
 }
 
 fn write_page(content: &Report, path: &Path) -> Result<()> {

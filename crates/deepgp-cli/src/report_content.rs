@@ -8,42 +8,73 @@ use deepgp::{Dataset, DeepGp, Inducing, Mat, PredictSettings};
 use deepgp_io::{ModelFile, ScoreRecord};
 use serde_json::Value;
 
-use crate::report::{self, History, InducingView, Interval, LayerRelevance, Metrics, Output, Report, ScoreRow};
-use crate::score::Scored;
-use crate::{device, fit, info, output};
+use crate::paths::file_name;
+use crate::report::{self, History, InducingView, Interval, LayerRelevance, Output, Report, ScoreRow};
+use crate::score::{BASELINES, Scored, remarks};
+use crate::text::count;
+use crate::{device, fit, info, output, units};
 
 /// Rows whose way through the layers is drawn.
 const SAMPLED_ROWS: usize = 600;
 /// Samples of the hidden layers behind such a picture.
 const FEW_SAMPLES: usize = 20;
 
-/// Everything that the page tells. `on` says which rows were scored, if they are not the fit's own test rows; `settings` are those
-/// that they were predicted with.
-pub fn gather(
-    file: &ModelFile,
-    scored: Option<&Scored>,
-    train: Option<&Dataset>,
-    on: Option<String>,
-    settings: PredictSettings,
-) -> Result<Report> {
+/// What a page is made from, beside a model file.
+#[derive(Clone, Debug)]
+pub struct Basis<'a> {
+    /// Rows that were scored for it, if there were any.
+    pub scored: Option<&'a Scored<'a>>,
+    /// The table that they are of, if it is not that of the fit.
+    pub table: Option<&'a Path>,
+    /// The training rows, if they are there.
+    pub train: Option<&'a Dataset>,
+    /// What rows are predicted with.
+    pub settings: PredictSettings,
+    /// What was told while it was made: who reads the page has not seen that.
+    pub notes: Vec<String>,
+}
+
+/// Everything that the page tells. Without scored rows, the scores are those that the fit took down.
+pub fn gather(file: &ModelFile, basis: &Basis<'_>) -> Result<Report> {
     let (schema, record) = (&file.schema, &file.record);
-    let joint = if schema.targets.len() > 1 { "; log likelihoods are of all targets together" } else { "" };
-    let own = |scored: &Scored| format!("{} rows of the table that training never saw", scored.rows());
-    let scored_on = scored.map(|scored| on.unwrap_or_else(|| own(scored)) + joint);
+    let &Basis { scored, table, train, settings, .. } = basis;
+    let scores = scored.map_or(&record.scores[..], |scored| &scored.scores);
+    let fitted = file_name(Path::new(&record.table.path));
+    let rows = scored.map_or(record.test_rows, Scored::rows);
+    let (title, scored_on) = match table.map(file_name) {
+        Some(other) => (format!(", scored on {other}"), format!("{} of {other}", count(rows, "row"))),
+        None => {
+            let then = if scored.is_none() { ", when the model was fitted" } else { "" };
+            (String::new(), format!("{} of {fitted} that training never saw{then}", count(rows, "row")))
+        }
+    };
     Ok(Report {
-        title: format!("{} from {}", schema.targets.join(", "), file_name(Path::new(&record.table.path))),
+        title: format!("{} from {fitted}{title}", schema.targets.join(", ")),
         summary: sentence(file),
         created: output::date(output::now()),
         version: format!("deepgp {}", env!("CARGO_PKG_VERSION")),
-        scores: scored.map_or(Vec::new(), |scored| score_rows(file, scored)),
-        scored_on,
+        targets: schema.targets.clone(),
+        scores: score_rows(file, scores),
+        scored_on: (!scores.is_empty()).then_some(scored_on),
         outputs: scored.map_or(Ok(Vec::new()), |scored| outputs(file, scored, settings))?,
         history: history(file),
         relevance: relevance(file),
         inducing: inducing(file, train, settings)?,
         settings: all_settings(file),
-        notes: record.notes.clone(),
+        notes: notes(file, basis, scores, rows),
     })
+}
+
+/// What is worth knowing of the fit, of the rows that were scored, and of their scores, each with the table that it is about.
+fn notes(file: &ModelFile, basis: &Basis<'_>, scores: &[ScoreRecord], rows: usize) -> Vec<String> {
+    let record = &file.record;
+    let on = basis.table.map(file_name).map_or("the test rows".into(), |other| format!("the rows of {other}"));
+    let of_fit = |note: &String| match basis.table {
+        Some(_) => format!("the fit to {}: {note}", file_name(Path::new(&record.table.path))),
+        None => note.clone(),
+    };
+    let of_scores = remarks(scores, &on, rows, &file.schema.targets);
+    record.notes.iter().map(of_fit).chain(basis.notes.iter().cloned()).chain(of_scores).collect()
 }
 
 fn sentence(file: &ModelFile) -> String {
@@ -54,34 +85,25 @@ fn sentence(file: &ModelFile) -> String {
     let mut first = described.chars();
     let described = first.next().map_or(String::new(), |c| c.to_uppercase().collect::<String>() + first.as_str());
     let took = crate::progress::duration(record.train_seconds);
-    format!("{described}, trained on {rows} rows in {} steps ({took}).", record.steps)
+    let kept = file.history.kept().filter(|(step, _)| *step < record.steps);
+    let kept =
+        kept.map_or(String::new(), |(step, _)| format!(" Step {step} was kept, the best by the validation rows."));
+    let (rows, steps) = (count(rows, "row"), count(record.steps as usize, "step"));
+    format!("{described}, trained on {rows} in {steps} ({took}).{kept}")
 }
 
-fn score_rows(file: &ModelFile, scored: &Scored) -> Vec<ScoreRow> {
-    let (targets, units) = (&file.schema.targets, &file.regressor.standardiser.y);
-    let mut rows = Vec::new();
-    for (i, ScoreRecord { name, score }) in scored.scores.iter().enumerate() {
-        let standardised = score.standardised(units);
-        for (p, target) in targets.iter().enumerate() {
-            let metrics = |score: &deepgp::Score| Metrics {
-                log_likelihood: score.log_likelihood,
-                rmse: score.rmse[p],
-                mae: score.mae[p],
-                crps: score.crps[p],
-                coverage_50: score.coverage_50[p],
-                coverage_90: score.coverage_90[p],
-                coverage_95: score.coverage_95[p],
-            };
-            rows.push(ScoreRow {
-                name: if targets.len() == 1 { name.clone() } else { format!("{name}: {target}") },
-                original: metrics(score),
-                standardised: metrics(&standardised),
-                seconds: (i == 0).then_some(file.record.train_seconds),
-                of_model: i == 0,
-            });
+fn score_rows(file: &ModelFile, scores: &[ScoreRecord]) -> Vec<ScoreRow> {
+    let row = |ScoreRecord { name, score }: &ScoreRecord| {
+        let of_model = !BASELINES.contains(&name.as_str());
+        ScoreRow {
+            name: name.clone(),
+            original: score.clone(),
+            standardised: score.standardised(&file.regressor.standardiser.y),
+            seconds: of_model.then_some(file.record.train_seconds),
+            of_model,
         }
-    }
-    rows
+    };
+    scores.iter().map(row).collect()
 }
 
 /// The scored rows, target by target. Two quantiles cost more than all scores of a row: they are taken where they are drawn.
@@ -107,8 +129,6 @@ fn outputs(file: &ModelFile, scored: &Scored, settings: PredictSettings) -> Resu
 fn history(file: &ModelFile) -> History {
     let points = file.history.points();
     let column = |of: fn(&deepgp_io::HistoryPoint) -> f64| points.iter().map(of).collect::<Vec<f64>>();
-    let validation: Vec<(f64, f64)> = file.history.validation().iter().map(|&(step, v)| (step as f64, v)).collect();
-    let best = validation.iter().filter(|(_, v)| v.is_finite()).max_by(|a, b| a.1.total_cmp(&b.1));
     History {
         step: column(|p| p.step as f64),
         seconds: column(|p| p.seconds),
@@ -116,8 +136,9 @@ fn history(file: &ModelFile) -> History {
         data_term: column(|p| p.data_term),
         kl: column(|p| p.kl),
         noise: column(|p| p.noise),
-        best_step: best.map(|(step, _)| *step),
-        validation,
+        model_noise: units::noise(file),
+        validation: units::validation(file).into_iter().map(|(step, score)| (step as f64, score)).collect(),
+        kept_step: file.history.kept().map(|(step, _)| step as f64),
     }
 }
 
@@ -214,7 +235,7 @@ fn all_settings(file: &ModelFile) -> Vec<(String, String)> {
         ("rows".into(), record.table.rows.to_string()),
         ("SHA-256 of the table".into(), record.table.sha256.clone()),
         ("targets".into(), file.schema.targets.join(", ")),
-        ("inputs".into(), format!("{} columns, {} numbers", file.schema.inputs.len(), file.schema.width())),
+        ("inputs".into(), info::inputs_in_words(file, "number")),
         ("parameters".into(), file.regressor.model.raw().len().to_string()),
         ("end of training".into(), record.stop.clone().unwrap_or_default()),
     ];
@@ -249,9 +270,4 @@ fn in_words(value: &Value) -> String {
         }
         other => other.to_string(),
     }
-}
-
-/// The last part of a path, as people call a file.
-pub fn file_name(path: &Path) -> String {
-    path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
 }

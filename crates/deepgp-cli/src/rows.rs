@@ -1,11 +1,14 @@
 //! Rows of a table as a dataset: loaded, checked, split.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use deepgp::Dataset;
 use deepgp_io::table::{Kind, Schema, Source, Targets};
 use deepgp_io::{ModelFile, TableRecord};
+
+use crate::paths;
 
 /// Constant columns that are named.
 const SHOWN: usize = 10;
@@ -35,17 +38,49 @@ pub fn of_fit(file: &ModelFile, elsewhere: Option<&Path>) -> Result<Dataset> {
     Ok(load(&file.schema, &source)?.0)
 }
 
-/// Rows to score a model on, with a note if training has seen them.
-pub fn to_score(file: &ModelFile, schema: &Schema, path: &Path) -> Result<(Dataset, Vec<String>)> {
+/// Rows to score a model on, with notes that name their table: what was found in it, and whether training has seen its rows, which are
+/// `train`, if they are there.
+pub fn to_score(
+    file: &ModelFile,
+    schema: &Schema,
+    path: &Path,
+    train: Option<&Dataset>,
+) -> Result<(Dataset, Vec<String>)> {
     let source = Source::open(path)?;
-    let (data, mut notes) = load(schema, &source)?;
+    let (data, notes) = load(schema, &source)?;
+    let name = paths::file_name(path);
+    let mut notes: Vec<String> = notes.iter().map(|note| format!("{name}: {note}")).collect();
     if source.sha256()? == file.record.table.sha256 {
         notes.push(format!(
             "{} is the table of the fit: the model has seen its rows, so the scores flatter it",
             path.display()
         ));
+    } else if let Some(train) = train {
+        notes.extend(copies_in_words(train, &data, &format!("rows of {name}")));
     }
     Ok((data, notes))
+}
+
+/// The share of rows with copies among the training rows from which on they are told of.
+const MANY_COPIES: f64 = 0.1;
+
+/// A note if many of the rows `test`, which `name` names, have a copy among the rows `train`.
+pub fn copies_in_words(train: &Dataset, test: &Dataset, name: &str) -> Option<String> {
+    let copies = copies(train, test);
+    (copies as f64 >= MANY_COPIES * test.len() as f64 && copies > 0).then(|| {
+        format!("{copies} of {} {name} have a copy among the training rows: the scores flatter the model", test.len())
+    })
+}
+
+/// How many rows of `test` are, inputs and targets, rows of `train` too.
+fn copies(train: &Dataset, test: &Dataset) -> usize {
+    let bits = |data: &Dataset, i: usize| -> Vec<u64> {
+        data.x().row(i).iter().chain(data.y().row(i)).map(|v| v.to_bits()).collect()
+    };
+    let wanted: HashSet<Vec<u64>> = (0..test.len()).map(|i| bits(test, i)).collect();
+    let found: HashSet<Vec<u64>> =
+        (0..train.len()).map(|i| bits(train, i)).filter(|row| wanted.contains(row)).collect();
+    (0..test.len()).filter(|&i| found.contains(&bits(test, i))).count()
 }
 
 /// Training and test rows. The same share and seed give the same rows.
@@ -95,5 +130,25 @@ fn in_words(kind: &Kind, encoded: &[f64]) -> String {
             let level = levels.iter().zip(encoded).find(|(_, one)| **one != 0.0);
             level.map_or("nothing".into(), |(level, _)| format!("\"{level}\""))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use deepgp::Mat;
+
+    #[test]
+    fn a_row_with_the_same_inputs_and_target_is_a_copy() {
+        let data = |rows: &[[f64; 2]]| {
+            let column = |c: usize| Mat::column(rows.iter().map(|row| row[c]).collect());
+            Dataset::new(column(0), column(1)).unwrap()
+        };
+        let train = data(&[[1.0, 5.0], [2.0, 6.0], [3.0, 7.0], [3.0, 7.0]]);
+        let test = data(&[[3.0, 7.0], [2.0, 6.5], [3.0, 7.0], [9.0, 9.0]]);
+        assert_eq!(copies(&train, &test), 2);
+        let told = copies_in_words(&train, &test, "test rows").unwrap();
+        assert!(told.starts_with("2 of 4 test rows have a copy"), "{told}");
+        assert_eq!(copies_in_words(&train, &data(&[[1.0, 6.0]]), "test rows"), None);
     }
 }

@@ -10,7 +10,7 @@ use deepgp_io::{ModelError, ModelFile, NoiseWatch};
 
 use crate::progress::{Progress, Pulse};
 use crate::span::Every;
-use crate::{device, interrupt};
+use crate::{device, interrupt, units};
 
 /// What goes on around training.
 #[derive(Clone, Debug)]
@@ -60,12 +60,13 @@ pub fn train(mut file: ModelFile, data: &Dataset, run: &Run) -> Result<Finished>
     let started = Instant::now();
     let mut saved = Instant::now();
     let (mut time_up, mut failed, mut due) = (false, None, false);
-    let mut last_look = file.history.validation().last().map(|(_, score)| *score);
+    let volume = start.standardiser.y.log_volume();
+    let mut last_look = units::validation(&file).last().map(|(_, score)| *score);
 
     let callback = |report: &StepReport, state: &TrainState| {
         let (seconds, noise) = (started.elapsed().as_secs_f64(), watch.deviation(state));
-        file.log(report, noise, earlier + seconds);
-        last_look = report.validation.or(last_look);
+        file.log(report, state, noise, earlier + seconds);
+        last_look = report.validation.map(|score| score - volume).or(last_look);
         if let StepOutcome::Taken(elbo) = &report.outcome {
             let (step, epoch, validation) = (report.step, report.epoch, last_look);
             let (elbo, data_term, kl) = (elbo.total(), elbo.data_term, elbo.kl.iter().sum());
@@ -104,7 +105,7 @@ pub fn train(mut file: ModelFile, data: &Dataset, run: &Run) -> Result<Finished>
     }
     file.record.end(&stop, time_up);
     if let Stop::Stuck(reason) = &stop {
-        file.record.note(|| format!("training could not go on; the model is the last good one: {reason}"));
+        file.record.note("training could not go on; the model is the last good one", &reason.to_string());
     }
     file.regressor = regressor;
     Ok(Finished { file, ending, known_notes })

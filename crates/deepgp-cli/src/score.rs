@@ -71,27 +71,46 @@ pub fn baselines(train: &Dataset, test: &Dataset, threads: usize) -> deepgp::Res
     Ok(BASELINES.into_iter().zip(all).map(record).collect())
 }
 
-/// Test rows that are enough to judge intervals by.
+/// Rows that are enough to judge intervals by.
 const ENOUGH_ROWS: usize = 30;
 /// Intervals that should hold nine of ten rows and hold fewer than this are told of.
 const TOO_FEW: f64 = 0.8;
+/// Intervals that should hold half of the rows and hold more than this are told of: chance hardly does that, nor do heavy tails.
+const TOO_MANY: f64 = 0.8;
 
-/// What is worth telling of scores on so many rows, the model's before the others': intervals that are too narrow, and a simpler model that does better.
-pub fn remarks(scores: &[ScoreRecord], rows: usize, targets: &[String]) -> Vec<String> {
-    let [model, simpler @ ..] = scores else { return Vec::new() };
-    let share = |(target, held): (&String, &f64)| {
-        let narrow = rows >= ENOUGH_ROWS && *held < TOO_FEW;
-        narrow.then(|| {
-            format!("`{target}`: the 90 % intervals hold {} of the test rows: they are too narrow", percent(*held))
-        })
+/// What is worth telling of scores on so many rows, which `on` names: intervals that are too narrow or too wide, and a simpler model
+/// that does better.
+pub fn remarks(scores: &[ScoreRecord], on: &str, rows: usize, targets: &[String]) -> Vec<String> {
+    let simpler = |record: &&ScoreRecord| BASELINES.contains(&record.name.as_str());
+    let best = scores.iter().filter(simpler).max_by(|a, b| a.score.log_likelihood.total_cmp(&b.score.log_likelihood));
+    let Some(model) = scores.iter().find(|record| !simpler(record)) else {
+        // A file does not keep what is no number.
+        return best.map(|_| format!("on {on} the model has no scores that are numbers")).into_iter().collect();
     };
-    let mut all: Vec<String> = targets.iter().zip(&model.score.coverage_90).filter_map(share).collect();
-    let best = simpler.iter().max_by(|a, b| a.score.log_likelihood.total_cmp(&b.score.log_likelihood));
-    if let Some(best) = best.filter(|best| best.score.log_likelihood > model.score.log_likelihood) {
-        let (theirs, ours) = (number(best.score.log_likelihood), number(model.score.log_likelihood));
-        all.push(format!("{} does better on the test rows: a log likelihood of {theirs} against {ours}", best.name));
+    let Score { coverage_50, coverage_90, log_likelihood, .. } = &model.score;
+    let mut all = Vec::new();
+    for (target, (in_50, in_90)) in
+        targets.iter().zip(coverage_50.iter().zip(coverage_90)).filter(|_| rows >= ENOUGH_ROWS)
+    {
+        let told = |level: u32, held: f64, what: &str| {
+            format!("`{target}`: the {level} % intervals hold {} of {on}: they are too {what}", percent(held))
+        };
+        if *in_90 < TOO_FEW {
+            all.push(told(90, *in_90, "narrow"));
+        } else if *in_50 > TOO_MANY {
+            all.push(told(50, *in_50, "wide"));
+        }
+    }
+    if let Some(best) = best.filter(|best| best.score.log_likelihood > *log_likelihood || log_likelihood.is_nan()) {
+        let (theirs, ours) = (number(best.score.log_likelihood), number(*log_likelihood));
+        all.push(format!("on {on} the model is beaten by {}: a log likelihood of {ours} against {theirs}", best.name));
     }
     all
+}
+
+/// The same of the scores that a fit took down.
+pub fn remarks_of_fit(file: &ModelFile) -> Vec<String> {
+    remarks(&file.record.scores, "the test rows", file.record.test_rows, &file.schema.targets)
 }
 
 /// All scores, a line for each model, and for each target where there are several.
@@ -101,7 +120,7 @@ pub fn table(scored: &Scored, targets: &[String]) -> String {
 
 /// The same of scores that a file has kept.
 pub fn record_table(scores: &[ScoreRecord], targets: &[String]) -> String {
-    let head = ["", "log likelihood", "RMSE", "MAE", "CRPS", "in 90 %", "in 95 %"];
+    let head = ["", "log likelihood", "RMSE", "MAE", "CRPS", "in 50 %", "in 90 %", "in 95 %"];
     let mut rows = vec![head.map(String::from).to_vec()];
     for ScoreRecord { name, score } in scores {
         for (p, target) in targets.iter().enumerate() {
@@ -111,8 +130,8 @@ pub fn record_table(scores: &[ScoreRecord], targets: &[String]) -> String {
                 _ => (format!("{name}: {target}"), String::new()),
             };
             let [rmse, mae, crps] = [score.rmse[p], score.mae[p], score.crps[p]].map(number);
-            let [in_90, in_95] = [score.coverage_90[p], score.coverage_95[p]].map(percent);
-            rows.push(vec![label, likelihood, rmse, mae, crps, in_90, in_95]);
+            let [in_50, in_90, in_95] = [score.coverage_50[p], score.coverage_90[p], score.coverage_95[p]].map(percent);
+            rows.push(vec![label, likelihood, rmse, mae, crps, in_50, in_90, in_95]);
         }
     }
     aligned(&rows)
@@ -122,28 +141,50 @@ pub fn record_table(scores: &[ScoreRecord], targets: &[String]) -> String {
 mod tests {
     use super::*;
 
-    #[test]
-    fn narrow_intervals_and_better_simple_models_are_told_of() {
-        let record = |name: &str, log_likelihood: f64, coverage: f64| {
-            let one = || vec![coverage];
-            let score = Score {
-                log_likelihood,
-                rmse: one(),
-                mae: one(),
-                crps: one(),
-                coverage_50: one(),
-                coverage_90: one(),
-                coverage_95: one(),
-            };
-            ScoreRecord { name: name.into(), score }
+    /// A model with one target.
+    fn record(name: &str, log_likelihood: f64, in_50: f64, in_90: f64) -> ScoreRecord {
+        let score = Score {
+            log_likelihood,
+            rmse: vec![1.0],
+            mae: vec![1.0],
+            crps: vec![1.0],
+            coverage_50: vec![in_50],
+            coverage_90: vec![in_90],
+            coverage_95: vec![in_90],
         };
-        let told = |scores: &[ScoreRecord], rows| remarks(scores, rows, &["y".into()]);
-        let bad =
-            [record("deep GP", -5.249, 0.494), record("linear regression", -3.801, 0.9), record("the mean", -4.0, 0.9)];
-        let [narrow, better] = &told(&bad, 40)[..] else { panic!("two remarks") };
-        assert!(narrow.contains("`y`") && narrow.contains("49.4 %") && narrow.contains("too narrow"), "{narrow}");
-        assert!(better.contains("linear regression") && better.contains("-3.801 against -5.249"), "{better}");
+        ScoreRecord { name: name.into(), score }
+    }
+
+    fn told(scores: &[ScoreRecord], rows: usize) -> Vec<String> {
+        remarks(scores, "the rows of new.csv", rows, &["y".into()])
+    }
+
+    #[test]
+    fn bad_intervals_and_better_simple_models_are_told_of_with_the_rows_they_are_of() {
+        let simple = [record("linear regression", -3.801, 0.5, 0.9), record("the mean", -4.0, 0.5, 0.9)];
+        let beside = |model: ScoreRecord| [&[model][..], &simple].concat();
+        let bad = beside(record("deep GP", -5.249, 0.2, 0.494));
+        let [narrow, beaten] = &told(&bad, 40)[..] else { panic!("two remarks") };
+        assert_eq!(narrow, "`y`: the 90 % intervals hold 49.4 % of the rows of new.csv: they are too narrow");
+        assert!(beaten.contains("by linear regression") && beaten.contains("-5.249 against -3.801"), "{beaten}");
+        assert!(beaten.contains("the rows of new.csv"), "{beaten}");
         assert_eq!(told(&bad, 10).len(), 1, "too few rows to judge intervals by");
-        assert!(told(&[record("deep GP", 1.0, 0.9), record("the mean", 0.0, 0.9)], 40).is_empty());
+        assert!(told(&beside(record("deep GP", 1.0, 0.5, 0.9)), 40).is_empty());
+        let wide = beside(record("deep GP", 1.0, 0.98, 1.0));
+        assert_eq!(told(&wide, 40), ["`y`: the 50 % intervals hold 98.0 % of the rows of new.csv: they are too wide"]);
+        assert!(told(&wide, 10).is_empty());
+        // Residuals with heavy tails put more than half of the rows into such intervals, and that is no fault worth a word.
+        assert!(told(&beside(record("deep GP", 1.0, 0.7, 0.93)), 1000).is_empty());
+    }
+
+    #[test]
+    fn a_model_without_numbers_is_told_of_whether_or_not_a_file_keeps_them() {
+        let mean = record("the mean", -4.0, 0.5, 0.9);
+        for log_likelihood in [f64::NAN, f64::NEG_INFINITY] {
+            let all = told(&[record("deep GP", log_likelihood, 0.5, 0.9), mean.clone()], 40);
+            assert!(all[0].contains("beaten by the mean"), "{all:?}");
+        }
+        assert!(told(&[mean], 40)[0].contains("no scores that are numbers"));
+        assert!(told(&[], 40).is_empty());
     }
 }

@@ -212,7 +212,7 @@ pub enum Error {
     },
 
     /// There is nothing to learn from.
-    #[error("{}: all {columns} columns are targets or ignored, so no input is left; ignore fewer", path.display())]
+    #[error("{}: {}", path.display(), no_inputs(*columns))]
     NoInputs {
         /// The file.
         path: PathBuf,
@@ -355,5 +355,13 @@ impl Error {
     /// The bytes contradict the format.
     pub(crate) fn damaged(path: &Path, what: impl ToString) -> Self {
         Self::Damaged { path: path.into(), what: what.to_string() }
+    }
+}
+
+/// That all of so many columns are used up.
+fn no_inputs(columns: usize) -> String {
+    match columns {
+        1 => "its only column is the target, so there is no input; give a table with more columns".into(),
+        _ => format!("all {columns} columns are targets or ignored, so no input is left; ignore fewer"),
     }
 }

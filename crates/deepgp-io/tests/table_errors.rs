@@ -165,6 +165,8 @@ fn wishes_that_contradict_each_other() {
     assert_fit_says(table, &Wanted::default(), ": no target column is named; name one of `x`, `y`");
     let all = Wanted { ignore: names(&["x"]), ..target("y") };
     assert_fit_says(table, &all, ": all 2 columns are targets or ignored, so no input is left; ignore fewer");
+    let only = ": its only column is the target, so there is no input; give a table with more columns";
+    assert_fit_says("y\n1\n2\n", &target("y"), only);
 }
 
 #[test]

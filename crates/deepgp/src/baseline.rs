@@ -137,7 +137,7 @@ fn assess(units: &Standardiser, test: &Dataset, mean: Mat, variance: &[f64]) -> 
     let (y, likelihood) = (units.y.apply("y", test.y().view())?, Gaussian::new(0.0, p));
     let at = |i: usize| Mixture { mean: mean.row(i), variance, width: p };
     let scale = &units.y.scale;
-    let shift: f64 = scale.iter().map(|s| s.ln()).sum();
+    let shift = units.y.log_volume();
     let mut assessment = Assessment {
         below: Mat::from_fn(n, p, |i, o| at(i).cumulative(&likelihood, o, y[(i, o)])),
         crps: Mat::from_fn(n, p, |i, o| scale[o] * at(i).crps(&likelihood, o, y[(i, o)])),

@@ -249,6 +249,11 @@ impl Standardiser {
 }
 
 impl Scaling {
+    /// `Σ ln scale`: what a log density gains where every value is divided by its scale.
+    pub fn log_volume(&self) -> f64 {
+        self.scale.iter().map(|scale| scale.ln()).sum()
+    }
+
     fn fit(what: &'static str, m: View<'_>, weights: Option<&[f64]>, constant: ConstantColumns) -> Result<Self> {
         // In units of the heaviest row, so that no sum overflows. What weighs nothing may be anything.
         let heaviest = weights.map_or(1.0, |all| all.iter().copied().fold(0.0, f64::max));

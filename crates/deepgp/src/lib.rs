@@ -124,7 +124,7 @@ pub use model::{DeepGp, Precision};
 pub use noise::Noise;
 pub use predict::{InputGradient, Moments, Prediction, Predictor};
 pub use real::Real;
-pub use regressor::{Fit, Regressor, UserPredictor};
+pub use regressor::{Fit, Regressor, UserPredictor, hold_out};
 pub use settings::{
     COVARIANCE_INDUCING, FitSettings, InducingSize, KernelChoice, MEAN_INDUCING, ModelSettings, PredictSettings,
     Schedule, TrainSettings,

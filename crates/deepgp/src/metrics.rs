@@ -71,7 +71,7 @@ impl Score {
     pub fn standardised(&self, units: &Scaling) -> Self {
         let scaled = |all: &[f64]| all.iter().zip(&units.scale).map(|(v, scale)| v / scale).collect();
         Self {
-            log_likelihood: self.log_likelihood + units.scale.iter().map(|s| s.ln()).sum::<f64>(),
+            log_likelihood: self.log_likelihood + units.log_volume(),
             rmse: scaled(&self.rmse),
             mae: scaled(&self.mae),
             crps: scaled(&self.crps),

@@ -169,8 +169,9 @@ impl Regressor {
     }
 }
 
-/// The rows to train on, and those held out for early stopping. Rows that weigh nothing are in neither.
-fn hold_out(data: &Dataset, settings: &FitSettings) -> Result<(Dataset, Option<Dataset>)> {
+/// The rows to train on, and those held out for early stopping, if `settings` ask for any: what every run with them does. Rows that
+/// weigh nothing are in neither.
+pub fn hold_out(data: &Dataset, settings: &FitSettings) -> Result<(Dataset, Option<Dataset>)> {
     let data = data.weighty();
     let Some(fraction) = settings.validation else { return Ok((data.into_owned(), None)) };
     if !(fraction > 0.0 && fraction < 1.0) {
@@ -245,7 +246,7 @@ impl UserPredictor<'_> {
 
     /// A density of `y / scale` is `scale` times the density of `y`.
     fn undo_density(&self, log_density: &mut [f64]) {
-        let volume: f64 = self.standardiser.y.scale.iter().map(|s| s.ln()).sum();
+        let volume = self.standardiser.y.log_volume();
         for v in log_density {
             *v -= volume;
         }

@@ -1,6 +1,8 @@
 //! A made-up but likely report, for the tests and for looking at.
 
-use super::{History, InducingView, Interval, LayerRelevance, Metrics, Output, Report, ScoreRow, rows_with_interval};
+use deepgp::{Scaling, Score};
+
+use super::{History, InducingView, Interval, LayerRelevance, Output, Report, ScoreRow, rows_with_interval};
 
 /// Seeded numbers: a linear congruential generator is random enough for pictures.
 struct Draws(u64);
@@ -54,7 +56,7 @@ fn output(name: &str, rows: usize, over: f64, draws: &mut Draws) -> Output {
 }
 
 fn history(draws: &mut Draws) -> History {
-    let mut history = History { best_step: Some(8_500.0), ..History::default() };
+    let mut history = History { kept_step: Some(8_500.0), model_noise: vec![2.11], ..History::default() };
     for step in (0..10_000).step_by(10).map(f64::from) {
         let kl = 420.0 * (1.0 - (-step / 1500.0).exp()) + 12.0;
         let data = -9_200.0 + 14_500.0 * (1.0 - (-step / 700.0).exp()) + step / 40.0 + 130.0 * draws.normal();
@@ -115,19 +117,22 @@ fn inducing(draws: &mut Draws) -> Vec<InducingView> {
     vec![view("layer 1 (input)", 0.1), view("layer 2", 0.35), view("layer 3 (output)", -0.5)]
 }
 
-fn row(name: &str, rmse: f64, log_likelihood: f64, coverage: f64, seconds: f64, of_model: bool) -> ScoreRow {
-    let metrics = |unit: f64| Metrics {
-        log_likelihood: log_likelihood + f64::ln(16.2 / unit) - f64::ln(16.2),
-        rmse: rmse / unit,
-        mae: 0.76 * rmse / unit,
-        crps: 0.54 * rmse / unit,
-        coverage_50: coverage - 0.44,
-        coverage_90: coverage - 0.045,
-        coverage_95: coverage,
+/// A model whose scores are alike on every target; `rmse` has one for each.
+fn row(name: &str, rmse: &[f64], log_likelihood: f64, coverage: f64, seconds: f64, of_model: bool) -> ScoreRow {
+    let times = |factor: f64| rmse.iter().map(|rmse| factor * rmse).collect();
+    let share = |less: f64| vec![coverage - less; rmse.len()];
+    let original = Score {
+        log_likelihood,
+        rmse: times(1.0),
+        mae: times(0.76),
+        crps: times(0.54),
+        coverage_50: share(0.44),
+        coverage_90: share(0.045),
+        coverage_95: share(0.0),
     };
-    let mut standardised = metrics(16.2);
-    standardised.log_likelihood = log_likelihood + f64::ln(16.2);
-    ScoreRow { name: name.to_owned(), original: metrics(1.0), standardised, seconds: Some(seconds), of_model }
+    let units = Scaling { shift: vec![0.0; rmse.len()], scale: vec![16.2; rmse.len()] };
+    let standardised = original.standardised(&units);
+    ScoreRow { name: name.to_owned(), original, standardised, seconds: Some(seconds), of_model }
 }
 
 /// A report with every section, on one target.
@@ -142,11 +147,12 @@ pub(super) fn report() -> Report {
                 .to_owned(),
         created: "2026-11-15 09:30".to_owned(),
         version: "deepgp 0.1.0".to_owned(),
+        targets: vec!["strength".to_owned()],
         scores: vec![
-            row("deep GP", 4.31, -2.71, 0.943, 83.4, true),
-            row("sparse GP (one layer)", 4.92, -2.93, 0.951, 41.0, false),
-            row("linear regression", 10.4, -3.76, 0.948, 0.012, false),
-            row("training mean", 16.4, -4.22, 0.955, 0.0004, false),
+            row("deep GP", &[4.31], -2.71, 0.943, 83.4, true),
+            row("sparse GP (one layer)", &[4.92], -2.93, 0.951, 41.0, false),
+            row("linear regression", &[10.4], -3.76, 0.948, 0.012, false),
+            row("training mean", &[16.4], -4.22, 0.955, 0.0004, false),
         ],
         scored_on: Some("1638 test rows that training never saw".to_owned()),
         outputs: vec![output("strength", 1638, 1.02, &mut draws)],
@@ -176,7 +182,12 @@ pub(super) fn report_on_three() -> Report {
     let names = ["strength", "slump", "flow"];
     report.outputs =
         names.iter().zip([1.0, 1.35, 0.7]).map(|(name, over)| output(name, 600, over, &mut draws)).collect();
-    report.scores = names.iter().map(|name| row(&format!("deep GP, {name}"), 4.3, -2.7, 0.94, 83.0, true)).collect();
+    report.targets = names.map(str::to_owned).to_vec();
+    report.scores = vec![
+        row("deep GP", &[4.3, 5.1, 9.9], -8.1, 0.94, 83.0, true),
+        row("linear regression", &[10.4, 4.9, 12.0], -9.3, 0.95, 0.012, false),
+    ];
+    report.history.model_noise = vec![2.11, 3.22, 4.33];
     report
 }
 
@@ -187,6 +198,7 @@ pub(super) fn empty() -> Report {
         summary: String::new(),
         created: String::new(),
         version: String::new(),
+        targets: Vec::new(),
         scores: Vec::new(),
         scored_on: None,
         outputs: Vec::new(),

@@ -10,7 +10,10 @@ pub(super) fn inducing(views: &[InducingView], index: usize) -> Option<Figure> {
     if view.mean_inducing.is_empty() && view.covariance_inducing.is_empty() {
         return None;
     }
-    let panel = Panel::new(Axis::new(&view.axes.0), Axis::new(&view.axes.1))
+    // Along a single input, height only keeps the kinds apart.
+    let height = Axis::new(&view.axes.1);
+    let height = if view.axes.1.is_empty() { height.bare() } else { height };
+    let panel = Panel::new(Axis::new(&view.axes.0), height)
         .with(Mark::dots(view.data.iter().copied(), Colour::Muted).opacity(0.25).labelled("data"))
         .with(Mark::crosses(view.covariance_inducing.iter().copied(), Colour::Other).labelled("covariance inducing"))
         .with(Mark::circles(view.mean_inducing.iter().copied(), Colour::Model).labelled("mean inducing"));

@@ -10,45 +10,54 @@ const MOST_TARGETS: usize = 3;
 
 /// The numbers as HTML: of each target, or of training where nothing was scored.
 pub(super) fn key_numbers(report: &Report) -> String {
-    let models: Vec<_> = report.scores.iter().filter(|row| row.of_model).collect();
-    match models[..] {
-        [] => strip("", &of_training(report)),
-        [model] => strip("", &of_scores(report, model, true)),
-        _ => {
-            models.iter().take(MOST_TARGETS).map(|model| strip(&model.name, &of_scores(report, model, false))).collect()
-        }
+    let Some(model) = report.scores.iter().find(|row| row.of_model) else {
+        return strip("", &of_training(report));
+    };
+    let seconds = model.seconds.or(last(&report.history.seconds));
+    let time = seconds.map(|seconds| time(report, seconds));
+    let (error, likelihood) = (|p| error(report, model, p), likelihood(report, model));
+    if report.targets.len() < 2 {
+        let all = [error(0), likelihood, in_intervals(model, 0)];
+        return strip("", &all.into_iter().chain(time).collect::<Vec<_>>());
+    }
+    // Targets are trained together, and their likelihood is one of all.
+    let together = strip("", &[likelihood].into_iter().chain(time).collect::<Vec<_>>());
+    let shown = report.targets.iter().enumerate().take(MOST_TARGETS);
+    together + &shown.map(|(p, target)| strip(target, &[error(p), in_intervals(model, p)])).collect::<String>()
+}
+
+/// The best of the baselines, by the least `sign * score`.
+fn best_baseline(report: &Report, score: &dyn Fn(&ScoreRow) -> f64, sign: f64) -> Option<String> {
+    let baselines = report.scores.iter().filter(|row| !row.of_model && score(row).is_finite());
+    let best = baselines.min_by(|a, b| (sign * score(a)).total_cmp(&(sign * score(b))));
+    best.map(|row| format!("best baseline {}, {}", significant(score(row), 3), row.name))
+}
+
+fn error(report: &Report, model: &ScoreRow, p: usize) -> Key {
+    let best = best_baseline(report, &|row| row.original.rmse[p], 1.0);
+    Key {
+        label: "RMSE".to_owned(),
+        value: significant(model.original.rmse[p], 3),
+        remark: best.unwrap_or_else(|| "in units of the target".to_owned()),
     }
 }
 
-/// `alone`: the only target, so that all other rows are baselines to compare with.
-fn of_scores(report: &Report, model: &ScoreRow, alone: bool) -> Vec<Key> {
-    let baselines = || report.scores.iter().filter(|row| alone && !row.of_model);
-    let best = |score: &dyn Fn(&ScoreRow) -> f64, sign: f64| {
-        let finite = baselines().filter(|row| score(row).is_finite());
-        let best = finite.min_by(|a, b| (sign * score(a)).total_cmp(&(sign * score(b))));
-        best.map(|row| format!("best baseline {}, {}", significant(score(row), 3), row.name))
-    };
-    let mut keys = vec![
-        Key {
-            label: "RMSE".to_owned(),
-            value: significant(model.original.rmse, 3),
-            remark: best(&|row| row.original.rmse, 1.0).unwrap_or_else(|| "in units of the target".to_owned()),
-        },
-        Key {
-            label: "Log likelihood".to_owned(),
-            value: significant(model.original.log_likelihood, 3),
-            remark: best(&|row| row.original.log_likelihood, -1.0).unwrap_or_else(|| "mean of a row".to_owned()),
-        },
-        Key {
-            label: "In 95 % intervals".to_owned(),
-            value: percent(model.original.coverage_95),
-            remark: "of the rows; should be near 95 %".to_owned(),
-        },
-    ];
-    let seconds = model.seconds.or(last(&report.history.seconds));
-    // Targets are trained together: the table tells the time.
-    keys.extend(seconds.filter(|_| alone).map(|seconds| time(report, seconds)));
-    keys
+fn likelihood(report: &Report, model: &ScoreRow) -> Key {
+    let best = best_baseline(report, &|row| row.original.log_likelihood, -1.0);
+    let joint = report.targets.len() > 1;
+    Key {
+        label: if joint { "Joint log likelihood" } else { "Log likelihood" }.to_owned(),
+        value: significant(model.original.log_likelihood, 3),
+        remark: best.unwrap_or_else(|| "mean of a row".to_owned()),
+    }
+}
+
+fn in_intervals(model: &ScoreRow, p: usize) -> Key {
+    Key {
+        label: "In 95 % intervals".to_owned(),
+        value: percent(model.original.coverage_95[p]),
+        remark: "of the rows; should be near 95 %".to_owned(),
+    }
 }
 
 fn of_training(report: &Report) -> Vec<Key> {
@@ -57,12 +66,14 @@ fn of_training(report: &Report) -> Vec<Key> {
     let bound = last(&history.elbo).map(|elbo| Key {
         label: "Evidence lower bound".to_owned(),
         value: significant(elbo, 4),
-        remark: "at the last step".to_owned(),
+        remark: history.kept_before_the_end().map_or("at the last step".to_owned(), |kept| {
+            format!("at the last step; the model is that of step {}", fixed(kept, 0))
+        }),
     });
     let validation = scores.reduce(f64::max).map(|best| Key {
         label: "Validation score".to_owned(),
         value: significant(best, 3),
-        remark: "best mean log density".to_owned(),
+        remark: "best mean log density of a row".to_owned(),
     });
     let seconds = last(&history.seconds).map(|seconds| time(report, seconds));
     bound.into_iter().chain(validation).chain(seconds).collect()

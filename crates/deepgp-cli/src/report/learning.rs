@@ -1,43 +1,38 @@
 //! The course of training: the bound and its parts, the validation score, the noise.
 
-use super::History;
-use super::figure::Figure;
+use super::figure::{Figure, title};
 use super::number::{duration, fixed, significant};
 use super::statistics::{last, smooth};
+use super::{History, Report};
 use crate::picture::{Axis, Chart, Colour, Mark, Panel};
 
 /// The figures there is data for.
-pub(super) fn curves(history: &History) -> Vec<Figure> {
-    let late = history.step.len() / 4;
+pub(super) fn curves(report: &Report) -> Vec<Figure> {
+    let history = &report.history;
     let whole = (!history.elbo.is_empty()).then(|| {
         let took = match (last(&history.step), last(&history.seconds)) {
             (Some(steps), Some(seconds)) => format!(" {} steps took {}.", fixed(steps, 0), duration(seconds)),
             _ => String::new(),
         };
-        bound(
-            history,
-            0,
-            "elbo",
-            "Evidence lower bound",
-            format!(
-                "The bound that training raises, and the two parts it is the sum of. \
-             Good: a steep rise, then a plateau without sudden drops.{took}"
-            ),
-        )
+        let caption = format!(
+            "The bound that training raises, and the two parts it is the sum of. Good: a steep rise, then a plateau \
+             without sudden drops.{took}"
+        );
+        bound(history, 0, "elbo", "Evidence lower bound", caption)
     });
     let end = (history.elbo.len() >= 16).then(|| {
-        bound(
-            history,
-            late,
-            "elbo-late",
-            "The bound without its first quarter",
-            String::from(
-                "The same curve from where it no longer hides its detail. Good: level at the end; \
-             a bound that still climbs asks for more steps.",
+        let good = match history.kept_before_the_end() {
+            Some(kept) => format!(
+                "The model is that of step {}, the best by the validation rows: what the bound gained after it was \
+                 gained on the training rows alone.",
+                fixed(kept, 0)
             ),
-        )
+            None => "Good: level at the end; a bound that still climbs asks for more steps.".to_owned(),
+        };
+        let caption = format!("The same curve from where it no longer hides its detail. {good}");
+        bound(history, history.step.len() / 4, "elbo-late", "The bound without its first quarter", caption)
     });
-    whole.into_iter().chain(end).chain(validation(history)).chain(noise(history)).collect()
+    whole.into_iter().chain(end).chain(validation(history, report.targets.len())).chain(noise(report)).collect()
 }
 
 /// The bound from the record `first` on; with its parts where the whole run is shown.
@@ -67,7 +62,7 @@ fn averaged(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     smooth(points).unwrap_or_else(|| points.to_vec())
 }
 
-fn validation(history: &History) -> Option<Figure> {
+fn validation(history: &History, targets: usize) -> Option<Figure> {
     if history.validation.is_empty() {
         return None;
     }
@@ -75,37 +70,66 @@ fn validation(history: &History) -> Option<Figure> {
         .with(Mark::line(history.validation.clone(), Colour::Model).stroke(1.4))
         .with(Mark::dots(history.validation.clone(), Colour::Model).stroke(4.5).opacity(1.0));
     let mut kept = String::new();
-    if let Some(best) = history.best_step {
+    if let Some(step) = history.kept_step {
         panel = panel.with(
-            Mark::moment(best, Colour::Other).stroke(1.4).dashed().labelled(format!("kept: step {}", fixed(best, 0))),
+            Mark::moment(step, Colour::Other).stroke(1.4).dashed().labelled(format!("kept: step {}", fixed(step, 0))),
         );
         kept = " The parameters of the marked step were kept.".to_owned();
     }
+    let likelihood = if targets > 1 { "the joint log likelihood" } else { "the log likelihood" };
     Some(Figure {
         stem: "validation".to_owned(),
         picture: Chart::new("Validation score").with(panel, 1.0).draw(),
         caption: format!(
-            "The score on rows held back from training. Good: it rises and stays level; a fall after a peak is \
-             overfitting.{kept}"
+            "The score on rows held back from training, in the units of {likelihood} of test rows. Good: it rises and stays \
+             level; a fall after a peak is overfitting.{kept}"
         ),
     })
 }
 
-fn noise(history: &History) -> Option<Figure> {
+/// The noise of the first target, whose course alone is known; the caption has that of all.
+fn noise(report: &Report) -> Option<Figure> {
+    let Report { history, targets, .. } = report;
     let points: Vec<_> = history.step.iter().copied().zip(history.noise.iter().copied()).collect();
     let positive = || points.iter().map(|(_, noise)| *noise).filter(|noise| *noise > 0.0 && noise.is_finite());
     let (low, high) = (positive().fold(f64::INFINITY, f64::min), positive().fold(0.0, f64::max));
     let end = positive().next_back()?;
-    let axis = Axis::new("noise, in units of the target");
+    let first = targets.first().map_or("", String::as_str);
+    let unit = if targets.len() > 1 { first } else { "the target" };
+    let axis = Axis::new(format!("noise, in units of {unit}"));
     let axis = if high > 8.0 * low { axis.log() } else { axis };
     let panel = Panel::new(Axis::new("step"), axis).with(Mark::line(points, Colour::Model).stroke(2.0));
     Some(Figure {
         stem: "noise".to_owned(),
-        picture: Chart::new("Standard deviation of the noise").with(panel, 1.0).draw(),
+        picture: Chart::new(title("Standard deviation of the noise", first, targets.len())).with(panel, 1.0).draw(),
         caption: format!(
-            "What the model takes for noise around the function it has learned; {} at the end. Good: it settles, near \
-             the RMSE if the noise is all that is left.",
-            significant(end, 3)
+            "What the model takes for noise around the function it has learned; {}. Good: it settles, near the RMSE if the \
+             noise is all that is left.",
+            noise_in_words(report, end)
         ),
     })
+}
+
+/// The noise of the model, target by target, and of the first one at the end of training where the model is that of an earlier step.
+fn noise_in_words(report: &Report, end: f64) -> String {
+    let Report { history, targets, .. } = report;
+    let each = targets.iter().zip(&history.model_noise);
+    let named = each.map(|(target, noise)| match targets.len() {
+        1 => significant(*noise, 3),
+        _ => format!("{} of {target}", significant(*noise, 3)),
+    });
+    let all = named.collect::<Vec<_>>().join(", ");
+    match history.kept_before_the_end() {
+        _ if all.is_empty() => format!("{} at the end", significant(end, 3)),
+        None => format!("{all} at the end"),
+        Some(kept) => {
+            let of_first =
+                targets.first().filter(|_| targets.len() > 1).map_or(String::new(), |name| format!(" of {name}"));
+            format!(
+                "{all} at step {}, which was kept, and {}{of_first} at the last",
+                fixed(kept, 0),
+                significant(end, 3)
+            )
+        }
+    }
 }

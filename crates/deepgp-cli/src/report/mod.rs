@@ -26,6 +26,8 @@ mod tests;
 pub use accuracy::rows_with_interval;
 pub use page::page;
 
+use deepgp::Score;
+
 /// The pictures of the page, in its order: for each the stem of a file name, and a stand-alone SVG.
 pub fn pictures(report: &Report) -> Vec<(String, String)> {
     let figures = sections::sections(report).into_iter().flat_map(|section| section.figures);
@@ -43,7 +45,9 @@ pub struct Report {
     pub created: String,
     /// What made it.
     pub version: String,
-    /// The model first, then baselines; with several targets a row for each target, its name in the row's.
+    /// The targets' names.
+    pub targets: Vec<String>,
+    /// The model first, then baselines.
     pub scores: Vec<ScoreRow>,
     /// Which rows were scored.
     pub scored_on: Option<String>,
@@ -61,38 +65,19 @@ pub struct Report {
     pub notes: Vec<String>,
 }
 
-/// The scores of one model on one target.
+/// The scores of one model.
 #[derive(Debug, Clone)]
 pub struct ScoreRow {
-    /// Of the model, with the target's where there are several.
+    /// Of the model.
     pub name: String,
-    /// In the units of the target.
-    pub original: Metrics,
-    /// With the target scaled to mean 0 and standard deviation 1 on the training rows.
-    pub standardised: Metrics,
+    /// In the units of the targets.
+    pub original: Score,
+    /// With each target scaled to mean 0 and standard deviation 1 on the training rows.
+    pub standardised: Score,
     /// What training took.
     pub seconds: Option<f64>,
     /// Whether this is the model the report is about, not a baseline.
     pub of_model: bool,
-}
-
-/// Scores of predictive distributions; coverages are shares of one.
-#[derive(Debug, Clone, Copy)]
-pub struct Metrics {
-    /// Mean log density of a row.
-    pub log_likelihood: f64,
-    /// Root mean square error of the predictive mean.
-    pub rmse: f64,
-    /// Mean absolute error of the predictive mean.
-    pub mae: f64,
-    /// Mean continuous ranked probability score.
-    pub crps: f64,
-    /// Share of rows inside their central 50 % interval.
-    pub coverage_50: f64,
-    /// Share of rows inside their central 90 % interval.
-    pub coverage_90: f64,
-    /// Share of rows inside their central 95 % interval.
-    pub coverage_95: f64,
 }
 
 /// The predictions for one target, a value for each scored row.
@@ -138,10 +123,20 @@ pub struct History {
     pub kl: Vec<f64>,
     /// Standard deviation of the noise of the first target, in its units.
     pub noise: Vec<f64>,
-    /// Step, and mean log density of the validation rows.
+    /// The same in the model, of every target.
+    pub model_noise: Vec<f64>,
+    /// Step, and mean log density of the validation rows, in the targets' units.
     pub validation: Vec<(f64, f64)>,
-    /// The step whose parameters were kept.
-    pub best_step: Option<f64>,
+    /// The step whose parameters the model has, where validation rows chose it.
+    pub kept_step: Option<f64>,
+}
+
+impl History {
+    /// The step whose parameters the model has, if training went on after it.
+    fn kept_before_the_end(&self) -> Option<f64> {
+        let end = statistics::last(&self.step)?;
+        self.kept_step.filter(|kept| *kept < end)
+    }
 }
 
 /// How fast the function of one layer bends along its inputs.
@@ -158,7 +153,7 @@ pub struct LayerRelevance {
 pub struct InducingView {
     /// The layer's name.
     pub layer: String,
-    /// Names of the directions.
+    /// Names of the directions; the second has none where there is a single one.
     pub axes: (String, String),
     /// A sample of what enters the layer.
     pub data: Vec<(f64, f64)>,

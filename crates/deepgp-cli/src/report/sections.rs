@@ -26,7 +26,7 @@ pub(super) fn sections(report: &Report) -> Vec<Section> {
             "What did the model miss, and did it know?",
             outputs.flat_map(|i| residuals::residuals(&report.outputs, i)).collect(),
         ),
-        section("learning", "Learning curves", "Did training settle?", learning::curves(&report.history)),
+        section("learning", "Learning curves", "Did training settle?", learning::curves(report)),
         section(
             "relevance",
             "Along which inputs the function bends",

@@ -1,8 +1,20 @@
 //! Tables: the scores of the model and the baselines, and the settings.
 
+use deepgp::Score;
+
 use super::number::{column, differences, duration, percent};
-use super::{Metrics, Report, ScoreRow};
+use super::{Report, ScoreRow};
 use crate::picture::escape;
+
+/// Picks the units of a row's scores.
+type Units = fn(&ScoreRow) -> &Score;
+
+/// Scores of all rows on one target, or on all together.
+struct Group {
+    /// The target's name, where there are several.
+    title: String,
+    columns: Vec<Column>,
+}
 
 /// A column of scores: its heading, its cells, and the row that is best, if any is to stand out.
 struct Column {
@@ -11,52 +23,115 @@ struct Column {
     best: Option<usize>,
 }
 
-/// Both tables of scores; empty without scores.
+/// All tables of scores; empty without scores.
 pub(super) fn scores(report: &Report) -> String {
     let rows = &report.scores[..];
     if rows.is_empty() {
         return String::new();
     }
-    let mut original = errors(rows, |row| &row.original);
-    let covered = |share: fn(&Metrics) -> f64| rows.iter().map(|row| percent(share(&row.original))).collect();
-    let plain = |heading, cells| Column { heading, cells, best: None };
-    original.push(plain("in 50 %", covered(|m| m.coverage_50)));
-    original.push(plain("in 90 %", covered(|m| m.coverage_90)));
-    original.push(plain("in 95 %", covered(|m| m.coverage_95)));
-    if rows.iter().any(|row| row.seconds.is_some()) {
-        original.push(plain("time", rows.iter().map(|row| row.seconds.map_or("–".to_owned(), duration)).collect()));
-    }
+    let (original, standardised): (Units, Units) = (|row| &row.original, |row| &row.standardised);
     let scored_on = report.scored_on.as_ref().map_or(String::new(), |rows| format!(" Scored on {}.", escape(rows)));
+    if report.targets.len() < 2 {
+        let own = chain([vec![likelihood(rows, original)], errors(rows, original, 0), coverage(rows, 0), time(rows)]);
+        let scaled = chain([vec![likelihood(rows, standardised)], errors(rows, standardised, 0)]);
+        return format!(
+            "{}<p class=\"caption\">Log likelihood: mean log density of a row, higher is better. RMSE, MAE and CRPS: errors, \
+             lower is better. The share of rows inside 50, 90 and 95 % intervals should match its heading.{scored_on}</p>{}\
+             <p class=\"caption\">With the target scaled to mean 0 and standard deviation 1 on the training rows: an RMSE of \
+             1 is what predicting the mean would give.</p>",
+            table("In units of the target", rows, &[own]),
+            table("Standardised", rows, &[scaled]),
+        );
+    }
+    let scaled = Column { heading: "standardised", ..likelihood(rows, standardised) };
+    let together = chain([vec![likelihood(rows, original), scaled], time(rows)]);
+    let each = |columns: &dyn Fn(usize) -> Vec<Column>| -> Vec<Group> {
+        let targets = report.targets.iter().enumerate();
+        targets.map(|(p, target)| Group { title: target.clone(), columns: columns(p) }).collect()
+    };
+    let own = each(&|p| errors(rows, original, p).into_iter().chain(coverage(rows, p)).collect());
     format!(
-        "{}<p class=\"caption\">Log likelihood: mean log density of a row, higher is better. RMSE, MAE and CRPS: errors, lower \
-         is better. The share of rows inside 50, 90 and 95 % intervals should match its heading.{scored_on}</p>{}",
-        table("In units of the target", rows, &original),
-        table("Standardised", rows, &errors(rows, |row| &row.standardised)),
-    ) + "<p class=\"caption\">With the target scaled to mean 0 and standard deviation 1 on the training rows: an RMSE of 1 \
-         is what predicting the mean would give.</p>"
+        "{}<p class=\"caption\">Joint log likelihood: mean log density of a row, of all its targets at once; higher is \
+         better.{scored_on}</p>{}<p class=\"caption\">RMSE, MAE and CRPS: errors, lower is better. The share of rows inside \
+         50, 90 and 95 % intervals should match its heading.</p>{}<p class=\"caption\">With each target scaled to mean 0 and \
+         standard deviation 1 on the training rows: an RMSE of 1 is what predicting the mean would give.</p>",
+        table("All targets together", rows, &[together]),
+        table("In units of each target", rows, &own),
+        table("Standardised", rows, &each(&|p| errors(rows, standardised, p))),
+    )
 }
 
-/// The scores in the units that `of` picks.
-fn errors(rows: &[ScoreRow], of: fn(&ScoreRow) -> &Metrics) -> Vec<Column> {
-    // With several targets the rows do not compete.
-    let compete = rows.len() > 1 && rows.iter().filter(|row| row.of_model).count() == 1;
-    let best_of = |heading, score: fn(&Metrics) -> f64, sign: f64, write: fn(&[f64]) -> Vec<String>| {
-        let values: Vec<f64> = rows.iter().map(|row| score(of(row))).collect();
-        let finite = (0..values.len()).filter(|&i| compete && values[i].is_finite());
-        let best = finite.min_by(|&i, &j| (sign * values[i]).total_cmp(&(sign * values[j])));
-        Column { heading, cells: write(&values), best }
-    };
+/// Columns side by side, under no title.
+fn chain<const N: usize>(parts: [Vec<Column>; N]) -> Group {
+    Group { title: String::new(), columns: parts.into_iter().flatten().collect() }
+}
+
+fn likelihood(rows: &[ScoreRow], of: Units) -> Column {
+    let joint = rows.iter().any(|row| row.original.rmse.len() > 1);
+    let heading = if joint { "joint log likelihood" } else { "log likelihood" };
+    competing(heading, rows, &|row| of(row).log_likelihood, -1.0, differences)
+}
+
+/// The errors on target `p`, in the units that `of` picks.
+fn errors(rows: &[ScoreRow], of: Units, p: usize) -> Vec<Column> {
     vec![
-        best_of("log likelihood", |m| m.log_likelihood, -1.0, differences),
-        best_of("RMSE", |m| m.rmse, 1.0, column),
-        best_of("MAE", |m| m.mae, 1.0, column),
-        best_of("CRPS", |m| m.crps, 1.0, column),
+        competing("RMSE", rows, &|row| of(row).rmse[p], 1.0, column),
+        competing("MAE", rows, &|row| of(row).mae[p], 1.0, column),
+        competing("CRPS", rows, &|row| of(row).crps[p], 1.0, column),
     ]
 }
 
-fn table(caption: &str, rows: &[ScoreRow], columns: &[Column]) -> String {
+/// The shares of rows inside intervals for target `p`.
+fn coverage(rows: &[ScoreRow], p: usize) -> Vec<Column> {
+    let covered = |heading, share: &dyn Fn(&Score) -> f64| {
+        let cells = rows.iter().map(|row| percent(share(&row.original))).collect();
+        Column { heading, cells, best: None }
+    };
+    vec![
+        covered("in 50 %", &|score| score.coverage_50[p]),
+        covered("in 90 %", &|score| score.coverage_90[p]),
+        covered("in 95 %", &|score| score.coverage_95[p]),
+    ]
+}
+
+/// What training took, where that is known.
+fn time(rows: &[ScoreRow]) -> Vec<Column> {
+    let known = rows.iter().any(|row| row.seconds.is_some());
+    let cells = || rows.iter().map(|row| row.seconds.map_or("–".to_owned(), duration)).collect();
+    known.then(|| Column { heading: "time", cells: cells(), best: None }).into_iter().collect()
+}
+
+/// A column in which the least `sign * score` is best.
+fn competing(
+    heading: &'static str,
+    rows: &[ScoreRow],
+    score: &dyn Fn(&ScoreRow) -> f64,
+    sign: f64,
+    write: fn(&[f64]) -> Vec<String>,
+) -> Column {
+    let values: Vec<f64> = rows.iter().map(score).collect();
+    let finite = (0..values.len()).filter(|&i| values.len() > 1 && values[i].is_finite());
+    let best = finite.min_by(|&i, &j| (sign * values[i]).total_cmp(&(sign * values[j])));
+    Column { heading, cells: write(&values), best }
+}
+
+fn table(caption: &str, rows: &[ScoreRow], groups: &[Group]) -> String {
+    let columns = groups.first().map_or(&[][..], |group| &group.columns);
     let headings: String = columns.iter().map(|column| format!("<th scope=\"col\">{}</th>", column.heading)).collect();
-    let body = rows.iter().enumerate().map(|(i, row)| {
+    let bodies: String = groups.iter().map(|group| body(rows, group)).collect();
+    format!(
+        "<div class=\"scroll\" tabindex=\"0\"><table><caption>{caption}</caption><thead><tr><td></td>{headings}</tr></thead>\n\
+         {bodies}</table></div>\n"
+    )
+}
+
+fn body(rows: &[ScoreRow], Group { title, columns }: &Group) -> String {
+    let wide = columns.len() + 1;
+    let heading = format!(
+        "<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"{wide}\"><span>{}</span></th></tr>\n",
+        escape(title)
+    );
+    let lines = rows.iter().enumerate().map(|(i, row)| {
         let cell = |column: &Column| {
             let class = if column.best == Some(i) { " class=\"best\"" } else { "" };
             format!("<td{class}>{}</td>", escape(&column.cells[i]))
@@ -65,11 +140,8 @@ fn table(caption: &str, rows: &[ScoreRow], columns: &[Column]) -> String {
         let cells: String = columns.iter().map(cell).collect();
         format!("<tr{class}><th scope=\"row\">{}</th>{cells}</tr>\n", escape(&row.name))
     });
-    format!(
-        "<div class=\"scroll\" tabindex=\"0\"><table><caption>{caption}</caption><thead><tr><td></td>{headings}</tr></thead>\n\
-         <tbody>{}</tbody></table></div>\n",
-        body.collect::<String>()
-    )
+    let heading = if title.is_empty() { String::new() } else { heading };
+    format!("<tbody>{heading}{}</tbody>", lines.collect::<String>())
 }
 
 /// The settings as a table of two columns.

@@ -23,6 +23,7 @@ fn hostile() -> Report {
     report.scored_on = Some(text(4));
     report.scores.iter_mut().enumerate().for_each(|(i, row)| row.name = text(i));
     report.outputs[0].name = text(0) + &long;
+    report.targets = vec![text(0) + &long];
     for (i, layer) in report.relevance.iter_mut().enumerate() {
         layer.layer = text(i) + &long;
         layer.inputs.iter_mut().enumerate().for_each(|(j, input)| input.0 = text(j) + &long);
@@ -47,7 +48,9 @@ fn each_series(report: &mut Report, change: &dyn Fn(&mut Vec<f64>)) {
         o.intervals_95 = changed.collect();
     }
     let h = &mut report.history;
-    [&mut h.step, &mut h.seconds, &mut h.elbo, &mut h.data_term, &mut h.kl, &mut h.noise].into_iter().for_each(change);
+    let columns =
+        [&mut h.step, &mut h.seconds, &mut h.elbo, &mut h.data_term, &mut h.kl, &mut h.noise, &mut h.model_noise];
+    columns.into_iter().for_each(change);
     for layer in &mut report.relevance {
         let mut values: Vec<f64> = layer.inputs.iter().map(|input| input.1).collect();
         change(&mut values);
@@ -140,6 +143,64 @@ fn every_text_of_the_report_is_on_the_page() {
     for text in texts.into_iter().chain(report.scores.iter().map(|row| &row.name)) {
         assert!(page.contains(text.as_str()), "{text}");
     }
+}
+
+/// The rows of a table that begins with this caption, up to its end.
+fn table<'a>(page: &'a str, caption: &str) -> &'a str {
+    let (_, table) = page.split_once(&format!("<caption>{caption}</caption>")).expect("the table");
+    table.split("</table>").next().unwrap_or_default()
+}
+
+#[test]
+fn a_likelihood_of_several_targets_is_told_once_and_as_joint() {
+    let page = page(&report_on_three());
+    assert_eq!(page.matches("−8.10").count(), 2, "a number at the top and one in a table");
+    let together = table(&page, "All targets together");
+    assert!(together.contains("joint log likelihood") && together.contains("<td class=\"best\">−8.100"), "{together}");
+    let each = table(&page, "In units of each target");
+    assert!(!each.contains("likelihood"), "{each}");
+    // The best model of each target stands out, and the best baseline stands at the top.
+    for best in ["4.30", "4.90", "9.90"] {
+        assert!(each.contains(&format!("<td class=\"best\">{best}")), "{best}: {each}");
+    }
+    assert!(page.contains("best baseline 4.90, linear regression"));
+    for part in ["Standard deviation of the noise: strength", "2.11 of strength, 3.22 of slump, 4.33 of flow"] {
+        assert!(page.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn a_model_of_an_earlier_step_is_not_told_as_that_of_the_last() {
+    let mut report = report();
+    let early = page(&report);
+    for part in ["2.11 at step 8500, which was kept, and 2.10 at the last", "The model is that of step 8500"] {
+        assert!(early.contains(part), "{part}");
+    }
+    assert!(!early.contains("asks for more steps"));
+    report.scores.clear();
+    assert!(page(&report).contains("at the last step; the model is that of step 8500"));
+    report.history.kept_step = None;
+    let late = page(&report);
+    assert!(late.contains("asks for more steps") && late.contains("2.11 at the end"));
+}
+
+#[test]
+fn heights_along_a_single_input_have_no_scale() {
+    let mut report = report();
+    report.inducing.truncate(1);
+    let view = &mut report.inducing[0];
+    let line = |points: &mut Vec<(f64, f64)>, height: f64| points.iter_mut().for_each(|p| p.1 = height);
+    line(&mut view.data, 0.0);
+    line(&mut view.mean_inducing, 1.0);
+    line(&mut view.covariance_inducing, 2.0);
+    let labels = |report: &Report| {
+        let all = pictures(report);
+        let (_, svg) = all.iter().find(|(stem, _)| stem == "inducing").expect("the picture");
+        svg.matches("text-anchor=\"end\"").count()
+    };
+    assert!(labels(&report) > 0);
+    report.inducing[0].axes.1.clear();
+    assert_eq!(labels(&report), 0);
 }
 
 #[test]

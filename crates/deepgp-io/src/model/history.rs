@@ -28,7 +28,7 @@ pub struct History {
     /// Every so many steps one is kept.
     every: u64,
     points: Vec<HistoryPoint>,
-    /// Step and mean log density of the validation rows.
+    /// Step and mean log density of the validation rows, of standardised targets.
     validation: Vec<(u64, f64)>,
 }
 
@@ -52,6 +52,13 @@ impl History {
         }
     }
 
+    /// Takes note of the look at the validation rows before the first step, of which no step tells.
+    pub fn begin_validation(&mut self, score: f64) {
+        if self.validation.first().is_none_or(|look| look.0 > 0) {
+            self.validation.insert(0, (0, score));
+        }
+    }
+
     /// Takes note of a look at the validation rows.
     pub fn push_validation(&mut self, step: u64, score: f64) {
         self.validation.push((step, score));
@@ -65,6 +72,13 @@ impl History {
     /// The looks at the validation rows.
     pub fn validation(&self) -> &[(u64, f64)] {
         &self.validation
+    }
+
+    /// The best of these looks, and the first of equals: the model has the parameters of its step. `None` if there was no look, or
+    /// none that gave a number.
+    pub fn kept(&self) -> Option<(u64, f64)> {
+        let better = |best: (u64, f64), look: (u64, f64)| if look.1 > best.1 { look } else { best };
+        self.validation.iter().copied().filter(|look| look.1.is_finite()).reduce(better)
     }
 
     pub(super) fn store(&self, arrays: &mut Arrays) {
@@ -114,6 +128,18 @@ mod tests {
 
     fn point(step: u64) -> HistoryPoint {
         HistoryPoint { step, seconds: step as f64, elbo: -1.0, data_term: -0.5, kl: 0.5, noise: 0.1 }
+    }
+
+    #[test]
+    fn the_first_of_the_best_looks_is_kept() {
+        let mut history = History::default();
+        assert_eq!(history.kept(), None);
+        for (step, score) in
+            [(50, f64::NEG_INFINITY), (100, f64::NAN), (150, -1.0), (200, -0.5), (250, -0.5), (300, -0.7)]
+        {
+            history.push_validation(step, score);
+        }
+        assert_eq!(history.kept(), Some((200, -0.5)));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What a model file takes down while its model is trained: the same for every program that trains one.
 
 use deepgp::params::Constraint;
-use deepgp::{Regressor, StepOutcome, StepReport, Stop, TrainState};
+use deepgp::{Best, Regressor, StepOutcome, StepReport, Stop, TrainState};
 
 use super::{HistoryPoint, ModelFile, Record};
 
@@ -31,10 +31,14 @@ impl NoiseWatch {
 }
 
 impl ModelFile {
-    /// Takes down a step. `noise` is the deviation of the first target's, `seconds` those of training until then.
-    pub fn log(&mut self, report: &StepReport, noise: f64, seconds: f64) {
+    /// Takes down a step and the state beside it. `noise` is the deviation of the first target's, `seconds` those of training until
+    /// then.
+    pub fn log(&mut self, report: &StepReport, state: &TrainState, noise: f64, seconds: f64) {
         self.record.steps = report.step;
         self.record.train_seconds = seconds;
+        if let Some(Best { step: 0, score, .. }) = &state.best {
+            self.history.begin_validation(*score);
+        }
         if let Some(score) = report.validation {
             self.history.push_validation(report.step, score);
         }
@@ -61,6 +65,13 @@ impl Record {
     pub fn note(&mut self, what: &str, cause: &str) {
         if self.notes.len() < MOST_NOTES && !self.notes.iter().any(|note| note.starts_with(what)) {
             self.notes.push(format!("{what}: {cause}"));
+        }
+    }
+
+    /// Adds a note, unless it is there already.
+    pub fn remark(&mut self, note: String) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
         }
     }
 
