@@ -166,7 +166,7 @@ pub struct FitArgs {
     /// Also write a report as a web page
     #[arg(long, value_name = "FILE", value_parser = dash::file("a report"))]
     pub report: Option<PathBuf>,
-    /// Read options from a TOML file; those given here come first
+    /// Read options from a TOML file; a flag given here replaces the file's value, a list as a whole
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Start over although there is a checkpoint of an unfinished fit

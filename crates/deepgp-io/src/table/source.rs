@@ -68,6 +68,11 @@ impl Source {
         &self.names
     }
 
+    /// The columns that `asked` names: with commas between them, one name may be several, unless a column is called so.
+    pub fn named(&self, asked: &[String]) -> Vec<String> {
+        names::several(&self.names, asked)
+    }
+
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
