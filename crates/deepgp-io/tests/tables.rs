@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use deepgp_io::table::{Cell, Kind, Missing, Schema, Targets, Wanted};
+use deepgp_io::table::{Cell, InputColumn, Kind, Missing, Schema, Targets, Wanted};
 use parquet::basic::Compression;
 use proptest::prelude::*;
 
@@ -90,7 +90,8 @@ fn a_schema_reads_other_tables_by_name() {
     let unseen = "column `colour`: 2 cells have a value that was not there at fitting, the first \"violet\" in line 3; \
                   they count as none of the known ones, and the intervals of their rows are too narrow, as they do not \
                   include what is not known about a new value";
-    assert_eq!(notes, ["the table has columns that the model does not use: `new`", unseen]);
+    let unused = "the table has columns that the model does not use: `new` (--keep COLUMN carries one along)";
+    assert_eq!(notes, [unused, unseen]);
     // Targets that are there are no surprise, and what is in them does not matter.
     let (chunk, notes) = apply(&schema, "a,colour,flag,y\n1,red,true,later\n").unwrap();
     assert_eq!((chunk.x.nrows(), notes.len()), (1, 0));
@@ -210,6 +211,65 @@ fn chunks_put_together_are_the_whole() {
         assert!(encoder.next_chunk(5).unwrap().is_none());
     }
     assert_eq!(whole.kept.iter().map(|row| *row as f64).collect::<Vec<_>>(), whole.x.as_slice());
+}
+
+/// Columns carried along a table of one input, `x`, in chunks of two records.
+fn carried(bytes: impl AsRef<[u8]>, columns: &[&str]) -> Vec<String> {
+    let column = InputColumn { name: "x".into(), kind: Kind::Number { fill: None } };
+    let schema = Schema { inputs: vec![column], targets: names(&["y"]), missing: Missing::Drop, positions: None };
+    let encoder = schema.encoder(&TableFile::new(bytes).source(), Targets::Unneeded).unwrap();
+    let mut encoder = encoder.carrying(&names(columns)).unwrap();
+    let mut all = Vec::new();
+    while let Some(chunk) = encoder.next_chunk(2).unwrap() {
+        assert_eq!(chunk.carried.len(), columns.len() * chunk.read as usize);
+        all.extend(chunk.carried);
+    }
+    all
+}
+
+#[test]
+fn columns_are_carried_along_as_they_are_written() {
+    // Also beside a row that is left out, and whatever the model does with the column.
+    let text = "id;when;x\n007; 2024-02-30 ;1,50\n\"a;\"\"b\"\"\";NA;\n12345678901234567890;;3\n";
+    let expected = ["1,50", "007", "2024-02-30", "", "a;\"b\"", "NA", "3", "12345678901234567890", ""];
+    assert_eq!(carried(text, &["x", "id", "when"]), expected);
+    let schema = "message t { REQUIRED DOUBLE x; OPTIONAL INT64 id; REQUIRED INT32 day (DATE); REQUIRED BYTE_ARRAY zip (UTF8); \
+                  REQUIRED INT64 seen (TIMESTAMP_MILLIS); }";
+    let rows = |begin: i64| {
+        vec![
+            (Values::Doubles(vec![0.5, f64::NAN]), None),
+            (Values::Longs(vec![i64::MAX - begin]), Some(vec![1, 0])),
+            (Values::Integers(vec![begin as i32, 19_782]), None),
+            (Values::Texts(vec!["00120", " b"]), None),
+            (Values::Longs(vec![begin * 1000 + 500, -1]), None),
+        ]
+    };
+    let table = parquet(schema, Compression::UNCOMPRESSED, &[rows(0), rows(1)]);
+    let one = ["9223372036854775807", "1970-01-01", "00120", "1970-01-01 00:00:00.5", "0.5"];
+    let two = ["", "2024-02-29", " b", "1969-12-31 23:59:59.999", ""];
+    let three = ["9223372036854775806", "1970-01-02", "00120", "1970-01-01 00:00:01.5", "0.5"];
+    assert_eq!(carried(table, &["id", "day", "zip", "seen", "x"]), [one, two, three, two].concat());
+    let archive = npz(&[
+        ("x.npy", npy("<f8", false, "(2,)", &doubles(&[1.0, f64::NAN]))),
+        ("pair.npy", npy("<f4", true, "(2, 2)", &[0.1f32, 0.2, 0.3, f32::NAN].map(f32::to_le_bytes).concat())),
+        ("id.npy", npy(">u8", false, "(2,)", &[u64::MAX, 7].map(u64::to_be_bytes).concat())),
+        ("flag.npy", npy("|b1", false, "(2,)", &[1, 0])),
+        ("low.npy", npy("<i8", false, "(2,)", &[i64::MIN, -7].map(i64::to_le_bytes).concat())),
+    ]);
+    let one = ["18446744073709551615", "0.3", "true", "-9223372036854775808", "1"];
+    let two = ["7", "", "false", "-7", ""];
+    assert_eq!(carried(archive, &["id", "pair2", "flag", "low", "x"]), [one, two].concat());
+}
+
+#[test]
+fn what_is_carried_along_is_not_said_to_be_unused() {
+    let (schema, ..) = fit("x,y\n1,2\n", &target("y")).unwrap();
+    let file = TableFile::new("id,x,note\n1,2,3\n");
+    let encoder = || schema.encoder(&file.source(), Targets::Unneeded).unwrap();
+    let (_, notes) = encoder().carrying(&names(&["id"])).unwrap().read_all().unwrap();
+    assert_eq!(notes, ["the table has columns that the model does not use: `note` (--keep COLUMN carries one along)"]);
+    let error = encoder().carrying(&names(&["Id"])).unwrap_err().to_string();
+    assert!(error.contains("no column `Id`, which is asked to be kept; did you mean `id`?"), "{error}");
 }
 
 #[test]

@@ -29,6 +29,37 @@ pub(super) fn seconds(text: &str) -> Option<f64> {
     }
 }
 
+/// `YYYY-MM-DD` of a day that is counted from the first of 1970. `None` if its year has not four digits.
+pub(super) fn day(days: i64) -> Option<String> {
+    // The average year has this many days, so the estimate is at most one off.
+    let estimate = 1970 + (days as f64 / 365.2425).floor() as i64;
+    let begins = |year: &i64| (0..=9999).contains(year) && days_since_1970(*year, 1, 1) <= days;
+    let year =
+        (estimate - 1..=estimate + 1).rev().find(begins).filter(|year| days_since_1970(*year, 12, 31) >= days)?;
+    let month = (1..=12).rev().find(|month| days_since_1970(year, *month, 1) <= days)?;
+    Some(format!("{year:04}-{month:02}-{:02}", days - days_since_1970(year, month, 1) + 1))
+}
+
+/// `YYYY-MM-DD HH:MM:SS`, with a fraction if there is one, of a moment since the beginning of 1970, in units of `10^-digits`
+/// seconds.
+pub(super) fn moment(units: i64, digits: u32) -> Option<String> {
+    let units_a_day = SECONDS_A_DAY * 10i64.pow(digits);
+    let date = day(units.div_euclid(units_a_day))?;
+    Some(format!("{date} {}", time(units.rem_euclid(units_a_day), digits)?))
+}
+
+/// `HH:MM:SS`, the same since midnight.
+pub(super) fn time(units: i64, digits: u32) -> Option<String> {
+    let units_a_second = 10i64.pow(digits);
+    let (second, fraction) = (units / units_a_second, units % units_a_second);
+    if !(0..SECONDS_A_DAY).contains(&second) || fraction < 0 {
+        return None;
+    }
+    let clock = format!("{:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60);
+    let fraction = format!(".{fraction:0width$}", width = digits as usize);
+    Some(clock + fraction.trim_end_matches('0').trim_end_matches('.'))
+}
+
 /// Seconds since midnight, and the digits behind their point.
 fn time_of_day(text: &str) -> Option<(i64, &str)> {
     let text = text.strip_suffix('Z').unwrap_or(text);
@@ -87,7 +118,9 @@ mod tests {
         for year in 0..=9999 {
             for month in 1..=12 {
                 for day in 1..=days_of(year, month) {
-                    assert_eq!(seconds(&format!("{year:04}-{month:02}-{day:02}")), Some(expected));
+                    let text = format!("{year:04}-{month:02}-{day:02}");
+                    assert_eq!(seconds(&text), Some(expected));
+                    assert_eq!(super::day((expected / 86_400.0) as i64), Some(text));
                     expected += 86_400.0;
                 }
             }
@@ -108,6 +141,21 @@ mod tests {
         ] {
             assert_eq!(seconds(text), Some(expected), "{text}");
         }
+    }
+
+    #[test]
+    fn moments_are_written_as_they_are_read() {
+        for (units, digits, text) in [
+            (0, 0, "1970-01-01 00:00:00"),
+            (-1, 9, "1969-12-31 23:59:59.999999999"),
+            (1_709_251_198_250, 3, "2024-02-29 23:59:58.25"),
+            (1_709_251_198_000_010, 6, "2024-02-29 23:59:58.00001"),
+        ] {
+            assert_eq!(moment(units, digits).as_deref(), Some(text));
+            assert_eq!(seconds(text), Some(units as f64 / 10f64.powi(digits as i32)));
+        }
+        assert_eq!((day(-719_529), day(2_932_897), day(i64::MIN), day(i64::MAX)), (None, None, None, None));
+        assert_eq!((time(-1, 3), time(86_400, 0), moment(i64::MAX, 0)), (None, None, None));
     }
 
     #[test]

@@ -19,6 +19,8 @@ pub struct Chunk {
     pub kept: Vec<u64>,
     /// How many records the chunk has, those included that are left out.
     pub read: u64,
+    /// The columns that are carried along, as they are written: record after record, those included that are left out.
+    pub carried: Vec<String>,
 }
 
 /// Turns the records of a table into numbers.
@@ -29,6 +31,8 @@ pub struct Encoder {
     /// Position and name of each target.
     targets: Option<Vec<(usize, String)>>,
     missing: Missing,
+    /// Positions of columns that are handed on as they are written.
+    carried: Vec<usize>,
     cells: Vec<Cell>,
     /// Records read so far.
     read: u64,
@@ -108,6 +112,7 @@ impl Encoder {
             inputs,
             targets: read_targets,
             missing: schema.missing,
+            carried: Vec::new(),
             cells: Vec::new(),
             read: 0,
             dropped: 0,
@@ -116,12 +121,20 @@ impl Encoder {
         })
     }
 
+    /// Also hands on these columns, whatever the model makes of them. Fails if one is not there.
+    pub fn carrying(mut self, columns: &[String]) -> Result<Self> {
+        let find = |name: &String| names::find(&self.source, name, "asked to be kept");
+        self.carried = columns.iter().map(find).collect::<Result<_>>()?;
+        self.unused.retain(|name| !columns.contains(name));
+        Ok(self)
+    }
+
     /// The next `rows` records, or as many as there are; `None` at the end. If all of them are left out, the chunk has no
     /// rows, and yet is not the last.
     pub fn next_chunk(&mut self, rows: usize) -> Result<Option<Chunk>> {
         let width = self.inputs.iter().map(|input| input.code.width()).sum();
         let outputs = self.targets.as_ref().map_or(0, Vec::len);
-        let (mut x, mut y, mut kept) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut x, mut y, mut kept, mut carried) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let begin = self.read;
         let mut cells = std::mem::take(&mut self.cells);
         while self.read - begin < rows.max(1) as u64 {
@@ -131,6 +144,7 @@ impl Encoder {
             } else {
                 self.dropped += 1;
             }
+            carried.extend(self.carried.iter().map(|at| self.rows.written(*at).into_owned()));
             self.read += 1;
         }
         self.cells = cells;
@@ -140,7 +154,7 @@ impl Encoder {
                 .expect("a row that is kept adds as many numbers as there are columns")
         };
         let (x, y) = (matrix(width, x), self.targets.is_some().then(|| matrix(outputs, y)));
-        Ok((read > 0).then_some(Chunk { x, y, kept, read }))
+        Ok((read > 0).then_some(Chunk { x, y, kept, read, carried }))
     }
 
     /// Everything that is left, and what is worth knowing about it.
@@ -157,7 +171,9 @@ impl Encoder {
         let mut notes = self.source.notes().to_vec();
         if !self.unused.is_empty() {
             let unused = names::list(self.unused.iter());
-            notes.push(format!("the table has columns that the model does not use: {unused}"));
+            // Who predicts may want them beside the predictions.
+            let advice = if self.targets.is_none() { " (--keep COLUMN carries one along)" } else { "" };
+            notes.push(format!("the table has columns that the model does not use: {unused}{advice}"));
         }
         if self.dropped > 0 {
             notes.push(format!("{} of {} rows were left out: they have missing cells", self.dropped, self.read));
