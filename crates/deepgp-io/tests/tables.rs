@@ -131,7 +131,7 @@ fn dates_in_text_are_what_they_are_in_parquet() {
     let Kind::Date { fill: Some(found) } = schema.inputs[0].kind else { panic!("{:?}", schema.inputs[0]) };
     assert!((found / fill - 1.0).abs() < 1e-15);
     assert_eq!(chunk.x.as_slice(), [86_400.0, 259_200.0, found, 43_200.5]);
-    assert_eq!(notes[0], "column `day`: dates are read as seconds since 1970, as in Parquet");
+    assert_eq!(notes[0], "column `day`: dates are read as seconds since 1970");
     assert_eq!(schema.feature_names(), ["day"]);
     let later = apply(&schema, "day\n1970-02-01\n1969-12-31 00:00\n").unwrap().0;
     assert_eq!(later.x.as_slice(), [31.0 * 86_400.0, -86_400.0]);
@@ -142,6 +142,54 @@ fn dates_in_text_are_what_they_are_in_parquet() {
     let asked = Wanted { categorical: names(&["day"]), ..target("y") };
     let (schema, ..) = fit("day,y\n2024-01-02,1\n2024-01-01,2\n", &asked).unwrap();
     assert_eq!(schema.feature_names(), ["day=2024-01-01", "day=2024-01-02"]);
+}
+
+#[test]
+fn dates_in_parquet_are_what_they_are_in_text() {
+    let schema = "message t { REQUIRED INT32 day (DATE); REQUIRED INT64 seen (TIMESTAMP_MICROS); REQUIRED DOUBLE y; }";
+    let table = || {
+        let day = Values::Integers(vec![12_853, 12_854]);
+        let seen = Values::Longs(vec![1_110_542_400_250_000, -1_000_000]);
+        parquet(
+            schema,
+            Compression::UNCOMPRESSED,
+            &[vec![(day, None), (seen, None), (Values::Doubles(vec![1.0, 2.0]), None)]],
+        )
+    };
+    let (schema, chunk, notes) = fit(table(), &target("y")).unwrap();
+    assert!(schema.inputs.iter().all(|column| matches!(column.kind, Kind::Date { .. })), "{:?}", schema.inputs);
+    assert_eq!(notes[0], "column `day`: dates are read as seconds since 1970");
+    let text = "day,seen\n2005-03-11,2005-03-11T12:00:00.25\n2005-03-12,1969-12-31 23:59:59\n";
+    assert_eq!(apply(&schema, text).unwrap().0.x, chunk.x);
+    assert_eq!(chunk.x.row(0), [1_110_499_200.0, 1_110_542_400.25]);
+    // A model that took them for numbers, as those of arrays are, can read them, too.
+    let numbers = Schema {
+        inputs: ["day", "seen"].map(|n| InputColumn { name: n.into(), kind: Kind::Number { fill: None } }).into(),
+        ..schema
+    };
+    assert_eq!(apply(&numbers, table()).unwrap().0.x, chunk.x);
+    // As categories they have the names that text gives them.
+    let asked = Wanted { categorical: names(&["day"]), ignore: names(&["seen"]), ..target("y") };
+    let (schema, chunk, _) = fit(table(), &asked).unwrap();
+    assert_eq!(schema.feature_names(), ["day=2005-03-11", "day=2005-03-12"]);
+    assert_eq!(apply(&schema, text).unwrap().0.x, chunk.x);
+    // So is a target.
+    let dated = Wanted { ignore: names(&["y"]), ..target("day") };
+    assert_eq!(fit(table(), &dated).unwrap().1.y.unwrap()[(0, 0)], 1_110_499_200.0);
+}
+
+#[test]
+fn times_are_brought_to_utc() {
+    let table = |last: &str| format!("seen,y\n2024-03-31T01:30:00+01:00,1\n2024-03-31T03:30:00+0200,2\n{last},3\n");
+    let (_, chunk, notes) = fit(table("2024-03-31T02:30:00Z"), &target("y")).unwrap();
+    let begin = 1_711_845_000.0;
+    assert_eq!(chunk.x.as_slice(), [begin, begin + 3600.0, begin + 7200.0]);
+    assert_eq!(notes, ["column `seen`: dates are read as seconds since 1970"]);
+    // A date alone is no time; a time without a zone beside such with one is told of.
+    assert_eq!(fit(table("2024-04-01"), &target("y")).unwrap().2, notes);
+    let (_, chunk, notes) = fit(table("2024-03-31 02:30"), &target("y")).unwrap();
+    assert_eq!(chunk.x[(2, 0)], begin + 7200.0);
+    assert!(notes[0].ends_with("times that do not say how far they are from UTC are taken for UTC"), "{notes:?}");
 }
 
 #[test]
@@ -320,8 +368,8 @@ fn parquet_columns_of_every_kind_are_read() {
             Cell::Text(["red", "grün"][i % 2].into()),
             Cell::Boolean(i % 2 == 0),
             Cell::Number(format!("-{}.{:02}", (i * 10 + 1) / 100, (i * 10 + 1) % 100).parse().unwrap()),
-            Cell::Number(value + 0.5),
-            Cell::Number(86_400.0 * value),
+            Cell::Date(value + 0.5),
+            Cell::Date(86_400.0 * value),
         ];
         assert_eq!((*number, &cells[..]), (i as u64 + 1, &expected[..]));
     }

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::date;
+
 /// One cell.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
@@ -11,6 +13,8 @@ pub enum Cell {
     Number(f64),
     /// `true` or `false`.
     Boolean(bool),
+    /// A moment, in seconds since 1970, of a format that has a type for them. In text it is text.
+    Date(f64),
     /// Anything else.
     Text(String),
 }
@@ -53,12 +57,13 @@ impl Cell {
     }
 
     /// The cell as a category's level. A number is written in its shortest form, so that `01`, `1` and `1.0` are one
-    /// level. (Text in a binary format is text, though it may look like a number.)
+    /// level, and a date as ISO has it. (Text in a binary format is text, though it may look like a number.)
     pub(super) fn label(&self) -> Option<Cow<'_, str>> {
         match self {
             Self::Missing => None,
             Self::Number(value) => Some(number_label(*value).into()),
             Self::Boolean(value) => Some(if *value { "true" } else { "false" }.into()),
+            Self::Date(seconds) => Some(date_label(*seconds).into()),
             Self::Text(text) => Some(text.into()),
         }
     }
@@ -68,6 +73,14 @@ impl Cell {
 pub(super) fn number_label(value: f64) -> String {
     // Adding zero makes 0 of -0.
     (value + 0.0).to_string()
+}
+
+/// A moment as a category's level: the day alone if it is midnight.
+fn date_label(seconds: f64) -> String {
+    match date::moment((seconds * 1e6).round() as i64, 6) {
+        Some(moment) => moment.strip_suffix(" 00:00:00").unwrap_or(&moment).into(),
+        None => number_label(seconds),
+    }
 }
 
 #[cfg(test)]
@@ -112,5 +125,8 @@ mod tests {
         }
         assert_eq!(Cell::Number(-0.0).label().unwrap(), "0");
         assert_eq!(Cell::Missing.label(), None);
+        assert_eq!(Cell::Date(-86_400.0).label().unwrap(), "1969-12-31");
+        assert_eq!(Cell::Date(1_709_251_198.25).label().unwrap(), "2024-02-29 23:59:58.25");
+        assert_eq!(Cell::Date(1e18).label().unwrap(), "1000000000000000000");
     }
 }

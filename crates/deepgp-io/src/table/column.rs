@@ -31,9 +31,12 @@ pub(super) struct Seen {
     trues: u64,
     texts: u64,
     different_texts: BTreeSet<String>,
-    /// Texts that are dates, and their mean.
+    /// Texts that are dates, those of other formats included, and their mean.
     dates: u64,
     mean_date: f64,
+    /// Times that say how far they are from UTC, and those that do not.
+    zoned: u64,
+    unzoned: u64,
     /// The first cell that is no number, and the first that is no date.
     odd: Option<(Place, String)>,
     no_date: Option<(Place, String)>,
@@ -53,6 +56,8 @@ impl Seen {
             different_texts: BTreeSet::new(),
             dates: 0,
             mean_date: 0.0,
+            zoned: 0,
+            unzoned: 0,
             odd: None,
             no_date: None,
         }
@@ -79,15 +84,22 @@ impl Seen {
                 self.trues += u64::from(*value);
                 self.no_date.get_or_insert_with(shown);
             }
+            Cell::Date(seconds) => {
+                self.texts += 1;
+                self.add_date(*seconds);
+                if self.category {
+                    self.add_level(&cell.label().unwrap_or_default());
+                }
+            }
             Cell::Text(text) => {
                 self.texts += 1;
-                if self.different_texts.len() <= COUNTED_LEVELS && !self.different_texts.contains(text) {
-                    self.different_texts.insert(text.clone());
-                }
+                self.add_level(text);
                 match date::seconds(text) {
                     Some(seconds) => {
-                        self.dates += 1;
-                        self.mean_date = with_one_more(self.mean_date, seconds, self.dates);
+                        self.add_date(seconds);
+                        let zoned = date::zoned(text);
+                        self.zoned += u64::from(zoned == Some(true));
+                        self.unzoned += u64::from(zoned == Some(false));
                     }
                     None => _ = self.no_date.get_or_insert_with(shown),
                 }
@@ -95,6 +107,17 @@ impl Seen {
         }
         self.odd.get_or_insert_with(shown);
         Ok(())
+    }
+
+    fn add_level(&mut self, text: &str) {
+        if self.different_texts.len() <= COUNTED_LEVELS && !self.different_texts.contains(text) {
+            self.different_texts.insert(text.into());
+        }
+    }
+
+    fn add_date(&mut self, seconds: f64) {
+        self.dates += 1;
+        self.mean_date = with_one_more(self.mean_date, seconds, self.dates);
     }
 
     /// What the column is, of which `rows` rows were seen. Fails if that cannot be said, or is of no use.
@@ -168,7 +191,12 @@ impl Seen {
     /// What is worth knowing about what the column is taken for.
     pub(super) fn note(&self, name: &str, kind: &Kind) -> Option<Note> {
         match kind {
-            Kind::Date { .. } => Some(format!("column `{name}`: dates are read as seconds since 1970, as in Parquet")),
+            Kind::Date { .. } => {
+                let mixed = self.zoned > 0 && self.unzoned > 0;
+                let zone =
+                    if mixed { "; times that do not say how far they are from UTC are taken for UTC" } else { "" };
+                Some(format!("column `{name}`: dates are read as seconds since 1970{zone}"))
+            }
             Kind::Category { levels } if !self.category && levels.len() > FEW_LEVELS => {
                 let mut with_digits = levels.iter().filter(|level| level.contains(|c: char| c.is_ascii_digit()));
                 let example = names::shorten(with_digits.next()?);

@@ -241,10 +241,11 @@ impl Input {
                 self.filled += 1;
             }
             (Code::Number { .. }, Cell::Number(value)) => x.push(*value),
+            (Code::Number { .. } | Code::Date { .. }, Cell::Date(seconds)) => x.push(*seconds),
             (Code::Number { .. } | Code::Boolean { .. }, Cell::Boolean(value)) => x.push(f64::from(u8::from(*value))),
             (Code::Number { .. }, Cell::Text(_)) => return Err(unfit("a number")),
             (Code::Date { .. }, Cell::Text(text)) => x.push(date::seconds(text).ok_or_else(|| unfit(DATE))?),
-            // Other formats write dates as seconds already; a number in text is something else.
+            // Where there is no type for dates they are seconds; a number in text is something else.
             (Code::Date { .. }, Cell::Number(value)) if matches!(place, Place::Row(_)) => x.push(*value),
             (Code::Date { .. }, _) => return Err(unfit(DATE)),
             // Other formats write booleans as 0 and 1.

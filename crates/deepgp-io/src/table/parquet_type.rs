@@ -107,8 +107,9 @@ impl Meaning {
         match self {
             Self::Unsigned => Cell::Number(unsigned as f64),
             Self::Decimal(scale) => decimal(signed.into(), scale),
-            Self::Time(digits) | Self::Timestamp(digits) => Cell::Number(seconds(signed, digits)),
-            Self::Date => Cell::Number(signed as f64 * SECONDS_A_DAY),
+            Self::Time(digits) => Cell::Number(seconds(signed, digits)),
+            Self::Timestamp(digits) => Cell::Date(seconds(signed, digits)),
+            Self::Date => Cell::Date(signed as f64 * SECONDS_A_DAY),
             Self::Plain | Self::Half => Cell::Number(signed as f64),
         }
     }
@@ -195,7 +196,7 @@ mod tests {
     fn nanoseconds_are_what_they_are_in_text() {
         for units in (0..2000).map(|i| 1_709_251_198_000_000_000 + i * 123_456_789) {
             let text = Meaning::Timestamp(9).text(&integer(units));
-            assert_eq!(Meaning::Timestamp(9).cell(&integer(units)), Cell::Number(date::seconds(&text).unwrap()));
+            assert_eq!(Meaning::Timestamp(9).cell(&integer(units)), Cell::Date(date::seconds(&text).unwrap()));
         }
     }
 

@@ -161,6 +161,7 @@ pub(super) fn target(source: &Source, name: &str, place: Place, cell: &Cell) -> 
         Cell::Missing => Ok(None),
         Cell::Number(value) if value.is_finite() => Ok(Some(*value)),
         Cell::Boolean(value) => Ok(Some(f64::from(u8::from(*value)))),
+        Cell::Date(seconds) => Ok(Some(*seconds)),
         Cell::Number(_) => Err(not_finite(source, name, place, cell)),
         Cell::Text(_) => Err(value(source, name, place, cell, "a number", "a target must be one: mend it")),
     }
