@@ -212,6 +212,24 @@ fn numbers_that_are_taken_for_categories_are_told() {
 }
 
 #[test]
+fn numbers_that_may_be_names_are_told() {
+    let rows: String = (0..30).map(|i| format!("{},{:05},{},{i}\n", 1000 + i, i * 7 % 10, i * 3 % 8)).collect();
+    let notes = |wanted: &Wanted| fit(format!("n,zip,x,y\n{rows}"), wanted).unwrap().2;
+    let found = notes(&target("y"));
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found[0].contains("`n` counts the rows") && found[1].contains("`zip`: \"00000\""), "{found:?}");
+    // Who has said what they are hears nothing.
+    let told = Wanted { ignore: names(&["n"]), categorical: names(&["zip"]), ..target("y") };
+    assert!(!notes(&told).iter().any(|note| note.contains("zip") || note.contains("counts")));
+    // A column without a name is told of for that.
+    let unnamed = fit(format!(",zip,x,y\n{rows}"), &Wanted { categorical: names(&["zip"]), ..target("y") }).unwrap().2;
+    assert_eq!(unnamed.iter().filter(|note| note.contains("--ignore c1")).count(), 1, "{unnamed:?}");
+    // The only input may be the time.
+    let alone = Wanted { ignore: names(&["zip", "x"]), ..target("y") };
+    assert!(!notes(&alone).iter().any(|note| note.contains("counts")));
+}
+
+#[test]
 fn targets_keep_the_order_in_which_they_were_asked_for() {
     let wanted = Wanted { targets: names(&["second", "first"]), ..Wanted::default() };
     let (_, chunk, _) = fit("first,x,second\n1,0,true\n3,0,false\n", &wanted).unwrap();

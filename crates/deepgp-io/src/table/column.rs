@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::cell::number_label;
+use super::codes::Codes;
 use super::{Cell, Kind, Note, Place, Source, date, names, scan};
 use crate::error::{Error, Result};
 
@@ -25,6 +26,8 @@ pub(super) struct Seen {
     category: bool,
     numbers: u64,
     mean: f64,
+    /// What the numbers may be, if not quantities.
+    pub(super) codes: Codes,
     /// Bits of different numbers, as long as they could all be levels.
     different: HashSet<u64>,
     booleans: u64,
@@ -49,6 +52,7 @@ impl Seen {
             category,
             numbers: 0,
             mean: 0.0,
+            codes: Codes::default(),
             different: HashSet::new(),
             booleans: 0,
             trues: 0,
@@ -72,6 +76,7 @@ impl Seen {
             Cell::Number(value) => {
                 self.numbers += 1;
                 self.mean = with_one_more(self.mean, *value, self.numbers);
+                self.codes.add(*value);
                 let most = if self.category { COUNTED_LEVELS } else { MOST_LEVELS };
                 if self.different.len() <= most {
                     self.different.insert((value + 0.0).to_bits());

@@ -14,6 +14,7 @@
 //! archives, which are read whole.
 
 mod cell;
+mod codes;
 mod column;
 mod csv;
 mod date;

@@ -6,6 +6,9 @@ use super::column::Seen;
 use super::{Cell, InputColumn, Missing, Note, Place, Schema, Source, Wanted, names};
 use crate::error::{Error, Result};
 
+/// How the name of a data frame's index begins in Parquet.
+const DATA_FRAME_INDEX: &str = "__index_level_";
+
 /// What is wanted of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
@@ -21,17 +24,23 @@ pub(super) fn scan(source: &Source, wanted: &Wanted) -> Result<(Schema, Vec<Note
     let tally = Tally::read(source, &roles, wanted.missing)?;
     tally.check_presence(source, &roles)?;
     let (mut inputs, mut found) = (Vec::new(), Vec::new());
+    let alone = roles.iter().filter(|role| matches!(role, Role::Input | Role::Category)).count() == 1;
     for ((name, role), seen) in source.names().iter().zip(&roles).zip(&tally.columns) {
         if matches!(role, Role::Input | Role::Category) {
             let kind = seen.kind(source, name, tally.kept)?;
             found.extend(seen.note(name, &kind));
+            let advice = format!("--ignore {name}");
+            // An index is told of by its name, or by having none.
+            if !name.starts_with(DATA_FRAME_INDEX) && !source.notes().iter().any(|note| note.ends_with(&advice)) {
+                found.extend(seen.codes.note(name, &kind, alone));
+            }
             inputs.push(InputColumn { name: name.clone(), kind });
         }
     }
     tally.check_missing(source, wanted.missing)?;
     let positions = source.is_unnamed().then_some(source.names().len());
     let mut notes = source.notes().to_vec();
-    for column in inputs.iter().filter(|column| column.name.starts_with("__index_level_")) {
+    for column in inputs.iter().filter(|column| column.name.starts_with(DATA_FRAME_INDEX)) {
         let name = &column.name;
         notes.push(format!(
             "`{name}` is the index of a data frame; if it only numbers the rows, leave it out with --ignore {name}"
@@ -87,12 +96,18 @@ impl Tally {
         let used = roles.iter().map(|role| *role != Role::Ignored).collect();
         let (mut rows, mut cells) = (source.rows_using(used)?, Vec::new());
         while let Some(number) = rows.next(&mut cells)? {
-            tally.add(source, roles, missing, &cells, source.place(number))?;
+            let kept = tally.add(source, roles, missing, &cells, source.place(number))?;
+            // In other formats a number has no leading zeros.
+            if kept && source.is_text() {
+                let numbers = cells.iter().enumerate().filter(|(_, cell)| matches!(cell, Cell::Number(_)));
+                numbers.for_each(|(column, _)| tally.columns[column].codes.add_written(&rows.written(column)));
+            }
         }
         Ok(tally)
     }
 
-    fn add(&mut self, source: &Source, roles: &[Role], missing: Missing, cells: &[Cell], place: Place) -> Result<()> {
+    /// One more record, unless it is left out: then false.
+    fn add(&mut self, source: &Source, roles: &[Role], missing: Missing, cells: &[Cell], place: Place) -> Result<bool> {
         self.rows += 1;
         let mut keep = true;
         for (column, role) in roles.iter().enumerate() {
@@ -107,7 +122,7 @@ impl Tally {
             }
         }
         if !keep {
-            return Ok(());
+            return Ok(false);
         }
         self.kept += 1;
         for (column, role) in roles.iter().enumerate() {
@@ -118,7 +133,7 @@ impl Tally {
                 Role::Input | Role::Category => self.columns[column].add(source, name, place, &cells[column])?,
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Fails if there are no rows, or a column is all missing.
