@@ -102,8 +102,9 @@ fn a_schema_reads_other_tables_by_name() {
     );
     let (chunk, _) = apply(&Schema { missing: Missing::Mean, ..schema.clone() }, gap).unwrap();
     assert_eq!(chunk.x.as_slice(), [2.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0, 1.0]);
-    let (chunk, _) = apply(&Schema { missing: Missing::Drop, ..schema }, gap).unwrap();
+    let (chunk, notes) = apply(&Schema { missing: Missing::Drop, ..schema }, gap).unwrap();
     assert_eq!((chunk.x.nrows(), chunk.x.ncols(), chunk.read), (0, 4, 2));
+    assert_eq!(notes, ["2 of 2 rows have no prediction: they have missing cells"]);
 }
 
 #[test]

@@ -69,6 +69,12 @@ impl Cell {
     }
 }
 
+/// Whether text may be meant to be a number, or a date, though it is none: it has more digits than letters.
+pub(super) fn mostly_digits(text: &str) -> bool {
+    let count = |wanted: fn(char) -> bool| text.chars().filter(|c| wanted(*c)).count();
+    count(|c| c.is_ascii_digit()) > count(char::is_alphabetic)
+}
+
 /// A number as a category's level.
 pub(super) fn number_label(value: f64) -> String {
     // Adding zero makes 0 of -0.
@@ -116,6 +122,16 @@ mod tests {
             assert_eq!(Cell::parse(text, false), Cell::Boolean(value));
         }
         assert_eq!(Cell::parse("yes", false), Cell::Text("yes".into()));
+    }
+
+    #[test]
+    fn numbers_with_units_are_mostly_digits() {
+        for text in ["$-0.7", "-0.7%", "1.302€", "1,000", "12 m", "01/02/2024"] {
+            assert!(mostly_digits(text), "{text}");
+        }
+        for text in ["n0", "Paris", "7 kg", "%", ""] {
+            assert!(!mostly_digits(text), "{text}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::cell::number_label;
+use super::cell::{mostly_digits, number_label};
 use super::codes::Codes;
 use super::{Cell, Kind, Note, Place, Source, date, names, scan};
 use crate::error::{Error, Result};
@@ -16,6 +16,9 @@ const FEW_ROWS: u64 = 20;
 
 /// With more levels than this, most of which have digits, a category may well be meant to be numbers.
 const FEW_LEVELS: usize = 10;
+
+/// How numbers and dates are to be written, so that they are known.
+const PLAIN: &str = "write them without units and separators, and dates as YYYY-MM-DD";
 
 /// Levels are counted up to here.
 const COUNTED_LEVELS: usize = 10_000;
@@ -162,12 +165,8 @@ impl Seen {
             return Ok(Kind::Category { levels: levels.into_iter().collect() });
         }
         let example = self.odd.as_ref().map_or(String::new(), |(place, value)| {
-            let digits = value.chars().filter(char::is_ascii_digit).count();
-            let advice = if 2 * digits > value.chars().count() {
-                "; if they are numbers, write them without units and separators"
-            } else {
-                ""
-            };
+            let may_be_meant = mostly_digits(value) && self.dates == 0;
+            let advice = if may_be_meant { format!("; if they are numbers, {PLAIN}") } else { String::new() };
             format!(" (\"{value}\" in {place}{advice})")
         });
         let what = match (self.numbers, self.texts) {
@@ -180,17 +179,22 @@ impl Seen {
             ", or name it with --categorical"
         } else if self.category && self.odd.is_none() {
             ", or leave out --categorical, so that they are numbers"
+        } else if self.category && self.dates == cells {
+            ", or leave out --categorical, so that they are dates"
         } else {
             ""
         };
         let at_least = if self.counted_all() { "" } else { "at least " };
-        Err(Error::Levels {
-            path: source.path().into(),
-            column: name.into(),
-            levels: format!("{at_least}{} different {what} in {cells} rows", levels.len()),
-            example,
-            advice,
-        })
+        let rule = match (tells_apart, self.category) {
+            (true, _) => "half as many as there are rows".into(),
+            (false, false) => format!("{MOST_LEVELS} ({MOST_ASKED_LEVELS} if asked for)"),
+            (false, true) => MOST_ASKED_LEVELS.to_string(),
+        };
+        let count = levels.len();
+        let levels = format!(
+            "{at_least}{count} different {what} in {cells} rows{example}, but at most {rule} can be categories"
+        );
+        Err(Error::Levels { path: source.path().into(), column: name.into(), levels, advice })
     }
 
     /// What is worth knowing about what the column is taken for.
@@ -209,8 +213,7 @@ impl Seen {
                 (2 * (with_digits.count() + 1) > levels.len()).then(|| {
                     format!(
                         "column `{name}` is taken for {} categories without order, such as \"{example}\"; if they are \
-                         numbers, write them without units and separators, and dates as YYYY-MM-DD; if not, \
-                         --categorical {name} says so",
+                         numbers, {PLAIN}; if not, --categorical {name} says so",
                         levels.len()
                     )
                 })

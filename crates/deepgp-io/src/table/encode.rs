@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use deepgp::Mat;
 
-use super::scan::{MISSING_ADVICE, not_finite, target, value};
+use super::scan::{missing_advice, not_finite, target, value};
 use super::{Cell, Kind, Missing, Note, Place, Rows, Schema, Source, Targets, date, names};
 use crate::error::{DATE, Error, Result};
 
@@ -176,7 +176,9 @@ impl Encoder {
             notes.push(format!("the table has columns that the model does not use: {unused}{advice}"));
         }
         if self.dropped > 0 {
-            notes.push(format!("{} of {} rows were left out: they have missing cells", self.dropped, self.read));
+            // Who predicts keeps their places.
+            let what = if self.targets.is_none() { "have no prediction" } else { "were left out" };
+            notes.push(format!("{} of {} rows {what}: they have missing cells", self.dropped, self.read));
         }
         let filled: u64 = self.inputs.iter().map(|input| input.filled).sum();
         if filled > 0 {
@@ -206,7 +208,7 @@ impl Encoder {
         let used = used.chain(self.inputs.iter().map(|input| (input.at, &input.name, false)));
         for (_, name, is_target) in used.filter(|(at, ..)| cells[*at] == Cell::Missing) {
             match self.missing {
-                Missing::Reject => return Err(missing(&self.source, name, place, MISSING_ADVICE)),
+                Missing::Reject => return Err(missing(&self.source, name, place, missing_advice(is_target))),
                 Missing::Drop => return Ok(false),
                 Missing::Mean if is_target => return Ok(false),
                 Missing::Mean => {}

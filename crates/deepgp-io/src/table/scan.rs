@@ -2,6 +2,7 @@
 //!
 //! What is counted comes from the rows that will be kept, so a level that only a dropped row has is no level.
 
+use super::cell::mostly_digits;
 use super::column::Seen;
 use super::{Cell, InputColumn, Missing, Note, Place, Schema, Source, Wanted, names};
 use crate::error::{Error, Result};
@@ -37,7 +38,7 @@ pub(super) fn scan(source: &Source, wanted: &Wanted) -> Result<(Schema, Vec<Note
             inputs.push(InputColumn { name: name.clone(), kind });
         }
     }
-    tally.check_missing(source, wanted.missing)?;
+    tally.check_missing(source, &roles, wanted.missing)?;
     let positions = source.is_unnamed().then_some(source.names().len());
     let mut notes = source.notes().to_vec();
     for column in inputs.iter().filter(|column| column.name.starts_with(DATA_FRAME_INDEX)) {
@@ -156,19 +157,26 @@ impl Tally {
     }
 
     /// Fails if cells are missing that must not be.
-    fn check_missing(&self, source: &Source, missing: Missing) -> Result<()> {
+    fn check_missing(&self, source: &Source, roles: &[Role], missing: Missing) -> Result<()> {
         let (Missing::Reject, Some((place, column))) = (missing, self.first_missing) else { return Ok(()) };
         let others = match self.missing.iter().sum::<u64>() - 1 {
             0 => ", the only one in the table".into(),
             others => format!(", and {others} more in the table"),
         };
+        let advice = missing_advice(roles[column] == Role::Target);
         let (path, column) = (source.path().into(), source.names()[column].clone());
-        Err(Error::Missing { path, place, column, others, advice: MISSING_ADVICE })
+        Err(Error::Missing { path, place, column, others, advice })
     }
 }
 
-/// What to do about missing cells.
-pub(super) const MISSING_ADVICE: &str = "leave such rows out with --missing drop, or fill them in with --missing mean";
+/// What to do about a missing cell, which may be a target.
+pub(super) fn missing_advice(is_target: bool) -> &'static str {
+    if is_target {
+        "a target cannot be filled in: leave such rows out with --missing drop"
+    } else {
+        "leave such rows out with --missing drop, or fill them in with --missing mean"
+    }
+}
 
 /// A target's value, which must be a finite number; `None` if it is missing.
 pub(super) fn target(source: &Source, name: &str, place: Place, cell: &Cell) -> Result<Option<f64>> {
@@ -178,7 +186,14 @@ pub(super) fn target(source: &Source, name: &str, place: Place, cell: &Cell) -> 
         Cell::Boolean(value) => Ok(Some(f64::from(u8::from(*value)))),
         Cell::Date(seconds) => Ok(Some(*seconds)),
         Cell::Number(_) => Err(not_finite(source, name, place, cell)),
-        Cell::Text(_) => Err(value(source, name, place, cell, "a number", "a target must be one: mend it")),
+        Cell::Text(text) => {
+            let advice = if mostly_digits(text) {
+                "a target must be one: write it without units and separators"
+            } else {
+                "a target must be one, as classes are not predicted: mend the cell, or name another target"
+            };
+            Err(value(source, name, place, cell, "a number", advice))
+        }
     }
 }
 
