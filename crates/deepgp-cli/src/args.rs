@@ -42,7 +42,7 @@ pub enum Command {
     Resume(ResumeArgs),
     /// Predict the rows of a table
     #[command(
-        after_help = "Example:\n  deepgp predict model.deepgp new.csv --out predictions.csv --quantiles 0.05,0.95"
+        after_help = "Example:\n  deepgp predict model.deepgp new.csv --keep id --quantiles 0.05,0.95 --out predictions.csv"
     )]
     Predict(PredictArgs),
     /// Score a model on the rows of a table whose targets are known
@@ -166,7 +166,7 @@ pub struct FitArgs {
     /// Also write a report as a web page
     #[arg(long, value_name = "FILE", value_parser = dash::file("a report"))]
     pub report: Option<PathBuf>,
-    /// Read options from a TOML file; those given here come first
+    /// Read options from a TOML file; a flag given here replaces the file's value, a list as a whole
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Start over although there is a checkpoint of an unfinished fit
@@ -222,9 +222,12 @@ pub struct PredictArgs {
     /// The rows to predict; it may be larger than memory
     #[arg(value_parser = dash::table())]
     pub table: PathBuf,
-    /// Where predictions go, as CSV; `-` is standard output [default: standard output]
+    /// Where predictions go, as CSV, or with tabs as .tsv; `-` is standard output [default: standard output]
     #[arg(long)]
     pub out: Option<PathBuf>,
+    /// Write a column of the table, such as an id, beside the predictions; several with commas, or give it again
+    #[arg(long, value_name = "COLUMN")]
+    pub keep: Vec<String>,
     /// Quantiles to add, between 0 and 1
     #[arg(long, value_delimiter = ',', value_name = "LEVELS")]
     pub quantiles: Vec<f64>,

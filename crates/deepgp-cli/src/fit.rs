@@ -57,7 +57,7 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
         paths::check_writable(path)?;
     }
     let source = Source::open(&table)?;
-    let (schema, mut notes) = Schema::scan(&source, &options.wanted())?;
+    let (schema, mut notes) = Schema::scan(&source, &options.wanted(&source))?;
     let (data, more) = rows::load(&schema, &source)?;
     // Columns that are not used are those that were to be ignored.
     let told = |note: &String| notes.contains(note) || note.contains("does not use");

@@ -7,6 +7,7 @@ mod args;
 mod benchmark;
 mod dash;
 mod data;
+mod delimited;
 mod demo;
 mod device;
 mod doubt;

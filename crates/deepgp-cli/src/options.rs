@@ -9,7 +9,7 @@ use deepgp::{
     ConstantColumns, CovarianceForm, FitSettings, InducingSize, KernelChoice, MeanForm, ModelSettings, Precision,
     Schedule, TrainSettings,
 };
-use deepgp_io::table::{Missing, Wanted};
+use deepgp_io::table::{Missing, Source, Wanted};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -32,15 +32,15 @@ const COSINE_LAST: f64 = 0.01;
 #[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct FitOptions {
-    /// The column to predict; give it again for several
+    /// The column to predict; several with commas, or give it again
     #[arg(long, value_name = "COLUMN")]
     #[serde(deserialize_with = "one_or_several")]
     pub target: Vec<String>,
-    /// Leave a column out; may be given again
+    /// Leave a column out; several with commas, or give it again
     #[arg(long, value_name = "COLUMN")]
     #[serde(deserialize_with = "one_or_several")]
     pub ignore: Vec<String>,
-    /// Take a column as categories, of which it may have 1000; may be given again
+    /// Take a column as categories, at most 1000, and half as many as there are rows; several with commas, or give it again
     #[arg(long, value_name = "COLUMN")]
     #[serde(deserialize_with = "one_or_several")]
     pub categorical: Vec<String>,
@@ -235,11 +235,11 @@ impl FitOptions {
     }
 
     /// What it wants of the table.
-    pub fn wanted(&self) -> Wanted {
+    pub fn wanted(&self, table: &Source) -> Wanted {
         Wanted {
-            targets: self.target.clone(),
-            ignore: self.ignore.clone(),
-            categorical: self.categorical.clone(),
+            targets: table.named(&self.target),
+            ignore: table.named(&self.ignore),
+            categorical: table.named(&self.categorical),
             missing: self.missing.unwrap_or(Missing::Reject),
         }
     }
@@ -350,6 +350,9 @@ mod tests {
         assert_eq!((both.inducing, both.mean_inducing), (None, Some(80)));
         assert_eq!((both.mean_form, both.time_limit), (Some(MeanForm::Dual), Some(Span(120.0))));
         assert_eq!((both.checkpoint_every, both.target), (Some(Every::Steps(20)), vec!["price".to_string()]));
+        // A list is replaced, not joined.
+        let ignoring = |name: &str| FitOptions { ignore: vec![name.into()], ..FitOptions::default() };
+        assert_eq!(ignoring("price").over(ignoring("id")).ignore, ["price"]);
         let patient = || FitOptions { patience: Some(3), ..FitOptions::default() };
         let hasty = FitOptions { validation: Some(0.0), ..FitOptions::default() };
         assert_eq!((hasty.over(patient()).patience, FitOptions::default().over(patient()).patience), (None, Some(3)));

@@ -11,6 +11,7 @@ use deepgp_io::table::{Chunk, Source, Targets};
 use serde_json::json;
 
 use crate::args::PredictArgs;
+use crate::delimited::Delimiter;
 use crate::output::{self, Outcome, Reader};
 use crate::usage::Usage;
 use crate::{dash, device, interrupt, paths};
@@ -25,27 +26,32 @@ const OTHER_FORMATS: [&str; 4] = ["parquet", "npy", "npz", "gz"];
 pub fn predict(mut args: PredictArgs) -> Result<Outcome> {
     args.out = args.out.filter(|path| !dash::is_meant(path));
     check(&args)?;
-    let PredictArgs { model, table, out, quantiles, draws, sampling, voice } = args;
+    let PredictArgs { model, table, out, keep, quantiles, draws, sampling, voice } = args;
     let mut file = ModelFile::load(&model)?;
     let schema = sampling.schema(&file);
-    let mut encoder = schema.encoder(&Source::open(&table)?, Targets::Unneeded)?;
+    let source = Source::open(&table)?;
+    let keep = source.named(&keep);
+    let columns = Columns { keep: &keep, targets: &schema.targets, quantiles: &quantiles, draws };
+    columns.check()?;
+    let mut encoder = schema.encoder(&source, Targets::Unneeded)?.carrying(&keep)?;
     sampling.device.place(&mut file.regressor, voice)?;
     let predictor = file.regressor.predictor(sampling.settings()).map_err(device::explain)?;
-    let columns = Columns { targets: &schema.targets, quantiles: &quantiles, draws };
     // The levels are checked before anything is written.
     predictor.quantiles(Mat::zeros(0, schema.width()).view(), &quantiles)?;
     let rows_at_once = (CHUNK_SAMPLES / sampling.samples.saturating_add(draws).max(1)).clamp(16, CHUNK);
     let live = !voice.quiet && io::stderr().is_terminal();
+    let delimiter = Delimiter::of(out.as_deref());
     let mut sink = Sink::open(out.as_deref())?;
     let (mut rows, mut predicted) = (0, 0);
     interrupt::listen();
-    sink.write(&format!("{}\n", columns.names().join(",")))?;
+    sink.write(&delimiter.line(columns.names().iter().map(String::as_str)))?;
     while let Some(chunk) = encoder.next_chunk(rows_at_once)? {
         if interrupt::asked() {
             output::say(voice, if out.is_some() { "interrupted: nothing was written" } else { "interrupted" });
             return Ok(Outcome::Interrupted);
         }
-        if sink.write(&lines(&chunk, rows, &columns.answers(&predictor, &chunk.x)?))? == Reader::Gone {
+        let text = lines(&chunk, rows, &columns.answers(&predictor, &chunk.x)?, delimiter);
+        if sink.write(&text)? == Reader::Gone {
             return Ok(Outcome::Done);
         }
         rows += chunk.read;
@@ -88,7 +94,7 @@ fn check(args: &PredictArgs) -> Result<()> {
     if let Some(path) = out.as_ref().filter(other) {
         let path = path.display();
         bail!(Usage(format!(
-            "--out {path}: predictions are written as CSV, so give the file a name that ends in .csv"
+            "--out {path}: predictions are written as CSV or TSV, so give the file a name that ends in .csv or .tsv"
         )));
     }
     paths::check_distinct(&[("the model", Some(model)), ("the table", Some(table)), ("--out", out.as_ref())])
@@ -97,18 +103,45 @@ fn check(args: &PredictArgs) -> Result<()> {
 /// What is asked of each row.
 #[derive(Debug)]
 struct Columns<'a> {
+    keep: &'a [String],
     targets: &'a [String],
     quantiles: &'a [f64],
     draws: usize,
 }
 
 impl Columns<'_> {
-    /// `mean,std,f_std,q0.05,…,draw1,…`, after the target's name where there are several.
+    /// Fails if two columns would have the same name.
+    fn check(&self) -> Result<()> {
+        for (index, level) in self.quantiles.iter().enumerate() {
+            if self.quantiles[..index].contains(level) {
+                bail!(Usage(format!("--quantiles {level}: give each level once")));
+            }
+        }
+        let predicted = self.predicted();
+        for (index, name) in self.keep.iter().enumerate() {
+            if self.keep[..index].contains(name) {
+                bail!(Usage(format!("--keep {name}: give each column once")));
+            }
+            if predicted.contains(name) {
+                bail!(Usage(format!(
+                    "--keep {name}: a column of the predictions is called so, too: rename it in the table"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// The columns of the table, then those of the predictions.
     fn names(&self) -> Vec<String> {
+        [self.keep, &self.predicted()].concat()
+    }
+
+    /// `mean,std,f_std,q0.05,…,draw1,…`, after the target's name where there are several.
+    fn predicted(&self) -> Vec<String> {
         let mut names = Vec::new();
         for target in self.targets {
             let mut add = |name: String| {
-                names.push(if self.targets.len() == 1 { name } else { quoted(&format!("{target}_{name}")) });
+                names.push(if self.targets.len() == 1 { name } else { format!("{target}_{name}") });
             };
             for name in ["mean", "std", "f_std"] {
                 add(name.into());
@@ -123,7 +156,7 @@ impl Columns<'_> {
         names
     }
 
-    /// The numbers under those names, for each row of `x`.
+    /// The numbers under the names of predictions, for each row of `x`.
     fn answers(&self, predictor: &UserPredictor<'_>, x: &Mat) -> Result<Mat> {
         let (levels, outputs) = (self.quantiles.len(), self.targets.len());
         let moments = predictor.moments(x.view())?;
@@ -144,26 +177,20 @@ impl Columns<'_> {
     }
 }
 
-/// A line for each record that was read; those that could not be used have empty cells.
-fn lines(chunk: &Chunk, first: u64, answers: &Mat) -> String {
+/// A line for each record that was read; where it could not be used, the cells of predictions are empty.
+fn lines(chunk: &Chunk, first: u64, answers: &Mat, delimiter: Delimiter) -> String {
     let mut kept = chunk.kept.iter().enumerate().peekable();
+    let carried = chunk.carried.len() / chunk.read.max(1) as usize;
     let mut text = String::new();
-    for row in first..first + chunk.read {
-        match kept.next_if(|(_, at)| **at == row) {
-            Some((i, _)) => {
-                let cells: Vec<String> = answers.row(i).iter().map(|v| v.to_string()).collect();
-                text += &cells.join(",");
-            }
-            None => text += &",".repeat(answers.ncols().saturating_sub(1)),
-        }
-        text.push('\n');
+    for row in 0..chunk.read as usize {
+        let cells: Vec<String> = match kept.next_if(|(_, at)| **at == first + row as u64) {
+            Some((i, _)) => answers.row(i).iter().map(|v| v.to_string()).collect(),
+            None => vec![String::new(); answers.ncols()],
+        };
+        let beside = &chunk.carried[row * carried..(row + 1) * carried];
+        text += &delimiter.line(beside.iter().chain(&cells).map(String::as_str));
     }
     text
-}
-
-/// A name as a CSV cell.
-fn quoted(name: &str) -> String {
-    if name.contains([',', '"', '\n', '\r']) { format!("\"{}\"", name.replace('"', "\"\"")) } else { name.into() }
 }
 
 /// Where predictions go: to a file, which appears when all is done, or to standard output.

@@ -132,6 +132,19 @@ fn wrong_values_are_wrong_use_and_named_by_their_flag() {
     wrong_use(&place, &format!("{fit} --config two.toml"), &["--steps or --epochs"]);
     place.done(&format!("{fit} {SMALL}"));
     wrong_use(&place, "predict model.deepgp arm.csv --quantiles 0.5,1.5 --out p.csv", &["--quantiles 1.5"]);
+    wrong_use(
+        &place,
+        "predict model.deepgp arm.csv --quantiles 0.05,0.5,0.050",
+        &["--quantiles 0.05: give each level once"],
+    );
+    wrong_use(&place, "predict model.deepgp arm.csv --keep a1,a2,a1", &["--keep a1: give each column once"]);
+    refused(
+        &place,
+        "predict model.deepgp arm.csv --keep a1,distanec --out p.csv",
+        &["`distanec`", "kept", "`distance`?"],
+    );
+    place.write("mean.csv", arm(10, 1).replacen("distance", "mean", 1));
+    wrong_use(&place, "predict model.deepgp mean.csv --keep mean", &["--keep mean", "predictions", "rename"]);
     wrong_use(&place, "predict model.deepgp arm.csv --samples 0 --out p.csv", &["--samples", "give at least 1"]);
     wrong_use(&place, "predict model.deepgp arm.csv --out p.parquet", &["CSV"]);
     wrong_use(&place, "predict model.deepgp arm.csv --json", &["--out"]);

@@ -158,6 +158,30 @@ fn predictions_keep_their_places_over_many_chunks_and_left_out_rows() {
 }
 
 #[test]
+fn columns_of_the_table_are_kept_beside_the_predictions() {
+    let place = Place::new();
+    let rows =
+        |i: u32| format!("{:03},\"Bad {}, Ort\",2024-01-{:02},{},{}\n", i, i % 3, i % 28 + 1, i % 7, i % 7 + i % 3);
+    let table = String::from("id,place,day,x,y\n") + &(0..60).map(rows).collect::<String>();
+    place.write("towns.csv", table.replace("004,\"Bad 1, Ort\"", "NA,"));
+    place.done("fit towns.csv --target y --ignore id,day --hidden-layers 0 --inducing 5 --steps 5 --missing mean");
+    let plain = place.done("predict model.deepgp towns.csv");
+    assert!(plain.stderr.contains("does not use: `id`, `day` (--keep COLUMN carries one along)"), "{}", plain.stderr);
+    let kept = place.done("predict model.deepgp towns.csv --keep day --keep id,place --missing drop");
+    assert!(!kept.stderr.contains("does not use"), "{}", kept.stderr);
+    let (plain, kept): (Vec<_>, Vec<_>) = (plain.stdout.lines().collect(), kept.stdout.lines().collect());
+    assert_eq!((kept[0], kept.len()), ("day,id,place,mean,std,f_std", 61));
+    for i in [1, 2, 59] {
+        let beside = format!("2024-01-{:02},{i:03},\"Bad {}, Ort\",{}", i % 28 + 1, i % 3, plain[i + 1]);
+        assert_eq!(kept[i + 1], beside);
+    }
+    assert_eq!(kept[5], "2024-01-05,NA,,,,", "a row without a prediction has its columns, too");
+    let json = place.json("predict model.deepgp towns.csv --keep place --out p.TSV");
+    assert_eq!(json["columns"][0], "place");
+    assert_eq!(place.read("p.TSV").lines().nth(1), Some(&*format!("Bad 0, Ort\t{}", plain[1].replace(',', "\t"))));
+}
+
+#[test]
 fn two_that_predict_into_one_file_at_once_leave_one_of_two_whole_files() {
     let place = Place::new();
     place.write("arm.csv", arm(4000, 1));

@@ -281,8 +281,7 @@ pub enum Error {
 
     /// A column that tells rows apart and says nothing else, or has more levels than a category may.
     #[error(
-        "{}: column `{column}` has {levels}{example}: leave it out with --ignore \
-         {column}{advice}",
+        "{}: column `{column}` has {levels}: leave it out with --ignore {column}{advice}",
         path.display()
     )]
     Levels {
@@ -290,10 +289,8 @@ pub enum Error {
         path: PathBuf,
         /// The column.
         column: String,
-        /// How many there are, what they are, and in how many rows.
+        /// How many there are, in how many rows, what they are, and how many a category may have.
         levels: String,
-        /// The first of them, and what to do if it is meant to be a number.
-        example: String,
         /// What else to do.
         advice: &'static str,
     },

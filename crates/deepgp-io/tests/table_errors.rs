@@ -184,8 +184,14 @@ fn text_among_numbers() {
     assert_fit_says(
         format!("x,y\n1,1\n2,{long}\n"),
         &target("y"),
-        &format!(", line 3, column `y`: \"{}…\" is not a number; a target must be one: mend it", "z".repeat(40)),
+        &format!(
+            ", line 3, column `y`: \"{}…\" is not a number; a target must be one, as classes are not predicted: mend the cell, or name another \
+             target",
+            "z".repeat(40)
+        ),
     );
+    let said = ", line 2, column `y`: \"1.3027€\" is not a number; a target must be one: write it without units and separators";
+    assert_fit_says("x,y\n1,1.3027€\n", &target("y"), said);
     let (schema, ..) = fit("x,b,y\n1,true,1\n2,false,2\n", &target("y")).unwrap();
     let said = message(apply(&schema, "x,b\n1,true\nlots,true\n"));
     assert_eq!(said, ", line 3, column `x`: \"lots\" is not a number; it was at fitting: mend the cell");
@@ -231,33 +237,49 @@ fn texts_that_only_tell_rows_apart() {
         let rows: String = (0..rows).map(|i| format!("n{},{i}\n", i % different)).collect();
         format!("id,y\n{rows}")
     };
-    let said = |levels: &str, rows: usize, example: &str| {
-        format!(": column `id` has {levels} different texts in {rows} rows{example}: leave it out with --ignore id")
+    let half = "half as many as there are rows";
+    let said_with = |rule: &str, levels: &str, rows: usize, example: &str| {
+        format!(
+            ": column `id` has {levels} different texts in {rows} rows{example}, but at most {rule} can be categories: leave \
+             it out with --ignore id"
+        )
     };
+    let said = |levels: &str, rows: usize, example: &str| said_with(half, levels, rows, example);
+    let few = |levels: &str, rows: usize, example: &str| said_with("100 (1000 if asked for)", levels, rows, example);
     let first = " (\"n0\" in line 2)";
     assert_fit_says(table(1000, 950), &target("y"), &said("950", 1000, first));
-    let as_categories = said("101", 1000, first) + ", or name it with --categorical";
+    let as_categories = few("101", 1000, first) + ", or name it with --categorical";
     assert_fit_says(table(1000, 101), &target("y"), &as_categories);
     assert_fit_says(table(21, 11), &target("y"), &said("11", 21, first));
-    assert_fit_says(table(30_000, 30_000), &target("y"), &said("at least 10001", 30_000, first));
+    assert_fit_says(table(30_000, 30_000), &target("y"), &few("at least 10001", 30_000, first));
     let dollars: String = (0..500).map(|i| format!("${}50,1\n", i + 10)).collect();
-    let meant = " (\"$1050\" in line 2; if they are numbers, write them without units and separators)";
-    assert_fit_says(format!("id,y\n{dollars}"), &target("y"), &said("500", 500, meant));
+    let plain = "if they are numbers, write them without units and separators, and dates as YYYY-MM-DD";
+    let meant = format!(" (\"$1050\" in line 2; {plain})");
+    assert_fit_says(format!("id,y\n{dollars}"), &target("y"), &said("500", 500, &meant));
+    let shares: String = (0..500).map(|i| format!("-{}.5%,1\n", i % 120)).collect();
+    let meant = format!(" (\"-0.5%\" in line 2; {plain})");
+    let as_categories = few("120", 500, &meant) + ", or name it with --categorical";
+    assert_fit_says(format!("id,y\n{shares}"), &target("y"), &as_categories);
     for (rows, different) in [(1000, 100), (22, 11), (20, 20)] {
         assert!(fit(table(rows, different), &target("y")).is_ok());
     }
     let numbers: String = (0..500).map(|i| format!("{i},1\n")).collect();
     let wanted = Wanted { categorical: names(&["id"]), ..target("y") };
-    let as_numbers = |levels: &str, rows: usize| {
-        said(levels, rows, "").replace("texts", "numbers") + ", or leave out --categorical, so that they are numbers"
+    let as_numbers = |rule: &str, levels: &str, rows: usize| {
+        let said = said_with(rule, levels, rows, "").replace("texts", "numbers");
+        said + ", or leave out --categorical, so that they are numbers"
     };
-    assert_fit_says(format!("id,y\n{numbers}"), &wanted, &as_numbers("500", 500));
+    assert_fit_says(format!("id,y\n{numbers}"), &wanted, &as_numbers(half, "500", 500));
     let numbers: String = (0..5000).map(|i| format!("{},1\n", i % 1001)).collect();
-    assert_fit_says(format!("id,y\n{numbers}"), &wanted, &as_numbers("1001", 5000));
-    assert_fit_says(table(5000, 1001), &wanted, &said("1001", 5000, first));
+    assert_fit_says(format!("id,y\n{numbers}"), &wanted, &as_numbers("1000", "1001", 5000));
+    assert_fit_says(table(5000, 1001), &wanted, &said_with("1000", "1001", 5000, first));
+    let days: String = (0..500).map(|i| format!("20{:02}-01-{:02},1\n", i / 25, i % 25 + 1)).collect();
+    let as_dates =
+        said("500", 500, " (\"2000-01-01\" in line 2)") + ", or leave out --categorical, so that they are dates";
+    assert_fit_says(format!("id,y\n{days}"), &wanted, &as_dates);
     // As many numbers as texts.
     let both: String = (0..1000).map(|i| format!("{}{},1\n", ["", "n"][i % 2], i % 102)).collect();
-    let values = said("102", 1000, " (\"n1\" in line 3)").replace("texts", "values");
+    let values = few("102", 1000, " (\"n1\" in line 3)").replace("texts", "values");
     assert_fit_says(format!("id,y\n{both}"), &target("y"), &(values + ", or name it with --categorical"));
 }
 
@@ -267,8 +289,13 @@ fn missing_cells() {
     let table = "x,z,y\n1,2,3\n4,,5\n,6,\n";
     let said = format!(", line 3, column `z`: the cell is missing, and 2 more in the table; {advice}");
     assert_fit_says(table, &target("y"), &said);
-    let said = format!(", line 2, column `y`: the cell is missing, the only one in the table; {advice}");
+    let left_out = "a target cannot be filled in: leave such rows out with --missing drop";
+    let said = format!(", line 2, column `y`: the cell is missing, the only one in the table; {left_out}");
     assert_fit_says("x,y\n1,\n2,3\n", &target("y"), &said);
+    let (schema, ..) = fit("x,y\n1,2\n", &target("y")).unwrap();
+    let scored = TableFile::new("x,y\n1,2\n2,\n");
+    let scored = schema.encoder(&scored.source(), Targets::Needed).unwrap().read_all();
+    assert_says(scored, &format!(", line 3, column `y`: the cell is missing; {left_out}"));
     let said = ": column `z` has no value in any of 2 rows; leave it out with --ignore z";
     for missing in [Missing::Reject, Missing::Drop, Missing::Mean] {
         assert_fit_says("x,z,y\n1,NA,2\n3,,4\n", &Wanted { missing, ..target("y") }, said);

@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use deepgp_io::table::{Cell, Kind, Missing, Schema, Targets, Wanted};
+use deepgp_io::table::{Cell, InputColumn, Kind, Missing, Schema, Targets, Wanted};
 use parquet::basic::Compression;
 use proptest::prelude::*;
 
@@ -90,7 +90,8 @@ fn a_schema_reads_other_tables_by_name() {
     let unseen = "column `colour`: 2 cells have a value that was not there at fitting, the first \"violet\" in line 3; \
                   they count as none of the known ones, and the intervals of their rows are too narrow, as they do not \
                   include what is not known about a new value";
-    assert_eq!(notes, ["the table has columns that the model does not use: `new`", unseen]);
+    let unused = "the table has columns that the model does not use: `new` (--keep COLUMN carries one along)";
+    assert_eq!(notes, [unused, unseen]);
     // Targets that are there are no surprise, and what is in them does not matter.
     let (chunk, notes) = apply(&schema, "a,colour,flag,y\n1,red,true,later\n").unwrap();
     assert_eq!((chunk.x.nrows(), notes.len()), (1, 0));
@@ -101,8 +102,9 @@ fn a_schema_reads_other_tables_by_name() {
     );
     let (chunk, _) = apply(&Schema { missing: Missing::Mean, ..schema.clone() }, gap).unwrap();
     assert_eq!(chunk.x.as_slice(), [2.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0, 1.0]);
-    let (chunk, _) = apply(&Schema { missing: Missing::Drop, ..schema }, gap).unwrap();
+    let (chunk, notes) = apply(&Schema { missing: Missing::Drop, ..schema }, gap).unwrap();
     assert_eq!((chunk.x.nrows(), chunk.x.ncols(), chunk.read), (0, 4, 2));
+    assert_eq!(notes, ["2 of 2 rows have no prediction: they have missing cells"]);
 }
 
 #[test]
@@ -130,7 +132,7 @@ fn dates_in_text_are_what_they_are_in_parquet() {
     let Kind::Date { fill: Some(found) } = schema.inputs[0].kind else { panic!("{:?}", schema.inputs[0]) };
     assert!((found / fill - 1.0).abs() < 1e-15);
     assert_eq!(chunk.x.as_slice(), [86_400.0, 259_200.0, found, 43_200.5]);
-    assert_eq!(notes[0], "column `day`: dates are read as seconds since 1970, as in Parquet");
+    assert_eq!(notes[0], "column `day`: dates are read as seconds since 1970");
     assert_eq!(schema.feature_names(), ["day"]);
     let later = apply(&schema, "day\n1970-02-01\n1969-12-31 00:00\n").unwrap().0;
     assert_eq!(later.x.as_slice(), [31.0 * 86_400.0, -86_400.0]);
@@ -141,6 +143,54 @@ fn dates_in_text_are_what_they_are_in_parquet() {
     let asked = Wanted { categorical: names(&["day"]), ..target("y") };
     let (schema, ..) = fit("day,y\n2024-01-02,1\n2024-01-01,2\n", &asked).unwrap();
     assert_eq!(schema.feature_names(), ["day=2024-01-01", "day=2024-01-02"]);
+}
+
+#[test]
+fn dates_in_parquet_are_what_they_are_in_text() {
+    let schema = "message t { REQUIRED INT32 day (DATE); REQUIRED INT64 seen (TIMESTAMP_MICROS); REQUIRED DOUBLE y; }";
+    let table = || {
+        let day = Values::Integers(vec![12_853, 12_854]);
+        let seen = Values::Longs(vec![1_110_542_400_250_000, -1_000_000]);
+        parquet(
+            schema,
+            Compression::UNCOMPRESSED,
+            &[vec![(day, None), (seen, None), (Values::Doubles(vec![1.0, 2.0]), None)]],
+        )
+    };
+    let (schema, chunk, notes) = fit(table(), &target("y")).unwrap();
+    assert!(schema.inputs.iter().all(|column| matches!(column.kind, Kind::Date { .. })), "{:?}", schema.inputs);
+    assert_eq!(notes[0], "column `day`: dates are read as seconds since 1970");
+    let text = "day,seen\n2005-03-11,2005-03-11T12:00:00.25\n2005-03-12,1969-12-31 23:59:59\n";
+    assert_eq!(apply(&schema, text).unwrap().0.x, chunk.x);
+    assert_eq!(chunk.x.row(0), [1_110_499_200.0, 1_110_542_400.25]);
+    // A model that took them for numbers, as those of arrays are, can read them, too.
+    let numbers = Schema {
+        inputs: ["day", "seen"].map(|n| InputColumn { name: n.into(), kind: Kind::Number { fill: None } }).into(),
+        ..schema
+    };
+    assert_eq!(apply(&numbers, table()).unwrap().0.x, chunk.x);
+    // As categories they have the names that text gives them.
+    let asked = Wanted { categorical: names(&["day"]), ignore: names(&["seen"]), ..target("y") };
+    let (schema, chunk, _) = fit(table(), &asked).unwrap();
+    assert_eq!(schema.feature_names(), ["day=2005-03-11", "day=2005-03-12"]);
+    assert_eq!(apply(&schema, text).unwrap().0.x, chunk.x);
+    // So is a target.
+    let dated = Wanted { ignore: names(&["y"]), ..target("day") };
+    assert_eq!(fit(table(), &dated).unwrap().1.y.unwrap()[(0, 0)], 1_110_499_200.0);
+}
+
+#[test]
+fn times_are_brought_to_utc() {
+    let table = |last: &str| format!("seen,y\n2024-03-31T01:30:00+01:00,1\n2024-03-31T03:30:00+0200,2\n{last},3\n");
+    let (_, chunk, notes) = fit(table("2024-03-31T02:30:00Z"), &target("y")).unwrap();
+    let begin = 1_711_845_000.0;
+    assert_eq!(chunk.x.as_slice(), [begin, begin + 3600.0, begin + 7200.0]);
+    assert_eq!(notes, ["column `seen`: dates are read as seconds since 1970"]);
+    // A date alone is no time; a time without a zone beside such with one is told of.
+    assert_eq!(fit(table("2024-04-01"), &target("y")).unwrap().2, notes);
+    let (_, chunk, notes) = fit(table("2024-03-31 02:30"), &target("y")).unwrap();
+    assert_eq!(chunk.x[(2, 0)], begin + 7200.0);
+    assert!(notes[0].ends_with("times that do not say how far they are from UTC are taken for UTC"), "{notes:?}");
 }
 
 #[test]
@@ -160,6 +210,24 @@ fn numbers_that_are_taken_for_categories_are_told() {
     // Names, of which a few have digits.
     let names = |i: usize| ["oak", "7"][usize::from(i == 3)].repeat(i + 1) + "x";
     assert!(notes(table(12, &names), &target("y")).is_empty());
+}
+
+#[test]
+fn numbers_that_may_be_names_are_told() {
+    let rows: String = (0..30).map(|i| format!("{},{:05},{},{i}\n", 1000 + i, i * 7 % 10, i * 3 % 8)).collect();
+    let notes = |wanted: &Wanted| fit(format!("n,zip,x,y\n{rows}"), wanted).unwrap().2;
+    let found = notes(&target("y"));
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found[0].contains("`n` counts the rows") && found[1].contains("`zip`: \"00000\""), "{found:?}");
+    // Who has said what they are hears nothing.
+    let told = Wanted { ignore: names(&["n"]), categorical: names(&["zip"]), ..target("y") };
+    assert!(!notes(&told).iter().any(|note| note.contains("zip") || note.contains("counts")));
+    // A column without a name is told of for that.
+    let unnamed = fit(format!(",zip,x,y\n{rows}"), &Wanted { categorical: names(&["zip"]), ..target("y") }).unwrap().2;
+    assert_eq!(unnamed.iter().filter(|note| note.contains("--ignore c1")).count(), 1, "{unnamed:?}");
+    // The only input may be the time.
+    let alone = Wanted { ignore: names(&["zip", "x"]), ..target("y") };
+    assert!(!notes(&alone).iter().any(|note| note.contains("counts")));
 }
 
 #[test]
@@ -212,6 +280,65 @@ fn chunks_put_together_are_the_whole() {
     assert_eq!(whole.kept.iter().map(|row| *row as f64).collect::<Vec<_>>(), whole.x.as_slice());
 }
 
+/// Columns carried along a table of one input, `x`, in chunks of two records.
+fn carried(bytes: impl AsRef<[u8]>, columns: &[&str]) -> Vec<String> {
+    let column = InputColumn { name: "x".into(), kind: Kind::Number { fill: None } };
+    let schema = Schema { inputs: vec![column], targets: names(&["y"]), missing: Missing::Drop, positions: None };
+    let encoder = schema.encoder(&TableFile::new(bytes).source(), Targets::Unneeded).unwrap();
+    let mut encoder = encoder.carrying(&names(columns)).unwrap();
+    let mut all = Vec::new();
+    while let Some(chunk) = encoder.next_chunk(2).unwrap() {
+        assert_eq!(chunk.carried.len(), columns.len() * chunk.read as usize);
+        all.extend(chunk.carried);
+    }
+    all
+}
+
+#[test]
+fn columns_are_carried_along_as_they_are_written() {
+    // Also beside a row that is left out, and whatever the model does with the column.
+    let text = "id;when;x\n007; 2024-02-30 ;1,50\n\"a;\"\"b\"\"\";NA;\n12345678901234567890;;3\n";
+    let expected = ["1,50", "007", "2024-02-30", "", "a;\"b\"", "NA", "3", "12345678901234567890", ""];
+    assert_eq!(carried(text, &["x", "id", "when"]), expected);
+    let schema = "message t { REQUIRED DOUBLE x; OPTIONAL INT64 id; REQUIRED INT32 day (DATE); REQUIRED BYTE_ARRAY zip (UTF8); \
+                  REQUIRED INT64 seen (TIMESTAMP_MILLIS); }";
+    let rows = |begin: i64| {
+        vec![
+            (Values::Doubles(vec![0.5, f64::NAN]), None),
+            (Values::Longs(vec![i64::MAX - begin]), Some(vec![1, 0])),
+            (Values::Integers(vec![begin as i32, 19_782]), None),
+            (Values::Texts(vec!["00120", " b"]), None),
+            (Values::Longs(vec![begin * 1000 + 500, -1]), None),
+        ]
+    };
+    let table = parquet(schema, Compression::UNCOMPRESSED, &[rows(0), rows(1)]);
+    let one = ["9223372036854775807", "1970-01-01", "00120", "1970-01-01 00:00:00.5", "0.5"];
+    let two = ["", "2024-02-29", " b", "1969-12-31 23:59:59.999", ""];
+    let three = ["9223372036854775806", "1970-01-02", "00120", "1970-01-01 00:00:01.5", "0.5"];
+    assert_eq!(carried(table, &["id", "day", "zip", "seen", "x"]), [one, two, three, two].concat());
+    let archive = npz(&[
+        ("x.npy", npy("<f8", false, "(2,)", &doubles(&[1.0, f64::NAN]))),
+        ("pair.npy", npy("<f4", true, "(2, 2)", &[0.1f32, 0.2, 0.3, f32::NAN].map(f32::to_le_bytes).concat())),
+        ("id.npy", npy(">u8", false, "(2,)", &[u64::MAX, 7].map(u64::to_be_bytes).concat())),
+        ("flag.npy", npy("|b1", false, "(2,)", &[1, 0])),
+        ("low.npy", npy("<i8", false, "(2,)", &[i64::MIN, -7].map(i64::to_le_bytes).concat())),
+    ]);
+    let one = ["18446744073709551615", "0.3", "true", "-9223372036854775808", "1"];
+    let two = ["7", "", "false", "-7", ""];
+    assert_eq!(carried(archive, &["id", "pair2", "flag", "low", "x"]), [one, two].concat());
+}
+
+#[test]
+fn what_is_carried_along_is_not_said_to_be_unused() {
+    let (schema, ..) = fit("x,y\n1,2\n", &target("y")).unwrap();
+    let file = TableFile::new("id,x,note\n1,2,3\n");
+    let encoder = || schema.encoder(&file.source(), Targets::Unneeded).unwrap();
+    let (_, notes) = encoder().carrying(&names(&["id"])).unwrap().read_all().unwrap();
+    assert_eq!(notes, ["the table has columns that the model does not use: `note` (--keep COLUMN carries one along)"]);
+    let error = encoder().carrying(&names(&["Id"])).unwrap_err().to_string();
+    assert!(error.contains("no column `Id`, which is asked to be kept; did you mean `id`?"), "{error}");
+}
+
 #[test]
 fn compressed_text_is_text() {
     let plain = "a\tb\n1\t2\n3\t4\n";
@@ -260,8 +387,8 @@ fn parquet_columns_of_every_kind_are_read() {
             Cell::Text(["red", "grün"][i % 2].into()),
             Cell::Boolean(i % 2 == 0),
             Cell::Number(format!("-{}.{:02}", (i * 10 + 1) / 100, (i * 10 + 1) % 100).parse().unwrap()),
-            Cell::Number(value + 0.5),
-            Cell::Number(86_400.0 * value),
+            Cell::Date(value + 0.5),
+            Cell::Date(86_400.0 * value),
         ];
         assert_eq!((*number, &cells[..]), (i as u64 + 1, &expected[..]));
     }

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::date;
+
 /// One cell.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
@@ -11,6 +13,8 @@ pub enum Cell {
     Number(f64),
     /// `true` or `false`.
     Boolean(bool),
+    /// A moment, in seconds since 1970, of a format that has a type for them. In text it is text.
+    Date(f64),
     /// Anything else.
     Text(String),
 }
@@ -53,21 +57,36 @@ impl Cell {
     }
 
     /// The cell as a category's level. A number is written in its shortest form, so that `01`, `1` and `1.0` are one
-    /// level. (Text in a binary format is text, though it may look like a number.)
+    /// level, and a date as ISO has it. (Text in a binary format is text, though it may look like a number.)
     pub(super) fn label(&self) -> Option<Cow<'_, str>> {
         match self {
             Self::Missing => None,
             Self::Number(value) => Some(number_label(*value).into()),
             Self::Boolean(value) => Some(if *value { "true" } else { "false" }.into()),
+            Self::Date(seconds) => Some(date_label(*seconds).into()),
             Self::Text(text) => Some(text.into()),
         }
     }
+}
+
+/// Whether text may be meant to be a number, or a date, though it is none: it has more digits than letters.
+pub(super) fn mostly_digits(text: &str) -> bool {
+    let count = |wanted: fn(char) -> bool| text.chars().filter(|c| wanted(*c)).count();
+    count(|c| c.is_ascii_digit()) > count(char::is_alphabetic)
 }
 
 /// A number as a category's level.
 pub(super) fn number_label(value: f64) -> String {
     // Adding zero makes 0 of -0.
     (value + 0.0).to_string()
+}
+
+/// A moment as a category's level: the day alone if it is midnight.
+fn date_label(seconds: f64) -> String {
+    match date::moment((seconds * 1e6).round() as i64, 6) {
+        Some(moment) => moment.strip_suffix(" 00:00:00").unwrap_or(&moment).into(),
+        None => number_label(seconds),
+    }
 }
 
 #[cfg(test)]
@@ -106,11 +125,24 @@ mod tests {
     }
 
     #[test]
+    fn numbers_with_units_are_mostly_digits() {
+        for text in ["$-0.7", "-0.7%", "1.302€", "1,000", "12 m", "01/02/2024"] {
+            assert!(mostly_digits(text), "{text}");
+        }
+        for text in ["n0", "Paris", "7 kg", "%", ""] {
+            assert!(!mostly_digits(text), "{text}");
+        }
+    }
+
+    #[test]
     fn a_level_does_not_depend_on_how_a_number_is_written() {
         for text in ["1", "01", "1.0", "+1e0"] {
             assert_eq!(Cell::parse(text, false).label().unwrap(), "1");
         }
         assert_eq!(Cell::Number(-0.0).label().unwrap(), "0");
         assert_eq!(Cell::Missing.label(), None);
+        assert_eq!(Cell::Date(-86_400.0).label().unwrap(), "1969-12-31");
+        assert_eq!(Cell::Date(1_709_251_198.25).label().unwrap(), "2024-02-29 23:59:58.25");
+        assert_eq!(Cell::Date(1e18).label().unwrap(), "1000000000000000000");
     }
 }

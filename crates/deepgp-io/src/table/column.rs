@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::cell::number_label;
+use super::cell::{mostly_digits, number_label};
+use super::codes::Codes;
 use super::{Cell, Kind, Note, Place, Source, date, names, scan};
 use crate::error::{Error, Result};
 
@@ -16,6 +17,9 @@ const FEW_ROWS: u64 = 20;
 /// With more levels than this, most of which have digits, a category may well be meant to be numbers.
 const FEW_LEVELS: usize = 10;
 
+/// How numbers and dates are to be written, so that they are known.
+const PLAIN: &str = "write them without units and separators, and dates as YYYY-MM-DD";
+
 /// Levels are counted up to here.
 const COUNTED_LEVELS: usize = 10_000;
 
@@ -25,15 +29,20 @@ pub(super) struct Seen {
     category: bool,
     numbers: u64,
     mean: f64,
+    /// What the numbers may be, if not quantities.
+    pub(super) codes: Codes,
     /// Bits of different numbers, as long as they could all be levels.
     different: HashSet<u64>,
     booleans: u64,
     trues: u64,
     texts: u64,
     different_texts: BTreeSet<String>,
-    /// Texts that are dates, and their mean.
+    /// Texts that are dates, those of other formats included, and their mean.
     dates: u64,
     mean_date: f64,
+    /// Times that say how far they are from UTC, and those that do not.
+    zoned: u64,
+    unzoned: u64,
     /// The first cell that is no number, and the first that is no date.
     odd: Option<(Place, String)>,
     no_date: Option<(Place, String)>,
@@ -46,6 +55,7 @@ impl Seen {
             category,
             numbers: 0,
             mean: 0.0,
+            codes: Codes::default(),
             different: HashSet::new(),
             booleans: 0,
             trues: 0,
@@ -53,6 +63,8 @@ impl Seen {
             different_texts: BTreeSet::new(),
             dates: 0,
             mean_date: 0.0,
+            zoned: 0,
+            unzoned: 0,
             odd: None,
             no_date: None,
         }
@@ -67,6 +79,7 @@ impl Seen {
             Cell::Number(value) => {
                 self.numbers += 1;
                 self.mean = with_one_more(self.mean, *value, self.numbers);
+                self.codes.add(*value);
                 let most = if self.category { COUNTED_LEVELS } else { MOST_LEVELS };
                 if self.different.len() <= most {
                     self.different.insert((value + 0.0).to_bits());
@@ -79,15 +92,22 @@ impl Seen {
                 self.trues += u64::from(*value);
                 self.no_date.get_or_insert_with(shown);
             }
+            Cell::Date(seconds) => {
+                self.texts += 1;
+                self.add_date(*seconds);
+                if self.category {
+                    self.add_level(&cell.label().unwrap_or_default());
+                }
+            }
             Cell::Text(text) => {
                 self.texts += 1;
-                if self.different_texts.len() <= COUNTED_LEVELS && !self.different_texts.contains(text) {
-                    self.different_texts.insert(text.clone());
-                }
+                self.add_level(text);
                 match date::seconds(text) {
                     Some(seconds) => {
-                        self.dates += 1;
-                        self.mean_date = with_one_more(self.mean_date, seconds, self.dates);
+                        self.add_date(seconds);
+                        let zoned = date::zoned(text);
+                        self.zoned += u64::from(zoned == Some(true));
+                        self.unzoned += u64::from(zoned == Some(false));
                     }
                     None => _ = self.no_date.get_or_insert_with(shown),
                 }
@@ -95,6 +115,17 @@ impl Seen {
         }
         self.odd.get_or_insert_with(shown);
         Ok(())
+    }
+
+    fn add_level(&mut self, text: &str) {
+        if self.different_texts.len() <= COUNTED_LEVELS && !self.different_texts.contains(text) {
+            self.different_texts.insert(text.into());
+        }
+    }
+
+    fn add_date(&mut self, seconds: f64) {
+        self.dates += 1;
+        self.mean_date = with_one_more(self.mean_date, seconds, self.dates);
     }
 
     /// What the column is, of which `rows` rows were seen. Fails if that cannot be said, or is of no use.
@@ -134,12 +165,8 @@ impl Seen {
             return Ok(Kind::Category { levels: levels.into_iter().collect() });
         }
         let example = self.odd.as_ref().map_or(String::new(), |(place, value)| {
-            let digits = value.chars().filter(char::is_ascii_digit).count();
-            let advice = if 2 * digits > value.chars().count() {
-                "; if they are numbers, write them without units and separators"
-            } else {
-                ""
-            };
+            let may_be_meant = mostly_digits(value) && self.dates == 0;
+            let advice = if may_be_meant { format!("; if they are numbers, {PLAIN}") } else { String::new() };
             format!(" (\"{value}\" in {place}{advice})")
         });
         let what = match (self.numbers, self.texts) {
@@ -152,23 +179,33 @@ impl Seen {
             ", or name it with --categorical"
         } else if self.category && self.odd.is_none() {
             ", or leave out --categorical, so that they are numbers"
+        } else if self.category && self.dates == cells {
+            ", or leave out --categorical, so that they are dates"
         } else {
             ""
         };
         let at_least = if self.counted_all() { "" } else { "at least " };
-        Err(Error::Levels {
-            path: source.path().into(),
-            column: name.into(),
-            levels: format!("{at_least}{} different {what} in {cells} rows", levels.len()),
-            example,
-            advice,
-        })
+        let rule = match (tells_apart, self.category) {
+            (true, _) => "half as many as there are rows".into(),
+            (false, false) => format!("{MOST_LEVELS} ({MOST_ASKED_LEVELS} if asked for)"),
+            (false, true) => MOST_ASKED_LEVELS.to_string(),
+        };
+        let count = levels.len();
+        let levels = format!(
+            "{at_least}{count} different {what} in {cells} rows{example}, but at most {rule} can be categories"
+        );
+        Err(Error::Levels { path: source.path().into(), column: name.into(), levels, advice })
     }
 
     /// What is worth knowing about what the column is taken for.
     pub(super) fn note(&self, name: &str, kind: &Kind) -> Option<Note> {
         match kind {
-            Kind::Date { .. } => Some(format!("column `{name}`: dates are read as seconds since 1970, as in Parquet")),
+            Kind::Date { .. } => {
+                let mixed = self.zoned > 0 && self.unzoned > 0;
+                let zone =
+                    if mixed { "; times that do not say how far they are from UTC are taken for UTC" } else { "" };
+                Some(format!("column `{name}`: dates are read as seconds since 1970{zone}"))
+            }
             Kind::Category { levels } if !self.category && levels.len() > FEW_LEVELS => {
                 let mut with_digits = levels.iter().filter(|level| level.contains(|c: char| c.is_ascii_digit()));
                 let example = names::shorten(with_digits.next()?);
@@ -176,8 +213,7 @@ impl Seen {
                 (2 * (with_digits.count() + 1) > levels.len()).then(|| {
                     format!(
                         "column `{name}` is taken for {} categories without order, such as \"{example}\"; if they are \
-                         numbers, write them without units and separators, and dates as YYYY-MM-DD; if not, \
-                         --categorical {name} says so",
+                         numbers, {PLAIN}; if not, --categorical {name} says so",
                         levels.len()
                     )
                 })

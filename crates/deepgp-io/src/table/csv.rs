@@ -85,6 +85,12 @@ impl<R: BufRead> Records<R> {
         let begins = std::iter::once(0).chain(self.fields.ends.iter().copied());
         begins.zip(&self.fields.ends).map(|(begin, &end)| &self.fields.text[begin..end])
     }
+
+    /// One of them.
+    pub(super) fn field(&self, index: usize) -> &str {
+        let begin = if index == 0 { 0 } else { self.fields.ends[index - 1] };
+        &self.fields.text[begin..self.fields.ends[index]]
+    }
 }
 
 impl Fields {
@@ -146,6 +152,7 @@ mod tests {
         let mut all = Vec::new();
         while let Some(line) = records.next()? {
             assert_eq!(records.len(), records.fields().count());
+            assert!(records.fields().enumerate().all(|(index, field)| field == records.field(index)));
             all.push((line, records.fields().map(String::from).collect()));
         }
         Ok(all)

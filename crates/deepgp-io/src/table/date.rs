@@ -8,19 +8,21 @@ const FINEST: usize = 9;
 
 const SECONDS_A_DAY: i64 = 86_400;
 
-/// Seconds from the beginning of 1970 to `YYYY-MM-DD` or `YYYY-MM-DD[T ]HH:MM[:SS[.fff]][Z]`, rounded once, as a timestamp
-/// of Parquet is. A date is its midnight; a time without `Z` is taken for one of the same zone.
+/// Seconds from the beginning of 1970, UTC, to `YYYY-MM-DD` or `YYYY-MM-DD[T ]HH:MM[:SS[.fff]][zone]`, rounded once, as a
+/// timestamp of Parquet is; `/` may stand for `-`. A date is its midnight. A zone is `Z`, for UTC, or an offset from it:
+/// `+01:00`, `+0100` or `+01`. What has none is taken for UTC.
 pub(super) fn seconds(text: &str) -> Option<f64> {
     let (day, time) = match text.split_at_checked(10)? {
         (day, "") => (day, None),
         (day, time) => (day, Some(time.strip_prefix(['T', ' '])?)),
     };
-    let [year, month, day] = numbers(day, '-', [4, 2, 2])?;
+    let [year, month, day] = numbers(day, '-', [4, 2, 2]).or_else(|| numbers(day, '/', [4, 2, 2]))?;
     if !(1..=12).contains(&month) || day < 1 || day > days_of(year, month) {
         return None;
     }
-    let (time, fraction) = time.map_or(Some((0, "0")), time_of_day)?;
-    let whole = days_since_1970(year, month, day) * SECONDS_A_DAY + time;
+    let (clock, ahead) = time.map_or(Some(("00:00", 0)), clock_and_offset)?;
+    let (time, fraction) = time_of_day(clock)?;
+    let whole = days_since_1970(year, month, day) * SECONDS_A_DAY + time - ahead;
     let digits = fraction.len();
     let scaled = i128::from(whole) * 10i128.pow(digits as u32) + fraction.parse::<i128>().ok()?;
     match decimal(scaled, digits as i32) {
@@ -29,9 +31,61 @@ pub(super) fn seconds(text: &str) -> Option<f64> {
     }
 }
 
+/// `YYYY-MM-DD` of a day that is counted from the first of 1970. `None` if its year has not four digits.
+pub(super) fn day(days: i64) -> Option<String> {
+    // The average year has this many days, so the estimate is at most one off.
+    let estimate = 1970 + (days as f64 / 365.2425).floor() as i64;
+    let begins = |year: &i64| (0..=9999).contains(year) && days_since_1970(*year, 1, 1) <= days;
+    let year =
+        (estimate - 1..=estimate + 1).rev().find(begins).filter(|year| days_since_1970(*year, 12, 31) >= days)?;
+    let month = (1..=12).rev().find(|month| days_since_1970(year, *month, 1) <= days)?;
+    Some(format!("{year:04}-{month:02}-{:02}", days - days_since_1970(year, month, 1) + 1))
+}
+
+/// `YYYY-MM-DD HH:MM:SS`, with a fraction if there is one, of a moment since the beginning of 1970, in units of `10^-digits`
+/// seconds.
+pub(super) fn moment(units: i64, digits: u32) -> Option<String> {
+    let units_a_day = SECONDS_A_DAY * 10i64.pow(digits);
+    let date = day(units.div_euclid(units_a_day))?;
+    Some(format!("{date} {}", time(units.rem_euclid(units_a_day), digits)?))
+}
+
+/// `HH:MM:SS`, the same since midnight.
+pub(super) fn time(units: i64, digits: u32) -> Option<String> {
+    let units_a_second = 10i64.pow(digits);
+    let (second, fraction) = (units / units_a_second, units % units_a_second);
+    if !(0..SECONDS_A_DAY).contains(&second) || fraction < 0 {
+        return None;
+    }
+    let clock = format!("{:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60);
+    let fraction = format!(".{fraction:0width$}", width = digits as usize);
+    Some(clock + fraction.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// Whether a date has a zone; `None` if it has no time that one could be for.
+pub(super) fn zoned(date: &str) -> Option<bool> {
+    date.get(10..).filter(|time| !time.is_empty()).map(|time| time.contains(['Z', '+', '-']))
+}
+
+/// A time without its zone, and how many seconds that is ahead of UTC.
+fn clock_and_offset(time: &str) -> Option<(&str, i64)> {
+    if let Some(clock) = time.strip_suffix('Z') {
+        return Some((clock, 0));
+    }
+    let Some(at) = time.find(['+', '-']) else { return Some((time, 0)) };
+    let (clock, offset) = time.split_at(at);
+    let (sign, digits) = offset.split_at(1);
+    let [hours, minutes] = match digits.len() {
+        2 => numbers(digits, ':', [2]).map(|[hours]| [hours, 0]),
+        4 => numbers(digits, ':', [4]).map(|[both]| [both / 100, both % 100]),
+        _ => numbers(digits, ':', [2, 2]),
+    }?;
+    let ahead = hours * 3600 + minutes * 60;
+    (hours < 24 && minutes < 60).then_some((clock, if sign == "-" { -ahead } else { ahead }))
+}
+
 /// Seconds since midnight, and the digits behind their point.
 fn time_of_day(text: &str) -> Option<(i64, &str)> {
-    let text = text.strip_suffix('Z').unwrap_or(text);
     let (clock, fraction) = match text.split_once('.') {
         Some((clock, fraction)) => (clock, Some(fraction)),
         None => (text, None),
@@ -87,7 +141,9 @@ mod tests {
         for year in 0..=9999 {
             for month in 1..=12 {
                 for day in 1..=days_of(year, month) {
-                    assert_eq!(seconds(&format!("{year:04}-{month:02}-{day:02}")), Some(expected));
+                    let text = format!("{year:04}-{month:02}-{day:02}");
+                    assert_eq!(seconds(&text), Some(expected));
+                    assert_eq!(super::day((expected / 86_400.0) as i64), Some(text));
                     expected += 86_400.0;
                 }
             }
@@ -105,9 +161,31 @@ mod tests {
             ("2024-02-29T23:59:58Z", 1_709_251_198.0),
             ("1969-12-31 23:59:59.25", -0.75),
             ("2001-09-09T01:46:40.123456789Z", 1_000_000_000.123_456_8),
+            ("2024/02/29", 1_709_164_800.0),
+            ("2024/02/29 23:59", 1_709_251_140.0),
+            ("2024-01-01T00:00:00+01:00", 1_704_063_600.0),
+            ("2024-01-01T00:00:00+0100", 1_704_063_600.0),
+            ("2024-01-01 00:00+01", 1_704_063_600.0),
+            ("2024-01-01T00:00:00.5-03:30", 1_704_079_800.5),
+            ("2023-12-31 23:00:00Z", 1_704_063_600.0),
         ] {
             assert_eq!(seconds(text), Some(expected), "{text}");
         }
+    }
+
+    #[test]
+    fn moments_are_written_as_they_are_read() {
+        for (units, digits, text) in [
+            (0, 0, "1970-01-01 00:00:00"),
+            (-1, 9, "1969-12-31 23:59:59.999999999"),
+            (1_709_251_198_250, 3, "2024-02-29 23:59:58.25"),
+            (1_709_251_198_000_010, 6, "2024-02-29 23:59:58.00001"),
+        ] {
+            assert_eq!(moment(units, digits).as_deref(), Some(text));
+            assert_eq!(seconds(text), Some(units as f64 / 10f64.powi(digits as i32)));
+        }
+        assert_eq!((day(-719_529), day(2_932_897), day(i64::MIN), day(i64::MAX)), (None, None, None, None));
+        assert_eq!((time(-1, 3), time(86_400, 0), moment(i64::MAX, 0)), (None, None, None));
     }
 
     #[test]
@@ -128,7 +206,15 @@ mod tests {
             "2024-01-01 10:00.5",
             "2024-01-01 10:00:00.",
             "2024-01-01 10:00:00.0123456789",
-            "2024-01-01 10:00:00+02:00",
+            "2024-01-01+02:00",
+            "2024-01-01 10:00:00+24:00",
+            "2024-01-01 10:00:00+02:60",
+            "2024-01-01 10:00:00+2",
+            "2024-01-01 10:00:00+02:00:00",
+            "2024-01-01 10:00:00+02:00Z",
+            "2024-01-01 10:00:00+ä",
+            "2024-01-01 +02:00",
+            "2024-01/01",
             "2024-01-01x10:00",
             "2024-01-01-01",
             "+024-01-01",

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use deepgp::Mat;
 
-use super::scan::{MISSING_ADVICE, not_finite, target, value};
+use super::scan::{missing_advice, not_finite, target, value};
 use super::{Cell, Kind, Missing, Note, Place, Rows, Schema, Source, Targets, date, names};
 use crate::error::{DATE, Error, Result};
 
@@ -19,6 +19,8 @@ pub struct Chunk {
     pub kept: Vec<u64>,
     /// How many records the chunk has, those included that are left out.
     pub read: u64,
+    /// The columns that are carried along, as they are written: record after record, those included that are left out.
+    pub carried: Vec<String>,
 }
 
 /// Turns the records of a table into numbers.
@@ -29,6 +31,8 @@ pub struct Encoder {
     /// Position and name of each target.
     targets: Option<Vec<(usize, String)>>,
     missing: Missing,
+    /// Positions of columns that are handed on as they are written.
+    carried: Vec<usize>,
     cells: Vec<Cell>,
     /// Records read so far.
     read: u64,
@@ -108,6 +112,7 @@ impl Encoder {
             inputs,
             targets: read_targets,
             missing: schema.missing,
+            carried: Vec::new(),
             cells: Vec::new(),
             read: 0,
             dropped: 0,
@@ -116,12 +121,20 @@ impl Encoder {
         })
     }
 
+    /// Also hands on these columns, whatever the model makes of them. Fails if one is not there.
+    pub fn carrying(mut self, columns: &[String]) -> Result<Self> {
+        let find = |name: &String| names::find(&self.source, name, "asked to be kept");
+        self.carried = columns.iter().map(find).collect::<Result<_>>()?;
+        self.unused.retain(|name| !columns.contains(name));
+        Ok(self)
+    }
+
     /// The next `rows` records, or as many as there are; `None` at the end. If all of them are left out, the chunk has no
     /// rows, and yet is not the last.
     pub fn next_chunk(&mut self, rows: usize) -> Result<Option<Chunk>> {
         let width = self.inputs.iter().map(|input| input.code.width()).sum();
         let outputs = self.targets.as_ref().map_or(0, Vec::len);
-        let (mut x, mut y, mut kept) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut x, mut y, mut kept, mut carried) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let begin = self.read;
         let mut cells = std::mem::take(&mut self.cells);
         while self.read - begin < rows.max(1) as u64 {
@@ -131,6 +144,7 @@ impl Encoder {
             } else {
                 self.dropped += 1;
             }
+            carried.extend(self.carried.iter().map(|at| self.rows.written(*at).into_owned()));
             self.read += 1;
         }
         self.cells = cells;
@@ -140,7 +154,7 @@ impl Encoder {
                 .expect("a row that is kept adds as many numbers as there are columns")
         };
         let (x, y) = (matrix(width, x), self.targets.is_some().then(|| matrix(outputs, y)));
-        Ok((read > 0).then_some(Chunk { x, y, kept, read }))
+        Ok((read > 0).then_some(Chunk { x, y, kept, read, carried }))
     }
 
     /// Everything that is left, and what is worth knowing about it.
@@ -157,10 +171,14 @@ impl Encoder {
         let mut notes = self.source.notes().to_vec();
         if !self.unused.is_empty() {
             let unused = names::list(self.unused.iter());
-            notes.push(format!("the table has columns that the model does not use: {unused}"));
+            // Who predicts may want them beside the predictions.
+            let advice = if self.targets.is_none() { " (--keep COLUMN carries one along)" } else { "" };
+            notes.push(format!("the table has columns that the model does not use: {unused}{advice}"));
         }
         if self.dropped > 0 {
-            notes.push(format!("{} of {} rows were left out: they have missing cells", self.dropped, self.read));
+            // Who predicts keeps their places.
+            let what = if self.targets.is_none() { "have no prediction" } else { "were left out" };
+            notes.push(format!("{} of {} rows {what}: they have missing cells", self.dropped, self.read));
         }
         let filled: u64 = self.inputs.iter().map(|input| input.filled).sum();
         if filled > 0 {
@@ -190,7 +208,7 @@ impl Encoder {
         let used = used.chain(self.inputs.iter().map(|input| (input.at, &input.name, false)));
         for (_, name, is_target) in used.filter(|(at, ..)| cells[*at] == Cell::Missing) {
             match self.missing {
-                Missing::Reject => return Err(missing(&self.source, name, place, MISSING_ADVICE)),
+                Missing::Reject => return Err(missing(&self.source, name, place, missing_advice(is_target))),
                 Missing::Drop => return Ok(false),
                 Missing::Mean if is_target => return Ok(false),
                 Missing::Mean => {}
@@ -225,10 +243,11 @@ impl Input {
                 self.filled += 1;
             }
             (Code::Number { .. }, Cell::Number(value)) => x.push(*value),
+            (Code::Number { .. } | Code::Date { .. }, Cell::Date(seconds)) => x.push(*seconds),
             (Code::Number { .. } | Code::Boolean { .. }, Cell::Boolean(value)) => x.push(f64::from(u8::from(*value))),
             (Code::Number { .. }, Cell::Text(_)) => return Err(unfit("a number")),
             (Code::Date { .. }, Cell::Text(text)) => x.push(date::seconds(text).ok_or_else(|| unfit(DATE))?),
-            // Other formats write dates as seconds already; a number in text is something else.
+            // Where there is no type for dates they are seconds; a number in text is something else.
             (Code::Date { .. }, Cell::Number(value)) if matches!(place, Place::Row(_)) => x.push(*value),
             (Code::Date { .. }, _) => return Err(unfit(DATE)),
             // Other formats write booleans as 0 and 1.

@@ -14,6 +14,7 @@
 //! archives, which are read whole.
 
 mod cell;
+mod codes;
 mod column;
 mod csv;
 mod date;
@@ -38,6 +39,8 @@ pub use parquet::panic_is_expected;
 pub use schema::{InputColumn, Kind, Missing, Schema, Targets, Wanted};
 pub use source::Source;
 
+use std::borrow::Cow;
+
 use crate::error::Result;
 
 /// A sentence for people: something about a table that is not wrong, but worth knowing.
@@ -48,6 +51,10 @@ pub trait Rows: Send {
     /// Puts the cells of the next record into `cells`, one for each column, and returns its number: the line in text, the
     /// row in binary formats, both from 1. `None` is the end. After an error there is nothing more to read.
     fn next(&mut self, cells: &mut Vec<Cell>) -> Result<Option<u64>>;
+
+    /// What stands in a column of the record that `next` has just given: text to the letter, blanks around a field aside,
+    /// integers to the last digit, dates of binary formats as ISO dates; empty where there is nothing.
+    fn written(&self, column: usize) -> Cow<'_, str>;
 }
 
 /// Where a record is, as people count: from 1.

@@ -45,6 +45,17 @@ pub(super) fn find(source: &Source, name: &str, role: &'static str) -> Result<us
     source.names().iter().position(|other| other == name).ok_or_else(|| unknown(source, name, role))
 }
 
+/// The columns that `asked` names: one that is no column may be several, with commas between them. If none of its parts is a
+/// column either, it is left as it is, to be told of.
+pub(super) fn several(names: &[String], asked: &[String]) -> Vec<String> {
+    let is_column = |name: &String| names.contains(name);
+    let parts = |name: &String| {
+        let parts: Vec<String> = name.split(',').map(|part| part.trim().to_string()).collect();
+        if is_column(name) || !parts.iter().any(is_column) { vec![name.clone()] } else { parts }
+    };
+    asked.iter().flat_map(parts).collect()
+}
+
 /// There is no such column; `role` says what it is wanted for.
 pub(super) fn unknown(source: &Source, name: &str, role: &'static str) -> Error {
     let known = known(name, source.names(), source.is_text());
@@ -124,6 +135,15 @@ mod tests {
         assert_eq!(nearest("agee", &there).unwrap(), "age");
         assert_eq!(nearest("colour", &there), None);
         assert_eq!(known("x", &there, true), "the columns are `Height`, `weight`, `age`");
+    }
+
+    #[test]
+    fn commas_part_names_unless_they_are_part_of_one() {
+        let there = names(&["id", "city", "size, m²"]);
+        let asked = |asked: &[&str]| several(&there, &names(asked));
+        assert_eq!(asked(&["id,city", "size, m²"]), ["id", "city", "size, m²"]);
+        assert_eq!(asked(&["city , ctiy"]), ["city", "ctiy"]);
+        assert_eq!(asked(&["size, m"]), ["size, m"]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! An array with two axes is a table, one with one axis a column. In C order rows follow each other and are read one at a
 //! time; in Fortran order columns do, so the array is read whole.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -13,24 +14,44 @@ use super::{Cell, Rows, names};
 use crate::error::{Error, Result};
 
 impl Header {
-    /// The number that `bytes` hold.
-    fn decode(&self, bytes: &[u8]) -> Cell {
+    /// The bits that `bytes` hold, the lowest first.
+    fn bits(&self, bytes: &[u8]) -> u64 {
         let mut little = [0; 8];
         little[..bytes.len()].copy_from_slice(bytes);
         if self.big_endian {
             little[..bytes.len()].reverse();
         }
-        let bits = u64::from_le_bytes(little);
+        u64::from_le_bytes(little)
+    }
+
+    /// The number that `bytes` hold.
+    fn decode(&self, bytes: &[u8]) -> Cell {
+        let bits = self.bits(bytes);
         match (self.item, bytes.len()) {
             (Item::Boolean, _) => Cell::Boolean(bits != 0),
             (Item::Unsigned, _) => Cell::Number(bits as f64),
-            // Shifting up and down again extends the sign.
-            (Item::Signed, size) => Cell::Number(((bits << (64 - 8 * size)) as i64 >> (64 - 8 * size)) as f64),
+            (Item::Signed, size) => Cell::Number(signed(bits, size) as f64),
             (Item::Float, 2) => Cell::number(half_to_f64(bits as u16)),
             (Item::Float, 4) => Cell::number(f64::from(f32::from_bits(bits as u32))),
             (Item::Float, _) => Cell::number(f64::from_bits(bits)),
         }
     }
+
+    /// The same to the last digit; nothing if it is NaN.
+    fn written(&self, bytes: &[u8]) -> Cow<'static, str> {
+        let bits = self.bits(bytes);
+        match (self.item, bytes.len(), self.decode(bytes)) {
+            (Item::Unsigned, ..) => bits.to_string().into(),
+            (Item::Signed, size, _) => signed(bits, size).to_string().into(),
+            (Item::Float, 4, Cell::Number(_)) => f32::from_bits(bits as u32).to_string().into(),
+            (.., cell) => cell.label().unwrap_or_default().into_owned().into(),
+        }
+    }
+}
+
+/// The lowest `size` bytes as an integer with a sign, which shifting up and down again extends.
+fn signed(bits: u64, size: usize) -> i64 {
+    (bits << (64 - 8 * size)) as i64 >> (64 - 8 * size)
 }
 
 /// An array that is in memory, as its bytes.
@@ -52,11 +73,14 @@ impl Array {
 
     /// Puts the cells of a row behind `cells`.
     fn row(&self, row: usize, cells: &mut Vec<Cell>) {
+        cells.extend((0..self.header.columns).map(|column| self.header.decode(self.item(row, column))));
+    }
+
+    /// The bytes of one number.
+    fn item(&self, row: usize, column: usize) -> &[u8] {
         let Header { rows, columns, size, .. } = self.header;
-        cells.extend((0..columns).map(|column| {
-            let at = size * if self.header.fortran { column * rows + row } else { row * columns + column };
-            self.header.decode(&self.bytes[at..at + size])
-        }));
+        let at = size * if self.header.fortran { column * rows + row } else { row * columns + column };
+        &self.bytes[at..at + size]
     }
 }
 
@@ -127,6 +151,11 @@ impl Rows for NpyRows {
         self.next += 1;
         Ok(Some(self.next as u64))
     }
+
+    fn written(&self, column: usize) -> Cow<'_, str> {
+        let size = self.header.size;
+        self.header.written(&self.row[column * size..(column + 1) * size])
+    }
 }
 
 /// Rows of arrays that are in memory, side by side.
@@ -158,6 +187,12 @@ impl Rows for Arrays {
         }
         self.next += 1;
         Ok(Some(self.next as u64))
+    }
+
+    fn written(&self, column: usize) -> Cow<'_, str> {
+        let mut columns = self.arrays.iter().flat_map(|array| (0..array.header.columns).map(move |own| (array, own)));
+        let (array, own) = columns.nth(column).expect("a column of the table");
+        array.header.written(array.item(self.next - 1, own))
     }
 }
 

@@ -3,6 +3,7 @@
 //! Columns are read through the column readers, not record by record: that way each physical type becomes a cell in one
 //! place, and the few types that the record reader would give up on are texts.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,7 +14,7 @@ use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
-use super::parquet_type::Meaning;
+use super::parquet_type::{Meaning, Value};
 use super::{Cell, Rows, names};
 use crate::error::{Error, Result};
 
@@ -106,6 +107,9 @@ pub(super) struct ParquetRows {
     /// Rows of this group that are not decoded yet.
     remaining: usize,
     columns: Vec<Column>,
+    /// Rows that are decoded, and those of them that were given.
+    decoded: usize,
+    given: usize,
     row: u64,
 }
 
@@ -113,7 +117,8 @@ struct Column {
     reader: ColumnReader,
     meaning: Meaning,
     nullable: bool,
-    cells: std::vec::IntoIter<Cell>,
+    /// Those that are decoded; `None` where there is nothing.
+    values: Vec<Option<Value>>,
 }
 
 impl ParquetRows {
@@ -123,7 +128,16 @@ impl ParquetRows {
         if columns(path, &reader)? != expected {
             return Err(Error::Changed { path: path.into(), what: "its columns have other names".into() });
         }
-        Ok(Self { path: path.into(), reader, group: 0, remaining: 0, columns: Vec::new(), row: 0 })
+        Ok(Self {
+            path: path.into(),
+            reader,
+            group: 0,
+            remaining: 0,
+            columns: Vec::new(),
+            decoded: 0,
+            given: 0,
+            row: 0,
+        })
     }
 
     /// Decodes the next rows; false at the end of the file.
@@ -143,20 +157,21 @@ impl ParquetRows {
                     reader: group.get_column_reader(index).map_err(fault)?,
                     meaning: Meaning::of(column),
                     nullable: column.max_def_level() > 0,
-                    cells: Vec::new().into_iter(),
+                    values: Vec::new(),
                 });
             }
             self.group += 1;
         }
         let rows = self.remaining.min(BATCH);
         for column in &mut self.columns {
-            let cells = column.read(rows).map_err(fault)?;
-            if cells.len() != rows {
-                let what = format!("a row group ends {} rows too early", self.remaining - cells.len().min(rows));
+            column.values = column.read(rows).map_err(fault)?;
+            let found = column.values.len();
+            if found != rows {
+                let what = format!("a row group ends {} rows too early", self.remaining - found.min(rows));
                 return Err(Error::damaged(&self.path, what));
             }
-            column.cells = cells.into_iter();
         }
+        (self.decoded, self.given) = (rows, 0);
         self.remaining -= rows;
         Ok(true)
     }
@@ -165,67 +180,69 @@ impl ParquetRows {
 impl Rows for ParquetRows {
     fn next(&mut self, cells: &mut Vec<Cell>) -> Result<Option<u64>> {
         cells.clear();
-        if self.columns.first().is_none_or(|column| column.cells.len() == 0) {
+        if self.given == self.decoded {
             let path = self.path.clone();
             let decoded = guarded(&path, || self.decode());
             if !matches!(decoded, Ok(true)) {
                 // Whatever was left half-way is not to be read again.
                 (self.group, self.remaining) = (self.reader.num_row_groups(), 0);
-                self.columns.clear();
+                (self.decoded, self.given) = (0, 0);
                 return decoded.map(|_| None);
             }
         }
-        cells.extend(self.columns.iter_mut().filter_map(|column| column.cells.next()));
+        cells.extend(self.columns.iter().map(|column| match &column.values[self.given] {
+            Some(value) => column.meaning.cell(value),
+            None => Cell::Missing,
+        }));
+        self.given += 1;
         self.row += 1;
         Ok(Some(self.row))
+    }
+
+    fn written(&self, column: usize) -> Cow<'_, str> {
+        let Column { values, meaning, .. } = &self.columns[column];
+        values[self.given - 1].as_ref().map_or("".into(), |value| meaning.text(value).into())
     }
 }
 
 impl Column {
-    /// The next cells, as many as `rows` if there are that many.
-    fn read(&mut self, rows: usize) -> std::result::Result<Vec<Cell>, ParquetError> {
-        let (nullable, meaning) = (self.nullable, self.meaning);
+    /// The next values, as many as `rows` if there are that many.
+    fn read(&mut self, rows: usize) -> std::result::Result<Vec<Option<Value>>, ParquetError> {
+        let nullable = self.nullable;
         match &mut self.reader {
-            ColumnReader::BoolColumnReader(reader) => batch(reader, rows, nullable, |value| Cell::Boolean(*value)),
+            ColumnReader::BoolColumnReader(reader) => batch(reader, rows, nullable, Value::Boolean),
             ColumnReader::Int32ColumnReader(reader) => {
-                batch(reader, rows, nullable, |value| meaning.integer((*value).into(), u64::from(*value as u32)))
+                batch(reader, rows, nullable, |value| Value::Integer(value.into(), (value as u32).into()))
             }
             ColumnReader::Int64ColumnReader(reader) => {
-                batch(reader, rows, nullable, |value| meaning.integer(*value, *value as u64))
+                batch(reader, rows, nullable, |value| Value::Integer(value, value as u64))
             }
             ColumnReader::Int96ColumnReader(reader) => {
-                batch(reader, rows, nullable, |value| Cell::Number(value.to_micros() as f64 / 1e6))
+                batch(reader, rows, nullable, |value| Value::Integer(value.to_micros(), value.to_micros() as u64))
             }
-            ColumnReader::FloatColumnReader(reader) => {
-                batch(reader, rows, nullable, |value| Cell::number(f64::from(*value)))
-            }
-            ColumnReader::DoubleColumnReader(reader) => batch(reader, rows, nullable, |value| Cell::number(*value)),
-            ColumnReader::ByteArrayColumnReader(reader) => {
-                batch(reader, rows, nullable, |value| meaning.bytes(value.data()))
-            }
+            ColumnReader::FloatColumnReader(reader) => batch(reader, rows, nullable, Value::Single),
+            ColumnReader::DoubleColumnReader(reader) => batch(reader, rows, nullable, Value::Double),
+            ColumnReader::ByteArrayColumnReader(reader) => batch(reader, rows, nullable, Value::Bytes),
             ColumnReader::FixedLenByteArrayColumnReader(reader) => {
-                batch(reader, rows, nullable, |value| meaning.bytes(value.data()))
+                batch(reader, rows, nullable, |value| Value::Bytes(value.into()))
             }
         }
     }
 }
 
-/// Cells of a column; where it is nullable, a definition level of 0 says that there is no value.
+/// Values of a column; where it is nullable, a definition level of 0 says that there is none.
 fn batch<T: DataType>(
     reader: &mut ColumnReaderImpl<T>,
     rows: usize,
     nullable: bool,
-    cell: impl Fn(&T::T) -> Cell,
-) -> std::result::Result<Vec<Cell>, ParquetError> {
-    let (mut levels, mut values) = (Vec::new(), Vec::new());
-    reader.read_records(rows, Some(&mut levels), None, &mut values)?;
-    let mut cells = values.iter().map(cell);
+    value: impl Fn(T::T) -> Value,
+) -> std::result::Result<Vec<Option<Value>>, ParquetError> {
+    let (mut levels, mut stored) = (Vec::new(), Vec::new());
+    reader.read_records(rows, Some(&mut levels), None, &mut stored)?;
+    let mut values = stored.into_iter().map(value);
     Ok(if nullable {
-        levels
-            .iter()
-            .map(|level| if *level > 0 { cells.next().unwrap_or(Cell::Missing) } else { Cell::Missing })
-            .collect()
+        levels.iter().map(|level| if *level > 0 { values.next() } else { None }).collect()
     } else {
-        cells.collect()
+        values.map(Some).collect()
     })
 }

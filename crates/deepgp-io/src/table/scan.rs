@@ -2,9 +2,13 @@
 //!
 //! What is counted comes from the rows that will be kept, so a level that only a dropped row has is no level.
 
+use super::cell::mostly_digits;
 use super::column::Seen;
 use super::{Cell, InputColumn, Missing, Note, Place, Schema, Source, Wanted, names};
 use crate::error::{Error, Result};
+
+/// How the name of a data frame's index begins in Parquet.
+const DATA_FRAME_INDEX: &str = "__index_level_";
 
 /// What is wanted of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,17 +25,23 @@ pub(super) fn scan(source: &Source, wanted: &Wanted) -> Result<(Schema, Vec<Note
     let tally = Tally::read(source, &roles, wanted.missing)?;
     tally.check_presence(source, &roles)?;
     let (mut inputs, mut found) = (Vec::new(), Vec::new());
+    let alone = roles.iter().filter(|role| matches!(role, Role::Input | Role::Category)).count() == 1;
     for ((name, role), seen) in source.names().iter().zip(&roles).zip(&tally.columns) {
         if matches!(role, Role::Input | Role::Category) {
             let kind = seen.kind(source, name, tally.kept)?;
             found.extend(seen.note(name, &kind));
+            let advice = format!("--ignore {name}");
+            // An index is told of by its name, or by having none.
+            if !name.starts_with(DATA_FRAME_INDEX) && !source.notes().iter().any(|note| note.ends_with(&advice)) {
+                found.extend(seen.codes.note(name, &kind, alone));
+            }
             inputs.push(InputColumn { name: name.clone(), kind });
         }
     }
-    tally.check_missing(source, wanted.missing)?;
+    tally.check_missing(source, &roles, wanted.missing)?;
     let positions = source.is_unnamed().then_some(source.names().len());
     let mut notes = source.notes().to_vec();
-    for column in inputs.iter().filter(|column| column.name.starts_with("__index_level_")) {
+    for column in inputs.iter().filter(|column| column.name.starts_with(DATA_FRAME_INDEX)) {
         let name = &column.name;
         notes.push(format!(
             "`{name}` is the index of a data frame; if it only numbers the rows, leave it out with --ignore {name}"
@@ -87,12 +97,18 @@ impl Tally {
         let used = roles.iter().map(|role| *role != Role::Ignored).collect();
         let (mut rows, mut cells) = (source.rows_using(used)?, Vec::new());
         while let Some(number) = rows.next(&mut cells)? {
-            tally.add(source, roles, missing, &cells, source.place(number))?;
+            let kept = tally.add(source, roles, missing, &cells, source.place(number))?;
+            // In other formats a number has no leading zeros.
+            if kept && source.is_text() {
+                let numbers = cells.iter().enumerate().filter(|(_, cell)| matches!(cell, Cell::Number(_)));
+                numbers.for_each(|(column, _)| tally.columns[column].codes.add_written(&rows.written(column)));
+            }
         }
         Ok(tally)
     }
 
-    fn add(&mut self, source: &Source, roles: &[Role], missing: Missing, cells: &[Cell], place: Place) -> Result<()> {
+    /// One more record, unless it is left out: then false.
+    fn add(&mut self, source: &Source, roles: &[Role], missing: Missing, cells: &[Cell], place: Place) -> Result<bool> {
         self.rows += 1;
         let mut keep = true;
         for (column, role) in roles.iter().enumerate() {
@@ -107,7 +123,7 @@ impl Tally {
             }
         }
         if !keep {
-            return Ok(());
+            return Ok(false);
         }
         self.kept += 1;
         for (column, role) in roles.iter().enumerate() {
@@ -118,7 +134,7 @@ impl Tally {
                 Role::Input | Role::Category => self.columns[column].add(source, name, place, &cells[column])?,
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Fails if there are no rows, or a column is all missing.
@@ -141,19 +157,26 @@ impl Tally {
     }
 
     /// Fails if cells are missing that must not be.
-    fn check_missing(&self, source: &Source, missing: Missing) -> Result<()> {
+    fn check_missing(&self, source: &Source, roles: &[Role], missing: Missing) -> Result<()> {
         let (Missing::Reject, Some((place, column))) = (missing, self.first_missing) else { return Ok(()) };
         let others = match self.missing.iter().sum::<u64>() - 1 {
             0 => ", the only one in the table".into(),
             others => format!(", and {others} more in the table"),
         };
+        let advice = missing_advice(roles[column] == Role::Target);
         let (path, column) = (source.path().into(), source.names()[column].clone());
-        Err(Error::Missing { path, place, column, others, advice: MISSING_ADVICE })
+        Err(Error::Missing { path, place, column, others, advice })
     }
 }
 
-/// What to do about missing cells.
-pub(super) const MISSING_ADVICE: &str = "leave such rows out with --missing drop, or fill them in with --missing mean";
+/// What to do about a missing cell, which may be a target.
+pub(super) fn missing_advice(is_target: bool) -> &'static str {
+    if is_target {
+        "a target cannot be filled in: leave such rows out with --missing drop"
+    } else {
+        "leave such rows out with --missing drop, or fill them in with --missing mean"
+    }
+}
 
 /// A target's value, which must be a finite number; `None` if it is missing.
 pub(super) fn target(source: &Source, name: &str, place: Place, cell: &Cell) -> Result<Option<f64>> {
@@ -161,8 +184,16 @@ pub(super) fn target(source: &Source, name: &str, place: Place, cell: &Cell) -> 
         Cell::Missing => Ok(None),
         Cell::Number(value) if value.is_finite() => Ok(Some(*value)),
         Cell::Boolean(value) => Ok(Some(f64::from(u8::from(*value)))),
+        Cell::Date(seconds) => Ok(Some(*seconds)),
         Cell::Number(_) => Err(not_finite(source, name, place, cell)),
-        Cell::Text(_) => Err(value(source, name, place, cell, "a number", "a target must be one: mend it")),
+        Cell::Text(text) => {
+            let advice = if mostly_digits(text) {
+                "a target must be one: write it without units and separators"
+            } else {
+                "a target must be one, as classes are not predicted: mend the cell, or name another target"
+            };
+            Err(value(source, name, place, cell, "a number", advice))
+        }
     }
 }
 

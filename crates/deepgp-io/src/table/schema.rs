@@ -68,7 +68,7 @@ pub enum Kind {
         /// Their mean: what [`Missing::Mean`] puts in place of a missing one.
         fill: Option<f64>,
     },
-    /// Dates in text, which are seconds since 1970 as numbers.
+    /// Dates, which are seconds since 1970 as numbers: ISO dates in text, or what Parquet has a type for.
     Date {
         /// Their mean: what [`Missing::Mean`] puts in place of a missing one.
         fill: Option<f64>,

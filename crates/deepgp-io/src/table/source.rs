@@ -33,9 +33,9 @@ impl Source {
     ///
     /// - Delimited text, plain or compressed with gzip: the delimiter is one of `,` `;` tab `|`; fields may be quoted; a
     ///   byte order mark and `\r\n` are fine, and blank lines are skipped; where `;` delimits, `3,14` is a number. If
-    ///   the first record is no header, columns are called `c1`, `c2`, …. A column of ISO dates is seconds since 1970.
-    /// - Parquet with columns that are not nested. Decimals are numbers; dates, times and timestamps are
-    ///   seconds since 1970 or midnight. Bytes that are no text become hexadecimal text.
+    ///   the first record is no header, columns are called `c1`, `c2`, …. A column of ISO dates is seconds since 1970, UTC.
+    /// - Parquet with columns that are not nested. Decimals are numbers; dates and timestamps are seconds since 1970, times
+    ///   seconds since midnight. Bytes that are no text become hexadecimal text.
     /// - NumPy arrays (`.npy`) with one or two axes; columns are called `c1`, `c2`, ….
     /// - NumPy archives (`.npz`) whose arrays have as many rows each. A column is called by its array's name, followed by
     ///   its position, from 1, if the array has several.
@@ -66,6 +66,11 @@ impl Source {
     /// The names of the columns, all different.
     pub fn names(&self) -> &[String] {
         &self.names
+    }
+
+    /// The columns that `asked` names: with commas between them, one name may be several, unless a column is called so.
+    pub fn named(&self, asked: &[String]) -> Vec<String> {
+        names::several(&self.names, asked)
     }
 
     /// The file.

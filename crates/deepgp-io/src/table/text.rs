@@ -1,5 +1,6 @@
 //! Delimited text as a table, plain or compressed with gzip.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -69,5 +70,9 @@ impl Rows for TextRows {
             }),
             _ => Ok(Some(line)),
         }
+    }
+
+    fn written(&self, column: usize) -> Cow<'_, str> {
+        self.records.field(column).trim().into()
     }
 }
