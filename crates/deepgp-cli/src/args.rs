@@ -231,9 +231,12 @@ pub struct PredictArgs {
     /// Quantiles to add, between 0 and 1
     #[arg(long, value_delimiter = ',', value_name = "LEVELS")]
     pub quantiles: Vec<f64>,
-    /// Draws of the target to add, as columns
+    /// Draws of the target to add, as columns. Each is right for a row by itself; for sums or differences of rows add --joint
     #[arg(long, default_value_t = 0, value_parser = within(limits::DRAWS))]
     pub draws: usize,
+    /// Draw all rows together, each column from one function; up to 2000 rows
+    #[arg(long)]
+    pub joint: bool,
     /// How to predict.
     #[command(flatten)]
     pub sampling: Sampling,

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use deepgp::{Mat, UserPredictor};
+use deepgp::{JOINT_ROWS, Mat, UserPredictor};
 use deepgp_io::ModelFile;
 use deepgp_io::atomic::AtomicFile;
 use deepgp_io::table::{Chunk, Source, Targets};
@@ -26,19 +26,20 @@ const OTHER_FORMATS: [&str; 4] = ["parquet", "npy", "npz", "gz"];
 pub fn predict(mut args: PredictArgs) -> Result<Outcome> {
     args.out = args.out.filter(|path| !dash::is_meant(path));
     check(&args)?;
-    let PredictArgs { model, table, out, keep, quantiles, draws, sampling, voice } = args;
+    let PredictArgs { model, table, out, keep, quantiles, draws, joint, sampling, voice } = args;
     let mut file = ModelFile::load(&model)?;
     let schema = sampling.schema(&file);
     let source = Source::open(&table)?;
     let keep = source.named(&keep);
-    let columns = Columns { keep: &keep, targets: &schema.targets, quantiles: &quantiles, draws };
+    let columns = Columns { keep: &keep, targets: &schema.targets, quantiles: &quantiles, draws, joint };
     columns.check()?;
     let mut encoder = schema.encoder(&source, Targets::Unneeded)?.carrying(&keep)?;
     sampling.device.place(&mut file.regressor, voice)?;
     let predictor = file.regressor.predictor(sampling.settings()).map_err(device::explain)?;
     // The levels are checked before anything is written.
     predictor.quantiles(Mat::zeros(0, schema.width()).view(), &quantiles)?;
-    let rows_at_once = (CHUNK_SAMPLES / sampling.samples.saturating_add(draws).max(1)).clamp(16, CHUNK);
+    let few = (CHUNK_SAMPLES / sampling.samples.saturating_add(draws).max(1)).clamp(16, CHUNK);
+    let rows_at_once = if joint { JOINT_ROWS + 1 } else { few };
     let live = !voice.quiet && io::stderr().is_terminal();
     let delimiter = Delimiter::of(out.as_deref());
     let mut sink = Sink::open(out.as_deref())?;
@@ -49,6 +50,9 @@ pub fn predict(mut args: PredictArgs) -> Result<Outcome> {
         if interrupt::asked() {
             output::say(voice, if out.is_some() { "interrupted: nothing was written" } else { "interrupted" });
             return Ok(Outcome::Interrupted);
+        }
+        if joint && chunk.read > JOINT_ROWS as u64 {
+            bail!("--joint draws up to {JOINT_ROWS} rows together, and {} has more: cut it", table.display());
         }
         let text = lines(&chunk, rows, &columns.answers(&predictor, &chunk.x)?, delimiter);
         if sink.write(&text)? == Reader::Gone {
@@ -84,7 +88,10 @@ pub fn predict(mut args: PredictArgs) -> Result<Outcome> {
 
 /// Fails if the arguments cannot be meant.
 fn check(args: &PredictArgs) -> Result<()> {
-    let PredictArgs { model, table, out, voice, .. } = args;
+    let PredictArgs { model, table, out, draws, joint, voice, .. } = args;
+    if *joint && *draws == 0 {
+        bail!(Usage("--joint is how to draw: say how often with --draws".into()));
+    }
     if out.is_none() && voice.json {
         bail!(Usage(
             "--json prints on standard output, where predictions would go: name a file for them with --out".into()
@@ -107,6 +114,8 @@ struct Columns<'a> {
     targets: &'a [String],
     quantiles: &'a [f64],
     draws: usize,
+    /// Whether each draw is of all rows together.
+    joint: bool,
 }
 
 impl Columns<'_> {
@@ -162,7 +171,11 @@ impl Columns<'_> {
         let moments = predictor.moments(x.view())?;
         let quantiles =
             if levels > 0 { predictor.quantiles(x.view(), self.quantiles)? } else { Mat::zeros(x.nrows(), 0) };
-        let draws = if self.draws > 0 { predictor.draws_of_y(x.view(), self.draws)? } else { Vec::new() };
+        let draws = match (self.draws, self.joint && x.nrows() > 0) {
+            (0, _) => Vec::new(),
+            (draws, true) => predictor.joint_draws(x.view(), draws)?.y,
+            (draws, false) => predictor.draws_of_y(x.view(), draws)?,
+        };
         let width = 3 + levels + self.draws;
         Ok(Mat::from_fn(x.nrows(), outputs * width, |i, column| {
             let (p, own) = (column / width, column % width);

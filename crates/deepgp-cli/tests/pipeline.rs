@@ -58,6 +58,37 @@ fn a_table_becomes_a_model_that_predicts_and_is_scored_as_it_said() {
 }
 
 #[test]
+fn draws_are_of_one_function_where_they_are_joint() {
+    let place = Place::new();
+    let curve: String = (0..200).map(|i| format!("{i},{}\n", (f64::from(i) / 20.0).sin())).collect();
+    place.write("curve.csv", format!("x,y\n{curve}"));
+    place.done("fit curve.csv --target y --hidden-layers 0 --inducing 12 --steps 100");
+    // Far from the data and from one another: nothing that is known of one says anything of the other.
+    place.write("far.csv", "x\n-900\n900\n900.001\n");
+    let correlation = |flags: &str, one: usize, other: usize| {
+        let text = place.done(&format!("predict model.deepgp far.csv --draws 400 {flags}")).stdout;
+        let rows: Vec<Vec<f64>> =
+            text.lines().skip(1).map(|l| l.split(',').skip(3).map(|v| v.parse().unwrap()).collect()).collect();
+        let mean = |v: &[f64]| v.iter().sum::<f64>() / 400.0;
+        let product = |a: &[f64], b: &[f64]| {
+            let (mean_a, mean_b) = (mean(a), mean(b));
+            a.iter().zip(b).map(|(a, b)| (a - mean_a) * (b - mean_b)).sum::<f64>()
+        };
+        let (a, b) = (&rows[one], &rows[other]);
+        product(a, b) / (product(a, a) * product(b, b)).sqrt()
+    };
+    assert!(correlation("--joint", 0, 1).abs() < 0.2);
+    assert!(correlation("--joint", 1, 2) > 0.5);
+    assert!(correlation("", 0, 1) > 0.5, "each row by itself, with the same random numbers");
+    let refused = place.run("predict model.deepgp far.csv --joint");
+    assert!(refused.code == Some(2) && refused.stderr.contains("--draws"), "{}", refused.stderr);
+    place.write("long.csv", format!("x\n{}", "1\n".repeat(2001)));
+    let refused = place.run("predict model.deepgp long.csv --draws 1 --joint --out p.csv");
+    assert!(refused.code == Some(1) && refused.stderr.contains("up to 2000 rows"), "{}", refused.stderr);
+    assert!(!place.files().contains(&"p.csv".to_string()));
+}
+
+#[test]
 fn a_messy_table_is_read_as_a_person_would() {
     let place = Place::new();
     let mut text = String::from("\u{feff}\"Größe, m²\";Farbe;alt;Preis\r\n");
