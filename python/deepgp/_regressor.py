@@ -40,10 +40,11 @@ class DeepGPRegressor(_base.RegressorMixin, Predictions, _base.BaseEstimator):  
         Layers before the last one. With 0 it is a sparse Gaussian process.
     width : int, default=10
         Outputs of each hidden layer.
-    mean_inducing : int, default=500
-        Inducing inputs of each layer's mean, or as many as there are distinct rows.
-    covariance_inducing : int, default=100
-        Inducing inputs of each layer's covariance, or as many as there are distinct rows.
+    mean_inducing : int, optional
+        Inducing inputs of each layer's mean, or as many as there are distinct rows. None is one for five rows, at least
+        100 and at most 500.
+    covariance_inducing : int, optional
+        Inducing inputs of each layer's covariance, likewise. None is one for eight rows, at least 60 and at most 100.
     inducing : int, optional
         One set of so many inducing inputs for mean and covariance: the full model. Takes the place of the two above.
     mean_form : {"whitened", "standard", "dual", "scaled-dual"}, default="whitened"
@@ -155,8 +156,8 @@ default="squared-exponential"
         self,
         hidden_layers: int = 2,
         width: int = 10,
-        mean_inducing: int = 500,
-        covariance_inducing: int = 100,
+        mean_inducing: int | None = None,
+        covariance_inducing: int | None = None,
         *,
         inducing: int | None = None,
         mean_form: str = "whitened",
@@ -270,7 +271,7 @@ default="squared-exponential"
         rules = {"dtype": np.float64, "multi_output": True, "y_numeric": True, "ensure_min_samples": least}
         X, y = _base.validate_data(self, X, y, reset=before is None, **rules)
         targets = _arrays.columns("y", y)
-        words = _settings.to_json(_settings.of_regressor(self))
+        words = _settings.to_json(_settings.of_regressor(self, len(targets)))
         time_limit = _settings.time_limit(self.time_limit)
         progress = Progress(self.steps) if self.verbose else None
         engine, error = _core.fit(

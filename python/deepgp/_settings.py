@@ -136,10 +136,18 @@ def size(tied: Any, mean: Any, covariance: Any) -> Any:
     return {"decoupled": {"mean": mean, "covariance": covariance}}
 
 
-def of_regressor(regressor: Any) -> dict[str, Any]:
-    """The library's settings, from the arguments of `DeepGPRegressor`."""
+def size_for(rows: int, tied: Any, mean: Any, covariance: Any) -> Any:
+    """The same, where None leaves a number to the rows there are."""
+    if tied is None and mean is None and covariance is None:
+        return None
+    usual_mean, usual_covariance = _core.inducing_for(rows)
+    return size(tied, usual_mean if mean is None else mean, usual_covariance if covariance is None else covariance)
+
+
+def of_regressor(regressor: Any, rows: int) -> dict[str, Any]:
+    """The library's settings, from the arguments of `DeepGPRegressor`, for so many rows."""
     settings = {name: checked(name, getattr(regressor, name)) for name in _AS_THEY_ARE}
-    settings["inducing"] = size(regressor.inducing, regressor.mean_inducing, regressor.covariance_inducing)
+    settings["inducing"] = size_for(rows, regressor.inducing, regressor.mean_inducing, regressor.covariance_inducing)
     settings["jitter"] = jitter(regressor.jitter)
     settings["schedule"] = schedule(regressor.schedule)
     settings["seed"] = seed_of(regressor.random_state)

@@ -16,6 +16,12 @@ pub fn default_settings() -> PyResult<String> {
     Ok(Value::Object(all).to_string())
 }
 
+/// Inducing inputs for mean and covariance of a model that was not told, for so many rows.
+#[pyfunction]
+pub fn inducing_for(rows: usize) -> (usize, usize) {
+    deepgp::inducing_for(rows)
+}
+
 /// Settings from a JSON object of those that differ from the defaults. The error names the one that cannot be.
 pub fn parse(text: &str) -> PyResult<FitSettings> {
     let given: Map<String, Value> = serde_json::from_str(text).map_err(|e| PyValueError::new_err(e.to_string()))?;

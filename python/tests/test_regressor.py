@@ -185,6 +185,18 @@ def test_the_full_model_has_one_set(arm):
     assert "layers.0.mean_inducing" not in parameters
 
 
+def test_sizes_that_are_not_given_follow_the_rows(rng):
+    X, y = rng.standard_normal((160, 2)), rng.standard_normal(160)
+
+    def sizes(**given):
+        parameters = DeepGPRegressor(hidden_layers=0, steps=1, validation=None, **given).fit(X, y).model_.parameters()
+        return [len(parameters[f"layers.0.{name}_inducing"]) for name in ("mean", "covariance")]
+
+    assert sizes() == [100, 60]
+    assert sizes(mean_inducing=30) == [30, 60]
+    assert sizes(covariance_inducing=20) == [100, 20]
+
+
 def test_sizes_give_way_to_what_the_rows_have(rng):
     X = np.repeat(rng.standard_normal((9, 2)), 3, axis=0)
     y = rng.standard_normal(27)

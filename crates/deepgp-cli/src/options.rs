@@ -7,7 +7,7 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use deepgp::{
     ConstantColumns, CovarianceForm, FitSettings, InducingSize, KernelChoice, MeanForm, ModelSettings, Precision,
-    Schedule, TrainSettings,
+    Schedule, TrainSettings, inducing_for,
 };
 use deepgp_io::table::{Missing, Source, Wanted};
 use serde::de::DeserializeOwned;
@@ -60,10 +60,10 @@ pub struct FitOptions {
     /// Inducing inputs of each layer, for mean and covariance alike (the full model)
     #[arg(long, value_name = "M", conflicts_with_all = ["mean_inducing", "covariance_inducing"], help_heading = "Model")]
     pub inducing: Option<usize>,
-    /// Inducing inputs of each layer's mean [default: 500, or as many as there are rows]
+    /// Inducing inputs of each layer's mean [default: one for 5 rows, at least 100 and at most 500]
     #[arg(long, value_name = "M", help_heading = "Model")]
     pub mean_inducing: Option<usize>,
-    /// Inducing inputs of each layer's covariance [default: 100, or as many as there are rows]
+    /// Inducing inputs of each layer's covariance [default: one for 8 rows, at least 60 and at most 100]
     #[arg(long, value_name = "M", help_heading = "Model")]
     pub covariance_inducing: Option<usize>,
     /// The variables of the mean [default: whitened]
@@ -291,12 +291,13 @@ impl FitOptions {
     }
 
     fn inducing_size(&self, rows: usize) -> Option<InducingSize> {
+        let (usual_mean, usual_covariance) = inducing_for(rows);
         match (self.inducing, self.mean_inducing, self.covariance_inducing) {
             (Some(m), ..) => Some(InducingSize::Tied(m)),
             (None, None, None) => None,
             (None, mean, covariance) => Some(InducingSize::Decoupled {
-                mean: mean.unwrap_or(deepgp::MEAN_INDUCING.min(rows)),
-                covariance: covariance.unwrap_or(deepgp::COVARIANCE_INDUCING.min(rows)),
+                mean: mean.unwrap_or(usual_mean),
+                covariance: covariance.unwrap_or(usual_covariance),
             }),
         }
     }

@@ -13,7 +13,7 @@ use crate::likelihood::{Gaussian, Likelihood, NOISE_FLOOR};
 use crate::mat::{Mat, View};
 use crate::model::{DeepGp, Precision};
 use crate::noise::{Key, Purpose};
-use crate::settings::{COVARIANCE_INDUCING, InducingSize, MEAN_INDUCING, ModelSettings};
+use crate::settings::{InducingSize, ModelSettings, inducing_for};
 
 /// The scale at which the covariance of a hidden layer starts.
 const HIDDEN_SCALE: f64 = 1e-5;
@@ -77,10 +77,8 @@ impl DeepGp {
             let inducing = match &plan.inducing {
                 InducingPlan::Given(given) => given.clone(),
                 InducingPlan::Chosen { size, start } => {
-                    let size = size.unwrap_or(InducingSize::Decoupled {
-                        mean: MEAN_INDUCING.min(distinct.len()),
-                        covariance: COVARIANCE_INDUCING.min(distinct.len()),
-                    });
+                    let (mean, covariance) = inducing_for(distinct.len());
+                    let size = size.unwrap_or(InducingSize::Decoupled { mean, covariance });
                     let again = centres.as_ref().filter(|(old, _)| *start == InducingStart::KMeans && *old == size);
                     let pick = |m| choose(*start, inputs.view(), &distinct, m, &*plan.kernel, key, index);
                     let chosen = match (again, size) {

@@ -127,7 +127,7 @@ pub use real::Real;
 pub use regressor::{Fit, Regressor, UserPredictor, hold_out};
 pub use settings::{
     COVARIANCE_INDUCING, FitSettings, InducingSize, KernelChoice, MEAN_INDUCING, ModelSettings, PredictSettings,
-    Schedule, TrainSettings,
+    Schedule, TrainSettings, inducing_for,
 };
 pub use step::Elbo;
 pub use train::Trainer;

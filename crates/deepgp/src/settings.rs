@@ -7,10 +7,14 @@ use crate::kernel::{Kernel, Matern12, Matern32, Matern52, RationalQuadratic, Squ
 use crate::layer::{CovarianceForm, Jitter, MeanForm};
 use crate::model::Precision;
 
-/// `M_a` of a model that was not told.
+/// `M_a` of a model that was not told and has many rows to learn from.
 pub const MEAN_INDUCING: usize = 500;
-/// `M_b` of a model that was not told.
+/// `M_b` of a model that was not told and has many rows to learn from.
 pub const COVARIANCE_INDUCING: usize = 100;
+/// Rows for each inducing input of mean and covariance, where there are few.
+const ROWS_EACH: (usize, usize) = (5, 8);
+/// `M_a` and `M_b` fall no further than this.
+const LEAST_INDUCING: (usize, usize) = (100, 60);
 /// `α` at the start of a rational quadratic.
 const RATIONAL_QUADRATIC_ALPHA: f64 = 1.0;
 
@@ -27,6 +31,15 @@ pub enum InducingSize {
         /// `M_b`.
         covariance: usize,
     },
+}
+
+/// `M_a` and `M_b` of a model that was not told, for so many distinct rows: one for each five of them for the mean and each eight for the
+/// covariance, but at least 100 and 60, and at most [`MEAN_INDUCING`] and [`COVARIANCE_INDUCING`]. With more, small tables are fitted no
+/// better, and several times as slowly.
+pub fn inducing_for(rows: usize) -> (usize, usize) {
+    let mean = (rows / ROWS_EACH.0).clamp(LEAST_INDUCING.0, MEAN_INDUCING);
+    let covariance = (rows / ROWS_EACH.1).clamp(LEAST_INDUCING.1, COVARIANCE_INDUCING);
+    (mean.min(rows), covariance.min(rows))
 }
 
 /// One of the kernels that come with the library.
@@ -67,8 +80,7 @@ pub struct ModelSettings {
     pub hidden_layers: usize,
     /// Outputs of each hidden layer.
     pub width: usize,
-    /// Inducing inputs of each layer; `None` is 500 for the mean and 100 for the covariance, or as many as there are
-    /// distinct rows.
+    /// Inducing inputs of each layer; `None` is as many as [`inducing_for`] the distinct rows.
     pub inducing: Option<InducingSize>,
     /// The variables of the mean.
     pub mean_form: MeanForm,
@@ -284,7 +296,9 @@ mod tests {
     #[test]
     fn the_defaults_are_those_of_the_design() {
         let (model, train) = (ModelSettings::default(), TrainSettings::default());
-        assert_eq!((model.hidden_layers, model.width, MEAN_INDUCING, COVARIANCE_INDUCING), (2, 10, 500, 100));
+        assert_eq!((model.hidden_layers, model.width, model.noise), (2, 10, 0.5));
+        let sizes = [30, 300, 700, 1000, 1_000_000].map(inducing_for);
+        assert_eq!(sizes, [(30, 30), (100, 60), (140, 87), (200, 100), (500, 100)]);
         assert_eq!((model.mean_form, model.covariance_form), (MeanForm::Whitened, CovarianceForm::Whitened));
         assert_eq!((train.steps, train.batch_size, train.samples, train.learning_rate), (3000, 10_000, 1, 0.01));
         assert_eq!(PredictSettings::default().samples, 100);
