@@ -60,7 +60,7 @@ fn missing_cells_are_filled_with_means_and_rows_without_target_dropped() {
     assert_eq!((chunk.kept, chunk.read), (vec![0, 1, 2, 4], 5));
     let expected = [
         "the table has columns that the model does not use: `id`",
-        "1 of 5 rows were left out: they have missing cells",
+        "1 of 5 rows was left out: it has missing cells",
         "2 missing cells were filled in with the column's mean at fitting",
     ];
     assert_eq!(notes, expected);
@@ -88,8 +88,8 @@ fn a_schema_reads_other_tables_by_name() {
     assert_eq!(chunk.x.as_slice(), [5.0, 0.0, 1.0, 0.0, 6.0, 0.0, 0.0, 1.0, 7.0, 0.0, 0.0, 1.0]);
     assert_eq!(chunk.y, None);
     let unseen = "column `colour`: 2 cells have a value that was not there at fitting, the first \"violet\" in line 3; \
-                  they count as none of the known ones, and the intervals of their rows are too narrow, as they do not \
-                  include what is not known about a new value";
+                  such a value counts as none of the known ones, and the intervals of its rows are too narrow, as they do not \
+                  include what is not known about it";
     let unused = "the table has columns that the model does not use: `new` (--keep COLUMN carries one along)";
     assert_eq!(notes, [unused, unseen]);
     // Targets that are there are no surprise, and what is in them does not matter.

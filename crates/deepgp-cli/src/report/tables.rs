@@ -38,7 +38,7 @@ pub(super) fn scores(report: &Report) -> String {
             "{}<p class=\"caption\">Log likelihood: mean log density of a row, higher is better. RMSE, MAE and CRPS: errors, \
              lower is better. The share of rows inside 50, 90 and 95 % intervals should match its heading.{scored_on}</p>{}\
              <p class=\"caption\">With the target scaled to mean 0 and standard deviation 1 on the training rows: an RMSE of \
-             1 is what predicting the mean would give.</p>",
+             about 1 is what predicting the mean would give.</p>",
             table("In units of the target", rows, &[own]),
             table("Standardised", rows, &[scaled]),
         );
@@ -54,7 +54,7 @@ pub(super) fn scores(report: &Report) -> String {
         "{}<p class=\"caption\">Joint log likelihood: mean log density of a row, of all its targets at once; higher is \
          better.{scored_on}</p>{}<p class=\"caption\">RMSE, MAE and CRPS: errors, lower is better. The share of rows inside \
          50, 90 and 95 % intervals should match its heading.</p>{}<p class=\"caption\">With each target scaled to mean 0 and \
-         standard deviation 1 on the training rows: an RMSE of 1 is what predicting the mean would give.</p>",
+         standard deviation 1 on the training rows: an RMSE of about 1 is what predicting the mean would give.</p>",
         table("All targets together", rows, &[together]),
         table("In units of each target", rows, &own),
         table("Standardised", rows, &each(&|p| errors(rows, standardised, p))),

@@ -177,23 +177,31 @@ impl Encoder {
         }
         if self.dropped > 0 {
             // Who predicts keeps their places.
-            let what = if self.targets.is_none() { "have no prediction" } else { "were left out" };
-            notes.push(format!("{} of {} rows {what}: they have missing cells", self.dropped, self.read));
+            let what = match (self.targets.is_none(), self.dropped) {
+                (true, 1) => "has no prediction: it has",
+                (true, _) => "have no prediction: they have",
+                (false, 1) => "was left out: it has",
+                (false, _) => "were left out: they have",
+            };
+            notes.push(format!("{} of {} rows {what} missing cells", self.dropped, self.read));
         }
         let filled: u64 = self.inputs.iter().map(|input| input.filled).sum();
         if filled > 0 {
-            notes.push(format!("{filled} missing cells were filled in with the column's mean at fitting"));
+            let cells = if filled == 1 { "cell was" } else { "cells were" };
+            notes.push(format!("{filled} missing {cells} filled in with the column's mean at fitting"));
         }
         let absent: u64 = self.inputs.iter().map(|input| input.absent).sum();
         if absent > 0 {
-            notes.push(format!("{absent} missing cells in columns of text count as none of the known values"));
+            let cells = if absent == 1 { "cell in columns of text counts" } else { "cells in columns of text count" };
+            notes.push(format!("{absent} missing {cells} as none of the known values"));
         }
         for input in &self.inputs {
             if let Some((place, value)) = &input.example {
+                let cells = if input.unseen == 1 { "cell has" } else { "cells have" };
                 notes.push(format!(
-                    "column `{}`: {} cells have a value that was not there at fitting, the first \"{value}\" in {place}; \
-                     they count as none of the known ones, and the intervals of their rows are too narrow, as they do not \
-                     include what is not known about a new value",
+                    "column `{}`: {} {cells} a value that was not there at fitting, the first \"{value}\" in {place}; such a \
+                     value counts as none of the known ones, and the intervals of its rows are too narrow, as they do not \
+                     include what is not known about it",
                     input.name, input.unseen
                 ));
             }
