@@ -50,7 +50,7 @@ class DeepGPRegressor(_base.RegressorMixin, Predictions, _base.BaseEstimator):  
     mean_form : {"whitened", "standard", "dual", "scaled-dual"}, default="whitened"
         The variables of the mean.
     covariance_form : {"whitened", "standard", "dual"}, default="whitened"
-        The variables of the covariance.
+        The variables of the covariance; "dual" asks for the precision "f64".
     kernel : {"squared-exponential", "matern12", "matern32", "matern52", "rational-quadratic"}, \
 default="squared-exponential"
         The kernel of every layer, with a lengthscale for each input.
@@ -271,7 +271,7 @@ default="squared-exponential"
         rules = {"dtype": np.float64, "multi_output": True, "y_numeric": True, "ensure_min_samples": least}
         X, y = _base.validate_data(self, X, y, reset=before is None, **rules)
         targets = _arrays.columns("y", y)
-        words = _settings.to_json(_settings.of_regressor(self, len(targets)))
+        words = _settings.to_json(_settings.of_regressor(self, lambda: len(np.unique(X, axis=0))))
         time_limit = _settings.time_limit(self.time_limit)
         progress = Progress(self.steps) if self.verbose else None
         engine, error = _core.fit(

@@ -2,7 +2,7 @@
 
 import json
 import numbers
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -136,18 +136,21 @@ def size(tied: Any, mean: Any, covariance: Any) -> Any:
     return {"decoupled": {"mean": mean, "covariance": covariance}}
 
 
-def size_for(rows: int, tied: Any, mean: Any, covariance: Any) -> Any:
-    """The same, where None leaves a number to the rows there are."""
+def size_for(rows: Callable[[], int], tied: Any, mean: Any, covariance: Any) -> Any:
+    """The same, where None leaves a number to the rows there are to train on."""
     if tied is None and mean is None and covariance is None:
         return None
-    usual_mean, usual_covariance = _core.inducing_for(rows)
+    if tied is not None or (mean is not None and covariance is not None):
+        return size(tied, mean, covariance)
+    usual_mean, usual_covariance = _core.inducing_for(rows())
     return size(tied, usual_mean if mean is None else mean, usual_covariance if covariance is None else covariance)
 
 
-def of_regressor(regressor: Any, rows: int) -> dict[str, Any]:
-    """The library's settings, from the arguments of `DeepGPRegressor`, for so many rows."""
+def of_regressor(regressor: Any, rows: Callable[[], int]) -> dict[str, Any]:
+    """The library's settings, from the arguments of `DeepGPRegressor`; `rows` counts the distinct ones, if it must."""
     settings = {name: checked(name, getattr(regressor, name)) for name in _AS_THEY_ARE}
-    settings["inducing"] = size_for(rows, regressor.inducing, regressor.mean_inducing, regressor.covariance_inducing)
+    sizes = (regressor.inducing, regressor.mean_inducing, regressor.covariance_inducing)
+    settings["inducing"] = size_for(lambda: round(rows() * (1 - (regressor.validation or 0))), *sizes)
     settings["jitter"] = jitter(regressor.jitter)
     settings["schedule"] = schedule(regressor.schedule)
     settings["seed"] = seed_of(regressor.random_state)

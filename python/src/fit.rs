@@ -251,6 +251,7 @@ impl Order {
         })?;
         let Fit { regressor, stop, state } = fit;
         (file.regressor, file.record.steps) = (regressor, state.step);
+        file.log_start(&state);
         file.record.end(&stop, time_up);
         Ok(file)
     }

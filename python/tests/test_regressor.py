@@ -186,15 +186,17 @@ def test_the_full_model_has_one_set(arm):
 
 
 def test_sizes_that_are_not_given_follow_the_rows(rng):
-    X, y = rng.standard_normal((160, 2)), rng.standard_normal(160)
+    X, y = rng.standard_normal((720, 2)), rng.standard_normal(720)
 
-    def sizes(**given):
-        parameters = DeepGPRegressor(hidden_layers=0, steps=1, validation=None, **given).fit(X, y).model_.parameters()
+    def sizes(times, **given):
+        repeated = np.repeat(X, times, axis=0), np.repeat(y, times)
+        parameters = DeepGPRegressor(hidden_layers=0, steps=1, **given).fit(*repeated).model_.parameters()
         return [len(parameters[f"layers.0.{name}_inducing"]) for name in ("mean", "covariance")]
 
-    assert sizes() == [100, 60]
-    assert sizes(mean_inducing=30) == [30, 60]
-    assert sizes(covariance_inducing=20) == [100, 20]
+    assert sizes(1, validation=None) == sizes(3, validation=None) == [144, 90]
+    assert sizes(1) == [129, 81]
+    assert sizes(1, mean_inducing=30) == sizes(3, mean_inducing=30) == [30, 81]
+    assert sizes(1, covariance_inducing=20) == [129, 20]
 
 
 def test_sizes_give_way_to_what_the_rows_have(rng):

@@ -3,6 +3,7 @@
 use deepgp::{Dataset, Result, Score, baseline, hold_out};
 use deepgp_io::ModelFile;
 
+use crate::score::ENOUGH_ROWS;
 use crate::text::{count, number};
 use crate::units;
 
@@ -25,6 +26,9 @@ fn of_the_mean(train: &Dataset, rows: &Dataset) -> Result<f64> {
 }
 
 fn by_validation_rows(file: &ModelFile, train: &Dataset, held_out: &Dataset) -> Result<Option<String>> {
+    if held_out.len() < ENOUGH_ROWS {
+        return Ok(None);
+    }
     let mean = of_the_mean(train, held_out)?;
     let model = units::kept(file).map_or(f64::NEG_INFINITY, |(_, score)| score);
     Ok((model <= mean).then(|| {

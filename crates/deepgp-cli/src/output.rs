@@ -134,7 +134,9 @@ pub fn kept(file: &ModelFile) -> Option<Value> {
 
 /// What is worth knowing of a model: of its fit, then of its test scores.
 pub fn all_notes(file: &ModelFile) -> Vec<String> {
-    file.record.notes.iter().cloned().chain(score::remarks_of_fit(file)).collect()
+    let notes = &file.record.notes;
+    let remarks = score::remarks_of_fit(file).into_iter().filter(|remark| !notes.contains(remark));
+    notes.iter().cloned().chain(remarks).collect()
 }
 
 /// What `fit --json` prints.

@@ -42,17 +42,18 @@ pub fn predict(mut args: PredictArgs) -> Result<Outcome> {
     let rows_at_once = if joint { JOINT_ROWS + 1 } else { few };
     let live = !voice.quiet && io::stderr().is_terminal();
     let delimiter = Delimiter::of(out.as_deref());
+    interrupt::listen();
+    let mut next = encoder.next_chunk(rows_at_once)?;
+    if joint && next.as_ref().is_some_and(|chunk| chunk.read > JOINT_ROWS as u64) {
+        bail!("--joint draws up to {JOINT_ROWS} rows together, and {} has more: cut it", table.display());
+    }
     let mut sink = Sink::open(out.as_deref())?;
     let (mut rows, mut predicted) = (0, 0);
-    interrupt::listen();
     sink.write(&delimiter.line(columns.names().iter().map(String::as_str)))?;
-    while let Some(chunk) = encoder.next_chunk(rows_at_once)? {
+    while let Some(chunk) = next {
         if interrupt::asked() {
             output::say(voice, if out.is_some() { "interrupted: nothing was written" } else { "interrupted" });
             return Ok(Outcome::Interrupted);
-        }
-        if joint && chunk.read > JOINT_ROWS as u64 {
-            bail!("--joint draws up to {JOINT_ROWS} rows together, and {} has more: cut it", table.display());
         }
         let text = lines(&chunk, rows, &columns.answers(&predictor, &chunk.x)?, delimiter);
         if sink.write(&text)? == Reader::Gone {
@@ -63,6 +64,7 @@ pub fn predict(mut args: PredictArgs) -> Result<Outcome> {
         if live && rows > CHUNK as u64 {
             output::show(&format!("\r{rows} rows "));
         }
+        next = encoder.next_chunk(rows_at_once)?;
     }
     sink.finish()?;
     if live && rows > CHUNK as u64 {

@@ -100,6 +100,7 @@ pub fn train(mut file: ModelFile, data: &Dataset, run: &Run) -> Result<Finished>
     };
     // On an accelerator a run ends with a burst, beyond the last step that was told of.
     file.record.steps = state.step;
+    file.log_start(&state);
     if ending != Ending::Done {
         save_checkpoint(&file, &start, &state, &run.checkpoint)?;
     }

@@ -72,7 +72,7 @@ pub fn baselines(train: &Dataset, test: &Dataset, threads: usize) -> deepgp::Res
 }
 
 /// Rows that are enough to judge intervals by.
-const ENOUGH_ROWS: usize = 30;
+pub const ENOUGH_ROWS: usize = 30;
 /// Intervals that should hold nine of ten rows and hold fewer than this are told of.
 const TOO_FEW: f64 = 0.8;
 /// Intervals that should hold half of the rows and hold more than this are told of: chance hardly does that, nor do heavy tails.

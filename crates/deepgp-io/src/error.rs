@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::table::Place;
 
 /// What a cell of a column of dates must be.
-pub(crate) const DATE: &str = "a date, YYYY-MM-DD or YYYY-MM-DD HH:MM:SS";
+pub(crate) const DATE: &str = "a date, YYYY-MM-DD or YYYY-MM-DD HH:MM:SS, with an offset such as +01:00 or without";
 
 /// What this crate returns.
 pub type Result<T> = std::result::Result<T, Error>;

@@ -202,7 +202,7 @@ fn text_among_numbers() {
 #[test]
 fn cells_that_are_no_dates_among_dates() {
     let dates: String = (1..=28).map(|day| format!("2024-02-{day:02},{day}\n")).collect();
-    let expected = "a date, YYYY-MM-DD or YYYY-MM-DD HH:MM:SS";
+    let expected = "a date, YYYY-MM-DD or YYYY-MM-DD HH:MM:SS, with an offset such as +01:00 or without";
     for odd in ["2024-02-30", "Feb 29", "45351", "true"] {
         let said = format!(
             ", line 30, column `day`: \"{odd}\" is not {expected}, but 28 of the column's 30 cells are; mend it, or name \

@@ -177,6 +177,8 @@ fn dates_in_parquet_are_what_they_are_in_text() {
     // So is a target.
     let dated = Wanted { ignore: names(&["y"]), ..target("day") };
     assert_eq!(fit(table(), &dated).unwrap().1.y.unwrap()[(0, 0)], 1_110_499_200.0);
+    let text = "day,seen,y\n2005-03-11,2005-03-11T12:00:00.25,1\n2005-03-12,1969-12-31 23:59:59,2\n";
+    assert_eq!(fit(text, &dated).unwrap().1.y, fit(table(), &dated).unwrap().1.y);
 }
 
 #[test]

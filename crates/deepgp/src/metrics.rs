@@ -82,11 +82,14 @@ impl Score {
 
 /// `Σ w v / Σ w`; the plain mean if there are no weights, or they are all 0.
 pub(crate) fn weighted_mean(values: &[f64], weights: Option<&[f64]>) -> f64 {
-    let total: f64 = weights.map_or(0.0, |weights| weights.iter().sum());
+    // In units of the heaviest, so that no sum overflows.
+    let heaviest = weights.map_or(0.0, |weights| weights.iter().copied().fold(0.0, f64::max));
     match weights {
-        // What does not count may be anything, −∞ too.
-        Some(weights) if total > 0.0 => {
-            weights.iter().zip(values).filter(|(w, _)| **w > 0.0).map(|(w, v)| w * v).sum::<f64>() / total
+        Some(weights) if heaviest > 0.0 => {
+            let share = |w: &f64| w / heaviest;
+            let total: f64 = weights.iter().map(share).sum();
+            // What does not count may be anything, −∞ too.
+            weights.iter().zip(values).filter(|(w, _)| **w > 0.0).map(|(w, v)| share(w) * v).sum::<f64>() / total
         }
         _ => values.iter().sum::<f64>() / values.len() as f64,
     }
@@ -100,6 +103,7 @@ mod tests {
     fn rows_count_by_their_weight_and_not_at_all_without() {
         let values = [1.0, f64::NEG_INFINITY, 4.0];
         assert_eq!(weighted_mean(&values, Some(&[2.0, 0.0, 1.0])), 2.0);
+        assert_eq!(weighted_mean(&values, Some(&[1e308, 0.0, 1e308])), 2.5);
         assert_eq!(weighted_mean(&values[2..], Some(&[0.0])), 4.0);
         assert_eq!(weighted_mean(&[1.0, 4.0], None), 2.5);
     }

@@ -36,9 +36,7 @@ impl ModelFile {
     pub fn log(&mut self, report: &StepReport, state: &TrainState, noise: f64, seconds: f64) {
         self.record.steps = report.step;
         self.record.train_seconds = seconds;
-        if let Some(Best { step: 0, score, .. }) = &state.best {
-            self.history.begin_validation(*score);
-        }
+        self.log_start(state);
         if let Some(score) = report.validation {
             self.history.push_validation(report.step, score);
         }
@@ -53,6 +51,16 @@ impl ModelFile {
                 }
             }
             StepOutcome::RolledBack(reason) => self.record.note("a step was rolled back", &reason.to_string()),
+        }
+    }
+}
+
+impl ModelFile {
+    /// Takes down the look at the validation rows before the first step, if nothing was better until now. Once more after a run: on an
+    /// accelerator the state beside a step may be an old one.
+    pub fn log_start(&mut self, state: &TrainState) {
+        if let Some(Best { step: 0, score, .. }) = &state.best {
+            self.history.begin_validation(*score);
         }
     }
 }

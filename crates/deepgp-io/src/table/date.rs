@@ -10,7 +10,7 @@ const SECONDS_A_DAY: i64 = 86_400;
 
 /// Seconds from the beginning of 1970, UTC, to `YYYY-MM-DD` or `YYYY-MM-DD[T ]HH:MM[:SS[.fff]][zone]`, rounded once, as a
 /// timestamp of Parquet is; `/` may stand for `-`. A date is its midnight. A zone is `Z`, for UTC, or an offset from it:
-/// `+01:00`, `+0100` or `+01`. What has none is taken for UTC.
+/// `+01:00`, `+0100` or `+01`, after a blank or none. What has none is taken for UTC.
 pub(super) fn seconds(text: &str) -> Option<f64> {
     let (day, time) = match text.split_at_checked(10)? {
         (day, "") => (day, None),
@@ -81,6 +81,7 @@ fn clock_and_offset(time: &str) -> Option<(&str, i64)> {
         _ => numbers(digits, ':', [2, 2]),
     }?;
     let ahead = hours * 3600 + minutes * 60;
+    let clock = clock.strip_suffix(' ').unwrap_or(clock);
     (hours < 24 && minutes < 60).then_some((clock, if sign == "-" { -ahead } else { ahead }))
 }
 
@@ -164,6 +165,7 @@ mod tests {
             ("2024/02/29", 1_709_164_800.0),
             ("2024/02/29 23:59", 1_709_251_140.0),
             ("2024-01-01T00:00:00+01:00", 1_704_063_600.0),
+            ("2024-01-01 00:00:00 +01:00", 1_704_063_600.0),
             ("2024-01-01T00:00:00+0100", 1_704_063_600.0),
             ("2024-01-01 00:00+01", 1_704_063_600.0),
             ("2024-01-01T00:00:00.5-03:30", 1_704_079_800.5),

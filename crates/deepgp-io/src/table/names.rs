@@ -50,7 +50,8 @@ pub(super) fn find(source: &Source, name: &str, role: &'static str) -> Result<us
 pub(super) fn several(names: &[String], asked: &[String]) -> Vec<String> {
     let is_column = |name: &String| names.contains(name);
     let parts = |name: &String| {
-        let parts: Vec<String> = name.split(',').map(|part| part.trim().to_string()).collect();
+        let parts = name.split(',').map(str::trim).filter(|part| !part.is_empty());
+        let parts: Vec<String> = parts.map(str::to_string).collect();
         if is_column(name) || !parts.iter().any(is_column) { vec![name.clone()] } else { parts }
     };
     asked.iter().flat_map(parts).collect()
@@ -143,6 +144,7 @@ mod tests {
         let asked = |asked: &[&str]| several(&there, &names(asked));
         assert_eq!(asked(&["id,city", "size, m²"]), ["id", "city", "size, m²"]);
         assert_eq!(asked(&["city , ctiy"]), ["city", "ctiy"]);
+        assert_eq!(asked(&["city,"]), ["city"]);
         assert_eq!(asked(&["size, m"]), ["size, m"]);
     }
 

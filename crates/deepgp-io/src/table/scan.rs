@@ -4,7 +4,7 @@
 
 use super::cell::mostly_digits;
 use super::column::Seen;
-use super::{Cell, InputColumn, Missing, Note, Place, Schema, Source, Wanted, names};
+use super::{Cell, InputColumn, Missing, Note, Place, Schema, Source, Wanted, date, names};
 use crate::error::{Error, Result};
 
 /// How the name of a data frame's index begins in Parquet.
@@ -186,6 +186,7 @@ pub(super) fn target(source: &Source, name: &str, place: Place, cell: &Cell) -> 
         Cell::Boolean(value) => Ok(Some(f64::from(u8::from(*value)))),
         Cell::Date(seconds) => Ok(Some(*seconds)),
         Cell::Number(_) => Err(not_finite(source, name, place, cell)),
+        Cell::Text(text) if date::seconds(text).is_some() => Ok(date::seconds(text)),
         Cell::Text(text) => {
             let advice = if mostly_digits(text) {
                 "a target must be one: write it without units and separators"

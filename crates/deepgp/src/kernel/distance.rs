@@ -280,13 +280,16 @@ pub(super) fn by_differences<T: Real>(
     /// Rows that share what is loaded of `z`.
     const ROWS: usize = 4;
     let (m, d) = (z.nrows(), z.ncols());
-    let mut points = scratch.take(x.as_slice().len());
+    let mut inverse = scratch.take(d);
     let mut columns = transposed(z, scratch);
-    for (i, ell) in lengthscales.iter().enumerate() {
-        let inverse = T::of(1.0 / ell);
-        columns[i * m..(i + 1) * m].iter_mut().for_each(|v| *v *= inverse);
-        for (to, from) in points[i..].iter_mut().step_by(d).zip(x.as_slice()[i..].iter().step_by(d)) {
-            *to = *from * inverse;
+    for ((inverse, ell), column) in inverse.iter_mut().zip(lengthscales).zip(columns.chunks_exact_mut(m)) {
+        *inverse = T::of(1.0 / ell);
+        column.iter_mut().for_each(|v| *v *= *inverse);
+    }
+    let mut points = scratch.take(x.as_slice().len());
+    for (to, from) in points.chunks_exact_mut(d).zip(x.as_slice().chunks_exact(d)) {
+        for i in 0..d {
+            to[i] = from[i] * inverse[i];
         }
     }
     vectorised(
@@ -305,8 +308,9 @@ pub(super) fn by_differences<T: Real>(
             }
         },
     );
-    scratch.give(columns);
-    scratch.give(points);
+    for buffer in [inverse, columns, points] {
+        scratch.give(buffer);
+    }
 }
 
 /// `r²` of `ROWS` points, their coordinates and those of `columns`, `[D, M]`, in lengthscales.

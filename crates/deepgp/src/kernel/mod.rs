@@ -261,7 +261,7 @@ pub(crate) mod tests {
 
     #[test]
     fn single_precision_tells_close_points_apart_many_lengthscales_from_the_origin() {
-        for (rows, columns) in [(40, 1), (41, 3), (43, 10)] {
+        for (rows, columns) in [(40, 1), (41, 3), (43, 10), (0, 2)] {
             let kernel = SquaredExponential::new(1.0, (0..columns).map(|i| if i == 0 { 0.02 } else { 2.0 }).collect());
             let (x, z) = (uniform(rows, columns, 1), uniform(70, columns, 2));
             let (wide, narrow) = (cross(&kernel, &x, &z), cross::<f32>(&kernel, &x.cast(), &z.cast()));
