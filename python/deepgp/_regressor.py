@@ -31,8 +31,8 @@ class DeepGPRegressor(_base.RegressorMixin, Predictions, _base.BaseEstimator):  
 
     Inputs and targets are standardised for the model, and predictions come back in the units of the data. Equal rows
     are trained on as one row that weighs as much, so a `sample_weight` of 3 is the same as three rows, and one of 0
-    as none. Where rows are held out for `validation`, each of these three may be. Weights that are not whole numbers
-    count no rows: a row is then held out as a whole, whatever it weighs.
+    as none. Where rows are held out for `validation`, each of these three may be. Weights that are not whole numbers,
+    or all the same, count no rows: a row is then held out as a whole, whatever it weighs.
 
     Parameters
     ----------

@@ -83,8 +83,8 @@ impl Regressor {
     /// Trains this model on `data`. `callback` sees every step and can end training by breaking.
     ///
     /// A share of the rows, drawn by `settings.train.seed`, is held out for early stopping if the settings say so. Where weights are
-    /// whole numbers they count copies, and this share of each row's copies is held out; else rows are held out as a whole. A run that
-    /// gets stuck is not an error: [`Fit::stop`] says so, and the model is the last good one.
+    /// multiples of a whole number and differ, they count copies, and this share of each row's copies is held out; else rows are held out
+    /// as a whole. A run that gets stuck is not an error: [`Fit::stop`] says so, and the model is the last good one.
     pub fn train(
         self,
         data: &Dataset,

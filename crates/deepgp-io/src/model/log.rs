@@ -53,9 +53,7 @@ impl ModelFile {
             StepOutcome::RolledBack(reason) => self.record.note("a step was rolled back", &reason.to_string()),
         }
     }
-}
 
-impl ModelFile {
     /// Takes down the look at the validation rows before the first step, if nothing was better until now. Once more after a run: on an
     /// accelerator the state beside a step may be an old one.
     pub fn log_start(&mut self, state: &TrainState) {

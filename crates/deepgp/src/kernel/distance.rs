@@ -350,29 +350,17 @@ fn squared_differences<T: Real, const ROWS: usize>(points: &[T], columns: &[T], 
 }
 
 /// `r²` between the rows of `z` themselves, by differences, the lower triangle with its diagonal; what is above it is unspecified.
-pub(super) fn lower_by_differences(z: View<'_>, lengthscales: &[f64], r2: ViewMut<'_>, scratch: &mut Scratch<f64>) {
-    differences_until(z, z, lengthscales, r2, scratch, |i| i + 1);
-}
-
-/// The first `until(n)` entries of each row of `r²`.
-fn differences_until<T: Real>(
-    x: View<'_, T>,
-    z: View<'_, T>,
-    lengthscales: &[f64],
-    mut r2: ViewMut<'_, T>,
-    scratch: &mut Scratch<T>,
-    until: impl Fn(usize) -> usize,
-) {
+pub(super) fn lower_by_differences(z: View<'_>, lengthscales: &[f64], mut r2: ViewMut<'_>, scratch: &mut Scratch<f64>) {
     let m = z.nrows();
     let columns = transposed(z, scratch);
     vectorised(
         #[inline(always)]
         || {
-            for i in 0..x.nrows() {
-                let row = &mut r2.row_mut(i)[..until(i)];
-                row.fill(T::ZERO);
-                for ((&x_d, z_d), ell) in x.row(i).iter().zip(columns.chunks_exact(m)).zip(lengthscales) {
-                    let inverse = T::of(1.0 / ell);
+            for i in 0..m {
+                let row = &mut r2.row_mut(i)[..=i];
+                row.fill(0.0);
+                for ((&x_d, z_d), ell) in z.row(i).iter().zip(columns.chunks_exact(m)).zip(lengthscales) {
+                    let inverse = 1.0 / ell;
                     for (v, &z_md) in row.iter_mut().zip(z_d) {
                         let s = (x_d - z_md) * inverse;
                         *v += s * s;
