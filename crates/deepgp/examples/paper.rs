@@ -15,6 +15,7 @@ use std::io::Read;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
+use deepgp::likelihood::LikelihoodForm;
 use deepgp::{
     ConstantColumns, CovarianceForm, Dataset, FitSettings, InducingSize, Mat, MeanForm, ModelSettings, Precision,
     PredictSettings, Regressor, StepOutcome, TrainSettings,
@@ -48,12 +49,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let settings = FitSettings {
         model: ModelSettings {
             hidden_layers: words["hidden"].parse()?,
-            noise: 0.05,
-            inducing: Some(match words["model"].as_str() {
+            likelihood: LikelihoodForm::Gaussian { noise: 0.05 },
+            inducing: match words["model"].as_str() {
                 "full" => InducingSize::Tied(200),
-                "decoupled" => InducingSize::Decoupled { mean: 500, covariance: 100 },
+                "decoupled" => InducingSize::decoupled(500, 100),
                 other => return Err(format!("`model` cannot be `{other}`").into()),
-            }),
+            },
             mean_form: match words["mean"].as_str() {
                 "whitened" => MeanForm::Whitened,
                 "standard" => MeanForm::Standard,

@@ -55,7 +55,7 @@ fn fit(data: &Dataset, hidden_layers: usize) -> deepgp::Result<Regressor> {
         model: ModelSettings {
             hidden_layers,
             width: 3,
-            inducing: Some(InducingSize::Decoupled { mean: 40, covariance: 20 }),
+            inducing: InducingSize::decoupled(40, 20),
             ..ModelSettings::default()
         },
         train: TrainSettings { steps: 4000, ..TrainSettings::default() },

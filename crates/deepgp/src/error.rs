@@ -59,6 +59,21 @@ pub enum Error {
         value: f64,
     },
 
+    /// A target that the likelihood does not know.
+    #[error(
+        "the target of row {row} is {value}, but for the likelihood `{likelihood}` it must be {requirement} (rows count from 0)"
+    )]
+    Target {
+        /// Row, from 0.
+        row: usize,
+        /// The target.
+        value: f64,
+        /// The likelihood's name.
+        likelihood: String,
+        /// What it must be.
+        requirement: &'static str,
+    },
+
     /// A column that should be standardised does not vary.
     #[error("{what}: column {column} has the value {value} in every row, so it cannot be standardised; {advice}")]
     ConstantColumn {
@@ -94,20 +109,6 @@ pub enum Error {
         rows: usize,
         /// What to do.
         advice: &'static str,
-    },
-
-    /// More inducing inputs than distinct rows.
-    #[error(
-        "layer {layer}: {requested} inducing inputs were asked for, but its inputs have only {distinct} distinct rows \
-         (rows held out for validation do not count); ask for at most {distinct}"
-    )]
-    TooManyInducing {
-        /// Layer, from 0.
-        layer: usize,
-        /// How many were asked for.
-        requested: usize,
-        /// How many there can be.
-        distinct: usize,
     },
 
     /// Two inducing inputs are equal.
@@ -192,10 +193,17 @@ pub enum Error {
         cause: String,
     },
 
-    /// The ELBO or its gradient is not finite.
+    /// The objective of training or its gradient is not finite.
     #[error("the ELBO or its gradient is not finite ({what}); lower the learning rate or check the scale of the data")]
-    NonFinite {
+    Diverged {
         /// Where it was seen first.
+        what: String,
+    },
+
+    /// Something that is computed from the data or given with a model is not finite.
+    #[error("{what}: not all numbers are finite; check the scale of the data and of what was given")]
+    Overflow {
+        /// What it is.
         what: String,
     },
 
@@ -232,6 +240,13 @@ pub enum Error {
         /// What is here.
         found: String,
     },
+}
+
+impl Error {
+    /// Whether it comes of parameters at which the model cannot be computed, so that others may do: training steps back from these.
+    pub(crate) fn is_of_the_parameters(&self) -> bool {
+        matches!(self, Self::Diverged { .. } | Self::NotPositiveDefinite { .. })
+    }
 }
 
 /// Names the matrices that are factored.

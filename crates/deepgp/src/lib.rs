@@ -15,7 +15,7 @@
 //! let mut settings = FitSettings::default();
 //! settings.model.hidden_layers = 1;
 //! settings.model.width = 2;
-//! settings.model.inducing = Some(InducingSize::Decoupled { mean: 20, covariance: 10 });
+//! settings.model.inducing = InducingSize::decoupled(20, 10);
 //! settings.train.steps = 100;
 //! let fit = Regressor::fit(&data, &settings, |report, _state| {
 //!     assert!(report.seconds > 0.0); // show progress here; `ControlFlow::Break(())` ends training
@@ -46,9 +46,9 @@
 //! let model = DeepGp::for_regression(data.x().view(), 1, &ModelSettings::default())?;
 //!
 //! let rows: Vec<u32> = (0..50).collect();
-//! let batch = Batch { data: &data, rows: &rows, num_data: 50, samples: 1, kl_weight: 1.0 };
+//! let batch = Batch { num_data: 50, ..Batch::of(&data, &rows) };
 //! let noise = Noise::Rows { key: Key::new(0, Purpose::Train), step: 0 };
-//! let (elbo, gradient) = model.elbo_gradient(batch, noise)?;
+//! let (elbo, gradient) = model.objective_gradient(batch, noise)?;
 //! assert_eq!(elbo.kl.len(), 3);
 //! for parameter in model.parameters() {
 //!     assert_eq!(gradient[parameter.range].len(), parameter.values.len());
@@ -67,68 +67,58 @@
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
-pub mod accelerator;
-mod adam;
-pub mod baseline;
-mod batch;
-mod box_muller;
-pub mod build;
-mod chain;
-mod compressed;
-mod copies;
+pub mod backend;
 mod data;
 mod error;
-mod inducing;
-mod invert;
-mod joint;
 pub mod kernel;
 mod layer;
 pub mod likelihood;
-mod linalg;
-mod mat;
-mod merge;
-mod metrics;
-mod mixture;
 mod model;
-pub mod noise;
-pub mod params;
+mod numeric;
+pub mod objective;
 mod predict;
-mod real;
+mod random;
 mod regressor;
-mod scratch;
 mod settings;
-mod simd;
-pub mod simulate;
-mod sparse;
-mod step;
 #[cfg(test)]
 mod testing;
-mod threads;
 mod train;
-mod train_state;
 
-pub use adam::Adam;
-pub use batch::Batch;
-pub use data::{ConstantColumns, Dataset, Scaling, Standardiser, split_rows};
+pub use backend::Evaluation;
+pub use data::{ConstantColumns, Dataset, Scaling, Standardiser, simulate, split_rows};
 pub use error::{Error, Matrix, Result};
-pub use inducing::{InducingStart, SUBSAMPLE};
-pub use joint::{JOINT_ROWS, JointDraws, JointMoments};
 #[doc(hidden)]
 pub use layer::pieces;
 pub use layer::{
     CovarianceForm, Floor, Inducing, Jitter, JitterEvent, Layer, LayerCovariance, LayerMean, MeanForm, MeanFunction,
 };
-pub use mat::{Mat, View, ViewMut};
-pub use metrics::{Assessment, Score};
-pub use model::{DeepGp, Precision};
-pub use noise::Noise;
-pub use predict::{InputGradient, Moments, Prediction, Predictor};
-pub use real::Real;
-pub use regressor::{Fit, Regressor, UserPredictor, hold_out};
+pub use likelihood::LikelihoodForm;
+pub use model::batch::{Batch, Shard};
+pub use model::inducing::{InducingStart, SUBSAMPLE};
+pub use model::{DeepGp, Precision, SharedParameter, SharedParameters, build, params};
+pub use numeric::mat::{Mat, View, ViewMut};
+pub use numeric::real::Real;
+pub use objective::ObjectiveForm;
+pub use predict::joint::{JOINT_ROWS, JointDraws, JointMoments};
+pub use predict::metrics::{Assessment, Score};
+pub use predict::{InputGradient, Moments, Prediction, Predictor, baseline};
+pub use random::noise::{self, Noise};
+pub use regressor::{Regressor, UserPredictor};
 pub use settings::{
     COVARIANCE_INDUCING, FitSettings, InducingSize, KernelChoice, MEAN_INDUCING, ModelSettings, PredictSettings,
     Schedule, TrainSettings, inducing_for,
 };
-pub use step::Elbo;
-pub use train::Trainer;
-pub use train_state::{Best, Snapshot, StepOutcome, StepReport, Stop, TrainState};
+pub use train::adam::Adam;
+pub use train::optimiser::{Factors, Optimiser, OptimiserForm, OptimiserState, Update};
+pub use train::state::{Best, Snapshot, StepOutcome, StepReport, Stop, TrainState};
+pub use train::{Fit, Method, Trainer, Training, hold_out};
+
+/// The backends' module under the name that it had in version 0.1.
+#[deprecated(since = "0.2.0", note = "it is `deepgp::backend`, and an `Accelerator` is a `Backend`")]
+pub mod accelerator {
+    pub use crate::backend::{BURST, Backend as Accelerator, Mixtures, Run, StepPlan};
+}
+
+/// [`Evaluation`] under the name that it had when there was one objective.
+#[deprecated(since = "0.2.0", note = "it is `Evaluation`")]
+pub type Elbo = Evaluation;

@@ -2,10 +2,13 @@
 
 use crate::data::{ConstantColumns, held_out};
 use crate::error::{Error, Result};
-use crate::inducing::InducingStart;
 use crate::kernel::{Kernel, Matern12, Matern32, Matern52, RationalQuadratic, SquaredExponential};
 use crate::layer::{CovarianceForm, Jitter, MeanForm};
+use crate::likelihood::LikelihoodForm;
 use crate::model::Precision;
+use crate::model::inducing::InducingStart;
+use crate::objective::ObjectiveForm;
+use crate::train::optimiser::OptimiserForm;
 
 /// `M_a` of a model that was not told and has many rows to learn from.
 pub const MEAN_INDUCING: usize = 500;
@@ -18,19 +21,55 @@ const LEAST_INDUCING: (usize, usize) = (100, 60);
 /// `α` at the start of a rational quadratic.
 const RATIONAL_QUADRATIC_ALPHA: f64 = 1.0;
 
-/// How many inducing inputs a layer has.
+/// How many inducing inputs a layer has, at most: where its inputs have fewer distinct rows, it has as many as these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum InducingSize {
     /// One set for mean and covariance: the full DGP.
     Tied(usize),
-    /// A set for each.
+    /// A set for each. A size that is not told follows the number of distinct rows, see [`inducing_for`].
     Decoupled {
         /// `M_a`.
-        mean: usize,
+        mean: Option<usize>,
         /// `M_b`.
-        covariance: usize,
+        covariance: Option<usize>,
     },
+}
+
+impl Default for InducingSize {
+    fn default() -> Self {
+        Self::Decoupled { mean: None, covariance: None }
+    }
+}
+
+impl InducingSize {
+    /// A set of `mean` and one of `covariance` inducing inputs.
+    pub fn decoupled(mean: usize, covariance: usize) -> Self {
+        Self::Decoupled { mean: Some(mean), covariance: Some(covariance) }
+    }
+
+    /// The sizes for inputs with so many distinct rows.
+    pub(crate) fn resolve(self, distinct: usize) -> ResolvedSize {
+        match self {
+            Self::Tied(m) => ResolvedSize::Tied(m.min(distinct)),
+            Self::Decoupled { mean, covariance } => {
+                let (usual_mean, usual_covariance) = inducing_for(distinct);
+                ResolvedSize::Decoupled {
+                    mean: mean.unwrap_or(usual_mean).min(distinct),
+                    covariance: covariance.unwrap_or(usual_covariance).min(distinct),
+                }
+            }
+        }
+    }
+}
+
+/// An [`InducingSize`] in numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ResolvedSize {
+    /// `M`.
+    Tied(usize),
+    /// `M_a` and `M_b`.
+    Decoupled { mean: usize, covariance: usize },
 }
 
 /// `M_a` and `M_b` of a model that was not told, for so many distinct rows: one for each five of them for the mean and each eight for the
@@ -72,16 +111,16 @@ impl KernelChoice {
     }
 }
 
-/// What model to build: the same choice for every layer. For a choice by layer see [`crate::build::LayerPlan`].
+/// What model to build: the same choice for every layer. For a choice by layer see [`crate::model::build::LayerPlan`].
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(from = "stored::Model"))]
 pub struct ModelSettings {
     /// Layers before the last one.
     pub hidden_layers: usize,
     /// Outputs of each hidden layer.
     pub width: usize,
-    /// Inducing inputs of each layer; `None` is as many as [`inducing_for`] the distinct rows.
-    pub inducing: Option<InducingSize>,
+    /// Inducing inputs of each layer.
+    pub inducing: InducingSize,
     /// The variables of the mean.
     pub mean_form: MeanForm,
     /// The variables of the covariance.
@@ -90,9 +129,8 @@ pub struct ModelSettings {
     pub kernel: KernelChoice,
     /// Where inducing inputs start.
     pub inducing_start: InducingStart,
-    /// The noise variance at the start, in units of the target's variance; at least 1e-6. Half by default: from far below, early
-    /// stopping would end a fit of noisy data before the noise has come up, with intervals that are much too narrow.
-    pub noise: f64,
+    /// How observations arise from the last layer, and where its parameters start.
+    pub likelihood: LikelihoodForm,
     /// The precision of the work on rows.
     pub precision: Precision,
     /// Jitter of kernel matrices; `None` is the precision's own.
@@ -106,15 +144,60 @@ impl Default for ModelSettings {
         Self {
             hidden_layers: 2,
             width: 10,
-            inducing: None,
+            inducing: InducingSize::default(),
             mean_form: MeanForm::Whitened,
             covariance_form: CovarianceForm::Whitened,
             kernel: KernelChoice::SquaredExponential,
             inducing_start: InducingStart::KMeans,
-            noise: 0.5,
+            likelihood: LikelihoodForm::default(),
             precision: Precision::F64,
             jitter: None,
             seed: 0,
+        }
+    }
+}
+
+/// Settings as they stand in files, those of version 0.1 too.
+#[cfg(feature = "serde")]
+mod stored {
+    use super::{
+        CovarianceForm, InducingSize, InducingStart, Jitter, KernelChoice, LikelihoodForm, MeanForm, ModelSettings,
+        Precision,
+    };
+
+    /// [`ModelSettings`]; in 0.1 there was a noise in place of a likelihood, and nothing at all for sizes that were not told.
+    #[derive(serde::Deserialize)]
+    pub(super) struct Model {
+        hidden_layers: usize,
+        width: usize,
+        inducing: Option<InducingSize>,
+        mean_form: MeanForm,
+        covariance_form: CovarianceForm,
+        kernel: KernelChoice,
+        inducing_start: InducingStart,
+        likelihood: Option<LikelihoodForm>,
+        noise: Option<f64>,
+        precision: Precision,
+        jitter: Option<Jitter>,
+        seed: u64,
+    }
+
+    impl From<Model> for ModelSettings {
+        fn from(stored: Model) -> Self {
+            let older = stored.noise.map(|noise| LikelihoodForm::Gaussian { noise });
+            Self {
+                hidden_layers: stored.hidden_layers,
+                width: stored.width,
+                inducing: stored.inducing.unwrap_or_default(),
+                mean_form: stored.mean_form,
+                covariance_form: stored.covariance_form,
+                kernel: stored.kernel,
+                inducing_start: stored.inducing_start,
+                likelihood: stored.likelihood.or(older).unwrap_or_default(),
+                precision: stored.precision,
+                jitter: stored.jitter,
+                seed: stored.seed,
+            }
         }
     }
 }
@@ -179,6 +262,12 @@ pub struct TrainSettings {
     pub seed: u64,
     /// Threads to work with; 0 for all. No result depends on it.
     pub threads: usize,
+    /// What is maximised.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub objective: ObjectiveForm,
+    /// How parameters move.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub optimiser: OptimiserForm,
 }
 
 impl Default for TrainSettings {
@@ -195,11 +284,21 @@ impl Default for TrainSettings {
             validation_samples: 20,
             seed: 0,
             threads: 0,
+            objective: ObjectiveForm::Elbo,
+            optimiser: OptimiserForm::Adam,
         }
     }
 }
 
 impl TrainSettings {
+    /// `κ`, the factor on the KL at `step`, from 0: up to 1 along a line over [`TrainSettings::kl_warm_up`] steps.
+    pub fn kl_weight(&self, step: u64) -> f64 {
+        match self.kl_warm_up {
+            0 => 1.0,
+            over => ((step + 1) as f64 / over as f64).min(1.0),
+        }
+    }
+
     /// Fails if a setting makes no sense.
     pub fn check(&self) -> Result<()> {
         let at_least_one = [
@@ -296,7 +395,8 @@ mod tests {
     #[test]
     fn the_defaults_are_those_of_the_design() {
         let (model, train) = (ModelSettings::default(), TrainSettings::default());
-        assert_eq!((model.hidden_layers, model.width, model.noise), (2, 10, 0.5));
+        assert_eq!((model.hidden_layers, model.width), (2, 10));
+        assert_eq!(model.likelihood, LikelihoodForm::Gaussian { noise: 0.5 });
         let sizes = [30, 300, 700, 1000, 1_000_000].map(inducing_for);
         assert_eq!(sizes, [(30, 30), (100, 60), (140, 87), (200, 100), (500, 100)]);
         assert_eq!((model.mean_form, model.covariance_form), (MeanForm::Whitened, CovarianceForm::Whitened));
@@ -308,7 +408,7 @@ mod tests {
     fn training_rows_are_those_that_a_split_leaves() {
         let settings = FitSettings::default();
         for rows in [3, 15, 25, 100] {
-            let data = crate::simulate::step_curve(rows, 1);
+            let data = crate::data::simulate::step_curve(rows, 1);
             let (train, _) = data.split(settings.validation.unwrap(), 0).unwrap();
             assert_eq!(settings.training_rows(rows), train.len(), "{rows}");
         }

@@ -1,9 +1,9 @@
 //! What the unit tests share: seeded matrices and central differences.
 
-use crate::linalg::times;
-use crate::mat::Mat;
-use crate::noise::{Key, Purpose};
-use crate::scratch::Scratch;
+use crate::numeric::linalg::times;
+use crate::numeric::mat::Mat;
+use crate::numeric::scratch::Scratch;
+use crate::random::noise::{Key, Purpose};
 
 /// A `[rows, cols]` matrix of numbers in (−1, 1).
 pub(crate) fn uniform(rows: usize, cols: usize, seed: u64) -> Mat {

@@ -71,12 +71,12 @@ fn a_step_makes_at_most_64_allocations_of_64_kib_in_all() {
     for (what, dataset) in
         [("dense", &simulate::eight_link_arm as &dyn Fn(usize, u64) -> Dataset), ("sparse", &|n, _| bits(n))]
     {
-        for size in [InducingSize::Tied(60), InducingSize::Decoupled { mean: 90, covariance: 40 }] {
+        for size in [InducingSize::Tied(60), InducingSize::decoupled(90, 40)] {
             for precision in [Precision::F64, Precision::Mixed] {
                 for rows in [400, 3000] {
                     let data = dataset(rows, 1);
                     let settings =
-                        ModelSettings { hidden_layers: 2, inducing: Some(size), precision, ..ModelSettings::default() };
+                        ModelSettings { hidden_layers: 2, inducing: size, precision, ..ModelSettings::default() };
                     let model = DeepGp::for_regression(data.x().view(), 1, &settings).unwrap();
                     let (allocations, bytes) = steady(model, &data);
                     let place = format!("{what}, {size:?}, {precision:?}, {rows} rows");

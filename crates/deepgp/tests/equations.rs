@@ -125,8 +125,8 @@ fn the_kl_is_the_dense_gaussian_kl_on_the_union_of_both_sets() {
                 gaussian_kl(&mean, &covariance, &k_uu)
             })
             .sum();
-        let batch = Batch { data: &data, rows: &[0, 1, 2], num_data: 3, samples: 1, kl_weight: 1.0 };
-        let kl = model.elbo(batch, Noise::Given(&[])).unwrap().kl[0];
+        let batch = Batch { num_data: 3, ..Batch::of(&data, &[0, 1, 2]) };
+        let kl = model.objective(batch, Noise::Given(&[])).unwrap().kl[0];
         close(what, kl, expected, 1e-7);
         assert!(kl > 0.0, "{what}");
     });
@@ -148,7 +148,7 @@ fn equation_6_as_printed_would_be_negative() {
 fn the_data_term_is_the_expected_log_likelihood_scaled_to_all_rows() {
     let data = Dataset::new(uniform(6, 2, 33), uniform(6, OUTPUTS, 34)).unwrap();
     let (_, model) = Dense::new(MeanForm::Whitened, CovarianceForm::Standard, false);
-    let batch = Batch { data: &data, rows: &[1, 4], num_data: 6, samples: 1, kl_weight: 1.0 };
+    let batch = Batch { num_data: 6, ..Batch::of(&data, &[1, 4]) };
     let moments = model.propagate(data.x().view(), Noise::Given(&[]), 1).unwrap();
     let noise = [0.2, 0.4];
     let mut expected = 0.0;
@@ -158,5 +158,5 @@ fn the_data_term_is_the_expected_log_likelihood_scaled_to_all_rows() {
             expected += 3.0 * -0.5 * ((2.0 * std::f64::consts::PI * noise[p]).ln() + square / noise[p]);
         }
     }
-    close("data term", model.elbo(batch, Noise::Given(&[])).unwrap().data_term, expected, 1e-12);
+    close("data term", model.objective(batch, Noise::Given(&[])).unwrap().data_term, expected, 1e-12);
 }

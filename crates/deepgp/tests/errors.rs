@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use common::*;
 use deepgp::build::{InducingPlan, LayerPlan};
 use deepgp::kernel::SquaredExponential;
-use deepgp::likelihood::Gaussian;
+use deepgp::likelihood::{Gaussian, LikelihoodForm};
 use deepgp::{
     Batch, ConstantColumns, CovarianceForm, Dataset, DeepGp, FitSettings, Inducing, InducingSize, InducingStart,
     Jitter, KernelChoice, Layer, Mat, MeanForm, MeanFunction, ModelSettings, Noise, Precision, Regressor,
@@ -70,14 +70,21 @@ fn equal_inducing_inputs() {
 fn more_inducing_inputs_than_distinct_rows() {
     let x = Mat::from_fn(30, 2, |i, _| (i / 3) as f64);
     let settings = |inducing| ModelSettings { inducing, ..ModelSettings::default() };
-    let too_many = DeepGp::for_regression(x.view(), 1, &settings(Some(InducingSize::Tied(11))));
-    contains(&message(too_many), &["layer 0: 11 inducing inputs", "only 10 distinct rows", "at most 10"]);
-    // The defaults cap themselves.
-    let capped = DeepGp::for_regression(x.view(), 1, &settings(None)).unwrap();
-    for layer in capped.layers() {
-        assert_eq!((layer.inducing.mean().nrows(), layer.inducing.covariance().nrows()), (10, 10));
+    // Sizes are the most there can be, and one that is not told follows the rows.
+    let half = |mean, covariance| InducingSize::Decoupled { mean, covariance };
+    for (size, expected) in [
+        (InducingSize::Tied(11), (10, 10)),
+        (InducingSize::default(), (10, 10)),
+        (half(Some(4), None), (4, 10)),
+        (half(None, Some(3)), (10, 3)),
+        (half(Some(500), Some(3)), (10, 3)),
+    ] {
+        let capped = DeepGp::for_regression(x.view(), 1, &settings(size)).unwrap();
+        for layer in capped.layers() {
+            assert_eq!((layer.inducing.mean().nrows(), layer.inducing.covariance().nrows()), expected, "{size:?}");
+        }
     }
-    let none = DeepGp::for_regression(x.view(), 1, &settings(Some(InducingSize::Tied(0))));
+    let none = DeepGp::for_regression(x.view(), 1, &settings(InducingSize::Tied(0)));
     contains(&message(none), &["`inducing inputs` is 0"]);
 }
 
@@ -106,7 +113,10 @@ fn settings_of_a_model_that_make_no_sense() {
         message(DeepGp::for_regression(x.view(), 1, &settings))
     };
     contains(&refused(|s| s.width = 0), &["`width` is 0"]);
-    contains(&refused(|s| s.noise = -0.1), &["`noise` is -0.1", "at least 1e-6"]);
+    contains(
+        &refused(|s| s.likelihood = LikelihoodForm::Gaussian { noise: -0.1 }),
+        &["`noise` is -0.1", "at least 1e-6"],
+    );
     let short = |s: &mut ModelSettings| (s.precision, s.covariance_form) = (Precision::Mixed, CovarianceForm::Dual);
     contains(&refused(short), &["`precision` is mixed", "`f64` for a dual covariance"]);
     contains(&refused(|s| s.jitter = Some(Jitter { absolute: -1.0, relative: 0.0 })), &["`jitter`", "zero or more"]);
@@ -133,32 +143,35 @@ fn parameters_by_name() {
 fn batches_that_do_not_fit() {
     let model = random_model(1, FORMS, false, 1);
     let data = random_data(5, 1);
-    let batch = Batch { data: &data, rows: &[0, 1], num_data: 5, samples: 1, kl_weight: 1.0 };
+    let batch = Batch { num_data: 5, ..Batch::of(&data, &[0, 1]) };
     let noise = training_noise(1);
-    contains(&message(model.elbo(Batch { rows: &[], ..batch }, noise)), &["`batch rows` is 0"]);
-    contains(&message(model.elbo(Batch { rows: &[7], ..batch }, noise)), &["numbers below 5", "found 7"]);
-    contains(&message(model.elbo(Batch { samples: 0, ..batch }, noise)), &["`samples` is 0"]);
+    contains(&message(model.objective(Batch { rows: &[], ..batch }, noise)), &["`batch rows` is 0"]);
+    contains(&message(model.objective(Batch { rows: &[7], ..batch }, noise)), &["numbers below 5", "found 7"]);
+    contains(&message(model.objective(Batch { samples: 0, ..batch }, noise)), &["`samples` is 0"]);
     let shared = Noise::Shared { key: deepgp::noise::Key::new(0, deepgp::noise::Purpose::Predict) };
     contains(&message(model.propagate(data.x().view(), shared, 0)), &["`samples` is 0"]);
     contains(&message(model.propagate(Mat::zeros(0, 2).view(), shared, 1)), &["`rows` is 0"]);
     contains(&message(model.propagate(data.x().view(), Noise::Given(&[]), 1)), &["[(5, 3)]", "found []"]);
-    contains(&message(model.elbo(batch, Noise::Given(&[]))), &["noise", "[(2, 3)]", "found []"]);
+    contains(&message(model.objective(batch, Noise::Given(&[]))), &["noise", "[(2, 3)]", "found []"]);
     let wide = Dataset::new(uniform(5, 3, 1), uniform(5, 1, 1)).unwrap();
-    contains(&message(model.elbo(Batch { data: &wide, ..batch }, noise)), &["inputs: expected 2 columns", "found 3"]);
+    contains(
+        &message(model.objective(Batch { data: &wide, ..batch }, noise)),
+        &["inputs: expected 2 columns", "found 3"],
+    );
     let outputs = Dataset::new(uniform(5, 2, 1), uniform(5, 2, 1)).unwrap();
-    contains(&message(model.elbo(Batch { data: &outputs, ..batch }, noise)), &["targets: expected 1 columns"]);
+    contains(&message(model.objective(Batch { data: &outputs, ..batch }, noise)), &["targets: expected 1 columns"]);
 }
 
 #[test]
 fn numbers_that_leave_the_scale() {
     let mut model = random_model(0, FORMS, false, 1);
     let data = Dataset::new(uniform(3, 2, 1), uniform(3, 1, 1).map(|v: f64| 1e300 * v)).unwrap();
-    let batch = Batch { data: &data, rows: &[0, 1, 2], num_data: 3, samples: 1, kl_weight: 1.0 };
-    contains(&message(model.elbo(batch, Noise::Given(&[]))), &["not finite (the data term)", "scale of the data"]);
+    let batch = Batch { num_data: 3, ..Batch::of(&data, &[0, 1, 2]) };
+    contains(&message(model.objective(batch, Noise::Given(&[]))), &["not finite (the data term)", "scale of the data"]);
     let huge = vec![1e200; 5];
     model.set_parameter("layers.0.mean.free", &huge).unwrap();
     let data = random_data(3, 1);
-    let result = model.elbo(Batch { data: &data, ..batch }, Noise::Given(&[]));
+    let result = model.objective(Batch { data: &data, ..batch }, Noise::Given(&[]));
     contains(&message(result), &["the KL of layer 0"]);
 }
 
@@ -168,8 +181,8 @@ fn kernel_matrices_beyond_rescue() {
     let raw = vec![f64::NAN; model.raw().len()];
     model.set_raw(&raw);
     let data = random_data(3, 1);
-    let batch = Batch { data: &data, rows: &[0], num_data: 3, samples: 1, kl_weight: 1.0 };
-    let text = message(model.elbo(batch, Noise::Given(&[])));
+    let batch = Batch { num_data: 3, ..Batch::of(&data, &[0]) };
+    let text = message(model.objective(batch, Noise::Given(&[])));
     contains(&text, &["layer 0: K_aa (mean inducing inputs) is not positive definite", "not finite", "`dual` mean"]);
 }
 
@@ -180,8 +193,8 @@ fn a_dual_covariance_that_has_run_away() {
     factor[0] = 1e200;
     model.set_parameter("layers.0.covariance.factor", &factor).unwrap();
     let data = random_data(3, 1);
-    let batch = Batch { data: &data, rows: &[0], num_data: 3, samples: 1, kl_weight: 1.0 };
-    let text = message(model.elbo(batch, Noise::Given(&[])));
+    let batch = Batch { num_data: 3, ..Batch::of(&data, &[0]) };
+    let text = message(model.objective(batch, Noise::Given(&[])));
     contains(&text, &["layer 0: I + L_B' K_bb L_B (dual covariance)", "lower the learning rate"]);
 }
 
@@ -227,7 +240,7 @@ fn a_plan_can_give_inducing_inputs_and_other_kernels_by_layer() {
         mean_function: None,
     };
     let given = Inducing::Decoupled { mean: uniform(6, 2, 2), covariance: uniform(3, 2, 3) };
-    let chosen = InducingPlan::Chosen { size: Some(InducingSize::Tied(7)), start: InducingStart::GreedyVariance };
+    let chosen = InducingPlan::Chosen { size: InducingSize::Tied(7), start: InducingStart::GreedyVariance };
     let build = |first: InducingPlan, kernel_width| {
         let plans = vec![plan(4, kernel_width, first), plan(1, 4, chosen.clone())];
         let jitter = Jitter { absolute: 1e-6, relative: 0.0 };
@@ -243,7 +256,7 @@ fn a_plan_can_give_inducing_inputs_and_other_kernels_by_layer() {
     let empty = InducingPlan::Given(Inducing::Tied(Mat::zeros(0, 2)));
     contains(&message(build(empty, 2)), &["`inducing inputs` is 0"]);
     // Centres of k-means travel past a layer that was given its own, and grow with the width.
-    let k_means = InducingPlan::Chosen { size: Some(InducingSize::Tied(5)), start: InducingStart::KMeans };
+    let k_means = InducingPlan::Chosen { size: InducingSize::Tied(5), start: InducingStart::KMeans };
     let given = InducingPlan::Given(Inducing::Tied(uniform(6, 2, 2)));
     let plans = vec![plan(2, 2, k_means.clone()), plan(4, 2, given), plan(1, 4, k_means)];
     let jitter = Jitter { absolute: f64::NAN, relative: 0.0 };

@@ -2,14 +2,16 @@
 
 mod common;
 
+use std::ops::ControlFlow;
+
 use common::*;
 use deepgp::kernel::{CrossBars, Evaluate, Kernel, Scratch};
-use deepgp::likelihood::{Latent, LatentBars, Likelihood};
+use deepgp::likelihood::{ByQuadrature, Latent, LatentBars, Likelihood, Pointwise, Support};
 use deepgp::noise::{Key, Purpose};
 use deepgp::params::{Constraint, Leaf, Parameters};
 use deepgp::{
-    CovarianceForm, DeepGp, Error, MeanForm, MeanFunction, PredictSettings, Real, Result, TrainSettings, Trainer, View,
-    ViewMut,
+    CovarianceForm, Dataset, DeepGp, Error, FitSettings, InducingSize, Mat, MeanForm, MeanFunction, PredictSettings,
+    Real, Result, Scaling, TrainSettings, Trainer, Training, View, ViewMut,
 };
 
 /// `k(x, z) = variance · x·z + offset`: straight lines. `DEFECT` scales its slope in `z`; 1 is right.
@@ -247,4 +249,175 @@ fn they_train_and_predict() {
     assert!(counts.as_slice().iter().all(|q| *q >= q.round() && q - q.round() < 1e-9 && *q >= 0.0), "{counts:?}");
     let impossible = deepgp::Mat::column(vec![1.5, 1.0]);
     assert!(predictor.log_density(ends.view(), impossible.view()).is_err());
+}
+
+/// The same counts, told by one function and its slope.
+#[derive(Clone, Debug)]
+struct PoissonInOneFunction;
+
+impl Parameters for PoissonInOneFunction {
+    fn visit(&mut self, _: &mut dyn FnMut(Leaf<'_>)) {}
+}
+
+impl Pointwise for PoissonInOneFunction {
+    fn name(&self) -> String {
+        "poisson".into()
+    }
+
+    fn log_density(&self, y: f64, f: f64, _: &mut [f64]) -> (f64, f64) {
+        (y * f - f.exp() - ln_factorial(y), y - f.exp())
+    }
+
+    fn support(&self) -> Support {
+        Support::Counts
+    }
+}
+
+#[test]
+fn one_function_is_enough_for_a_likelihood_from_training_to_draws() {
+    let data = counts();
+    let rows = all_rows(&data);
+    let model = with_likelihood(&model_with::<1>(), Box::new(ByQuadrature::new(PoissonInOneFunction)));
+    assert_gradient("one function", &model, full_batch(&data, &rows), training_noise(1), 5e-6);
+    let by_hand = model_with::<1>().objective(full_batch(&data, &rows), training_noise(1)).unwrap();
+    let by_rule = model.objective(full_batch(&data, &rows), training_noise(1)).unwrap();
+    close("objective", by_rule.total(), by_hand.total(), 1e-4 * by_hand.total().abs());
+
+    // In the user's units: a count is what it is, and the rate's logarithm has units of its own.
+    let mut settings = FitSettings { validation: None, ..FitSettings::default() };
+    settings.model.hidden_layers = 1;
+    settings.model.width = 2;
+    settings.model.inducing = InducingSize::decoupled(8, 5);
+    settings.train.steps = 200;
+    let likelihood = Box::new(ByQuadrature::new(PoissonInOneFunction));
+    let training = Training::with_likelihood(&data, &settings, likelihood.clone()).unwrap();
+    assert_eq!(training.rows().y(), data.y());
+    let fit = training.run(|_, _| ControlFlow::Continue(())).unwrap();
+    let predictor = fit.regressor.predictor(PredictSettings { samples: 5, ..Default::default() }).unwrap();
+    let ends = Mat::from_vec(2, 2, vec![-0.8, 0.0, 0.8, 0.0]).unwrap();
+    let prediction = predictor.moments(ends.view()).unwrap();
+    assert!(prediction.y.mean[(1, 0)] > 3.0 * prediction.y.mean[(0, 0)], "{prediction:?}");
+    assert!((prediction.f.mean[(1, 0)].exp() / prediction.y.mean[(1, 0)] - 1.0).abs() < 0.3, "{prediction:?}");
+    let quantiles = predictor.quantiles(ends.view(), &[0.1, 0.5, 0.9]).unwrap();
+    assert!(quantiles.as_slice().iter().all(|q| *q >= 0.0 && q - q.round() < 1e-9), "{quantiles:?}");
+    let draws = predictor.draws_of_y(ends.view(), 20).unwrap();
+    assert!(draws.iter().all(|draw| draw.as_slice().iter().all(|y| Support::Counts.holds(*y))));
+    let half = Dataset::new(data.x().clone(), data.y().map(|y: f64| y + 0.5)).unwrap();
+    let error = Training::with_likelihood(&half, &settings, likelihood).unwrap().run(|_, _| ControlFlow::Continue(()));
+    let message = error.unwrap_err().to_string();
+    assert!(message.contains("row 0") && message.contains("`poisson`") && message.contains("0, 1, 2"), "{message}");
+}
+
+/// `y ~ N(f, exp g)`: two latent functions for one target. With `p = exp(−m_g + ½ v_g)` and `r = (y − m_f)² + v_f` the expectation is
+/// `−½ ln 2π − ½ m_g − ½ p r`.
+#[derive(Clone, Debug)]
+struct NoiseThatFollows;
+
+impl Parameters for NoiseThatFollows {
+    fn visit(&mut self, _: &mut dyn FnMut(Leaf<'_>)) {}
+}
+
+impl NoiseThatFollows {
+    fn parts(y: &[f64], f: Latent<'_>) -> (f64, f64) {
+        ((0.5 * f.variance[1] - f.mean[1]).exp(), (y[0] - f.mean[0]).powi(2) + f.variance[0])
+    }
+
+    fn variance(f: Latent<'_>) -> f64 {
+        f.variance[0] + (f.mean[1] + 0.5 * f.variance[1]).exp()
+    }
+}
+
+impl Likelihood for NoiseThatFollows {
+    fn name(&self) -> String {
+        "noise that follows".into()
+    }
+
+    fn clone_box(&self) -> Box<dyn Likelihood> {
+        Box::new(self.clone())
+    }
+
+    fn latent_width(&self) -> usize {
+        2
+    }
+
+    fn observed_width(&self) -> usize {
+        1
+    }
+
+    /// `f` is told in the target's units, and `g` as the log variance in those.
+    fn latent_units(&self, targets: &Scaling) -> Scaling {
+        Scaling { shift: vec![targets.shift[0], 2.0 * targets.scale[0].ln()], scale: vec![targets.scale[0], 1.0] }
+    }
+
+    fn check(&self, _: View<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn expected_log_density(&self, y: &[f64], f: Latent<'_>) -> f64 {
+        let (p, r) = Self::parts(y, f);
+        -0.5 * std::f64::consts::TAU.ln() - 0.5 * f.mean[1] - 0.5 * p * r
+    }
+
+    fn expected_log_density_pullback(&self, y: &[f64], f: Latent<'_>, weight: f64, bars: LatentBars<'_>) {
+        let (p, r) = Self::parts(y, f);
+        bars.mean[0] += weight * p * (y[0] - f.mean[0]);
+        bars.variance[0] -= weight * 0.5 * p;
+        bars.mean[1] += weight * 0.5 * (p * r - 1.0);
+        bars.variance[1] -= weight * 0.25 * p * r;
+    }
+
+    fn observed_moments(&self, f: Latent<'_>, mean: &mut [f64], variance: &mut [f64]) {
+        (mean[0], variance[0]) = (f.mean[0], Self::variance(f));
+    }
+
+    fn log_density(&self, y: &[f64], f: Latent<'_>) -> f64 {
+        let variance = Self::variance(f);
+        -0.5 * ((std::f64::consts::TAU * variance).ln() + (y[0] - f.mean[0]).powi(2) / variance)
+    }
+
+    fn cumulative(&self, _: usize, at: f64, f: Latent<'_>) -> f64 {
+        // A logistic in the Gaussian's place will do here.
+        1.0 / (1.0 + (-1.702 * (at - f.mean[0]) / Self::variance(f).sqrt()).exp())
+    }
+
+    fn draw(&self, f: &[f64], key: Key, counter: [u32; 4], y: &mut [f64]) {
+        y[0] = f[0] + (0.5 * f[1]).exp() * key.normals(counter)[0];
+    }
+}
+
+#[test]
+fn a_likelihood_may_have_more_latent_functions_than_targets() {
+    // Noise of 0.05 on the left and of 1 on the right, in units of a thousand.
+    let key = Key::new(5, Purpose::Simulate);
+    let x = Mat::from_fn(300, 1, |i, _| i as f64 / 150.0 - 1.0);
+    let y = Mat::from_fn(300, 1, |i, _| {
+        let noise = if i < 150 { 0.05 } else { 1.0 };
+        1000.0 * (3.0 + x[(i, 0)] + noise * key.normals([i as u32, 0, 0, 0])[0])
+    });
+    let data = Dataset::new(x, y).unwrap();
+    let mut settings = FitSettings { validation: None, ..FitSettings::default() };
+    settings.model.hidden_layers = 1;
+    settings.model.width = 1;
+    settings.model.inducing = InducingSize::decoupled(15, 10);
+    settings.train.steps = 600;
+    let training = Training::with_likelihood(&data, &settings, Box::new(NoiseThatFollows)).unwrap();
+    assert_eq!(training.model().layers()[1].output_width(), 2);
+    let rows = all_rows(training.rows());
+    let batch = full_batch(training.rows(), &rows[..20]);
+    assert_gradient("two latents", training.model(), batch, training_noise(1), 5e-5);
+    let fit = training.run(|_, _| ControlFlow::Continue(())).unwrap();
+    let predictor = fit.regressor.predictor(PredictSettings::default()).unwrap();
+    let ends = Mat::column(vec![-0.7, 0.7]);
+    let prediction = predictor.moments(ends.view()).unwrap();
+    let deviation = prediction.y.deviation();
+    assert!(deviation[(0, 0)] < 200.0 && deviation[(1, 0)] > 600.0, "{deviation:?}");
+    // f in the target's units, g as a log variance in them.
+    assert!((prediction.f.mean[(0, 0)] / 2300.0 - 1.0).abs() < 0.05, "{prediction:?}");
+    assert!((prediction.f.mean[(1, 1)] - 2.0 * 1000f64.ln()).abs() < 0.5, "{prediction:?}");
+    assert_eq!((prediction.f.mean.ncols(), prediction.y.mean.ncols()), (2, 1));
+    assert_eq!(predictor.draws_of_f(ends.view(), 3).unwrap()[0].ncols(), 2);
+    assert_eq!(predictor.joint_draws(ends.view(), 3).unwrap().y[0].ncols(), 1);
+    assert_eq!(predictor.input_gradient(ends.view()).unwrap().mean.ncols(), 2);
+    let score = predictor.score(&data).unwrap();
+    assert!(score.coverage_90[0] > 0.8 && score.log_likelihood > -8.0, "{score:?}");
 }

@@ -14,7 +14,7 @@ fn check_depth(hidden: usize) {
         for covariance in COVARIANCE_FORMS {
             for tied in [true, false] {
                 let model = random_model(hidden, (mean, covariance), tied, 3);
-                let batch = Batch { data: &data, rows: &[6, 0, 3, 2, 5], num_data: 8, samples: 1, kl_weight: 1.0 };
+                let batch = Batch { num_data: 8, ..Batch::of(&data, &[6, 0, 3, 2, 5]) };
                 let what = format!("{mean:?}, {covariance:?}, tied {tied}, {hidden} hidden");
                 assert_gradient(&what, &model, batch, training_noise(1), 2e-6);
             }
@@ -88,7 +88,7 @@ fn many_blocks_add_up() {
     let rows = all_rows(&data);
     let batch = full_batch(&data, &rows);
     let model = random_model(1, (MeanForm::Whitened, CovarianceForm::Standard), false, 9);
-    let (_, gradient) = model.elbo_gradient(batch, training_noise(5)).unwrap();
+    let (_, gradient) = model.objective_gradient(batch, training_noise(5)).unwrap();
     let direction = uniform(1, gradient.len(), 10);
     let moved = |by: f64| {
         let mut copy = model.clone();
@@ -102,7 +102,7 @@ fn many_blocks_add_up() {
                 .collect();
             copy.set_parameter(&p.name, &values).unwrap();
         }
-        copy.elbo(batch, training_noise(5)).unwrap().total()
+        copy.objective(batch, training_noise(5)).unwrap().total()
     };
     let slope = (moved(1e-6) - moved(-1e-6)) / 2e-6;
     let found: f64 = gradient.iter().zip(direction.as_slice()).map(|(g, d)| g * d).sum();

@@ -31,7 +31,7 @@ fn k(x: &Mat, z: &Mat) -> Mat {
 
 fn elbo(model: &DeepGp, data: &Dataset) -> f64 {
     let rows = all_rows(data);
-    model.elbo(full_batch(data, &rows), Noise::Given(&[])).unwrap().total()
+    model.objective(full_batch(data, &rows), Noise::Given(&[])).unwrap().total()
 }
 
 /// `free` in another form for the same `w`, by way of `m`; `k` is `K_aa`.
@@ -104,12 +104,12 @@ fn all_forms_agree_after_a_change_of_variables_in_value_and_gradient() {
     for tied in [true, false] {
         // Started in the dual form, every S lies below the prior, so that all forms can express it.
         let start = random_model(1, (MeanForm::Dual, CovarianceForm::Dual), tied, 17);
-        let (value, gradient) = start.elbo_gradient(batch, training_noise(3)).unwrap();
+        let (value, gradient) = start.objective_gradient(batch, training_noise(3)).unwrap();
         for mean in MEAN_FORMS {
             for covariance in COVARIANCE_FORMS {
                 let what = format!("{mean:?}, {covariance:?}, tied {tied}");
                 let other = in_forms(&start, mean, covariance);
-                let (other_value, other_gradient) = other.elbo_gradient(batch, training_noise(3)).unwrap();
+                let (other_value, other_gradient) = other.objective_gradient(batch, training_noise(3)).unwrap();
                 close(&what, other_value.data_term, value.data_term, 1e-9);
                 close(&what, other_value.kl[0], value.kl[0], 1e-9);
 
@@ -152,8 +152,9 @@ fn two_equal_sets_are_the_tied_model() {
                 Layer { inducing: Inducing::Decoupled { mean: z.clone(), covariance: z }, ..layer.clone() }
             });
             let apart = DeepGp::new(layers.collect(), tied.likelihood().clone_box()).unwrap();
-            let (value, gradient) = tied.elbo_gradient(full_batch(&data, &rows), training_noise(1)).unwrap();
-            let (other, other_gradient) = apart.elbo_gradient(full_batch(&data, &rows), training_noise(1)).unwrap();
+            let (value, gradient) = tied.objective_gradient(full_batch(&data, &rows), training_noise(1)).unwrap();
+            let (other, other_gradient) =
+                apart.objective_gradient(full_batch(&data, &rows), training_noise(1)).unwrap();
             close("ELBO", other.total(), value.total(), 1e-10);
             // The tied set's gradient is the sum of both; the rest is equal.
             let find = |model: &DeepGp, gradient: &[f64], name: &str| {
@@ -192,7 +193,7 @@ fn the_prior_has_no_divergence_from_itself() {
         let mean = LayerMean { form: MeanForm::Whitened, free: Mat::zeros(5, 1) };
         let model = shallow(Inducing::Tied(z.clone()), mean, LayerCovariance { form, factor }, 0.1);
         let rows = all_rows(&data);
-        let kl = model.elbo(full_batch(&data, &rows), Noise::Given(&[])).unwrap().kl[0];
+        let kl = model.objective(full_batch(&data, &rows), Noise::Given(&[])).unwrap().kl[0];
         assert!(kl.abs() < 1e-10, "{form:?}: {kl}");
         let moments = model.propagate(data.x().view(), Noise::Given(&[]), 1).unwrap();
         all_close("prior variance", moments.variance.as_slice(), &[1.2; 4], 1e-10);
@@ -325,7 +326,7 @@ fn the_dual_covariance_trains_where_k_bb_is_singular() {
     // The other forms need more jitter there, and say where and why.
     let rows = all_rows(&data);
     let batch = full_batch(&data, &rows);
-    let events = build(CovarianceForm::Whitened).elbo(batch, Noise::Given(&[])).unwrap().jitter;
+    let events = build(CovarianceForm::Whitened).objective(batch, Noise::Given(&[])).unwrap().jitter;
     assert_eq!(events.len(), 1);
     assert!(events[0].cause.contains("nearly coincide") && events[0].layer == 0, "{events:?}");
 }
@@ -348,7 +349,7 @@ fn the_sampled_elbo_is_within_three_standard_errors_of_quadrature() {
             let epsilon = -8.0 + width * f64::from(i);
             let noise = [Mat::from_fn(10, 1, |_, _| epsilon)];
             let weight = width * (-0.5 * epsilon * epsilon).exp() / (2.0 * std::f64::consts::PI).sqrt();
-            weight * model.elbo(full_batch(&data, &rows), Noise::Given(&noise)).unwrap().data_term
+            weight * model.objective(full_batch(&data, &rows), Noise::Given(&noise)).unwrap().data_term
         })
         .sum();
     for samples in [1, 5] {
@@ -356,7 +357,7 @@ fn the_sampled_elbo_is_within_three_standard_errors_of_quadrature() {
         let draws: Vec<f64> = (0..2000)
             .map(|step| {
                 let noise = Noise::Rows { key: Key::new(11, Purpose::Train), step };
-                model.elbo(batch, noise).unwrap().data_term
+                model.objective(batch, noise).unwrap().data_term
             })
             .collect();
         let mean = draws.iter().sum::<f64>() / 2000.0;
@@ -378,7 +379,7 @@ fn a_row_of_weight_two_is_two_rows() {
     let weighted = data.with_weights(vec![1.0, 2.0, 1.0, 1.0]).unwrap();
     let of = |data: &Dataset| {
         let rows = all_rows(data);
-        model.elbo_gradient(full_batch(data, &rows), Noise::Given(&[])).unwrap()
+        model.objective_gradient(full_batch(data, &rows), Noise::Given(&[])).unwrap()
     };
     let ((a, a_gradient), (b, b_gradient)) = (of(&doubled), of(&weighted));
     close("ELBO", a.total(), b.total(), 1e-12);
@@ -389,12 +390,12 @@ fn a_row_of_weight_two_is_two_rows() {
 #[test]
 fn a_batch_is_the_mean_of_its_halves_and_on_any_threads_the_same_in_large_blocks_too() {
     let data = Dataset::new(uniform(1100, 3, 51), uniform(1100, 1, 52)).unwrap();
-    let inducing = Some(deepgp::InducingSize::Decoupled { mean: 20, covariance: 330 });
+    let inducing = deepgp::InducingSize::decoupled(20, 330);
     let settings = deepgp::ModelSettings { hidden_layers: 1, inducing, ..Default::default() };
     let model = DeepGp::for_regression(data.x().view(), 1, &settings).unwrap();
     let of = |rows: &[u32]| {
-        let batch = Batch { data: &data, rows, num_data: 1100, samples: 1, kl_weight: 1.0 };
-        model.elbo_gradient(batch, training_noise(3)).unwrap()
+        let batch = Batch { num_data: 1100, ..Batch::of(&data, rows) };
+        model.objective_gradient(batch, training_noise(3)).unwrap()
     };
     let rows = all_rows(&data);
     let (whole, gradient) = of(&rows);
@@ -416,8 +417,8 @@ fn mixed_precision_agrees_with_double() {
             let mixed = wide.clone().with_precision(Precision::Mixed);
             // The same jitter in both, so that only rounding differs.
             let wide = wide.with_jitter(mixed.jitter()).unwrap();
-            let (a, a_gradient) = wide.elbo_gradient(full_batch(&data, &rows), training_noise(2)).unwrap();
-            let (b, b_gradient) = mixed.elbo_gradient(full_batch(&data, &rows), training_noise(2)).unwrap();
+            let (a, a_gradient) = wide.objective_gradient(full_batch(&data, &rows), training_noise(2)).unwrap();
+            let (b, b_gradient) = mixed.objective_gradient(full_batch(&data, &rows), training_noise(2)).unwrap();
             close("ELBO", b.total(), a.total(), 1e-5);
             assert_eq!(a.kl, b.kl);
             for p in wide.parameters() {

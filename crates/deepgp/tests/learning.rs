@@ -27,7 +27,7 @@ fn gain_on_curve(curve: fn(usize, u64) -> Dataset) -> f64 {
         hidden_layers,
         width: 2,
         // Enough of both for one layer: what it lacks is not inducing inputs.
-        inducing: Some(InducingSize::Decoupled { mean: 40, covariance: 40 }),
+        inducing: InducingSize::decoupled(40, 40),
         ..ModelSettings::default()
     };
     let (one, two) = (score(&train, &test, model(0), 3000), score(&train, &test, model(1), 3000));
@@ -51,9 +51,8 @@ fn a_curve_uneven_in_shape_and_noise_is_learnt_better_by_two_layers() {
 #[test]
 fn depth_helps_on_the_arm_for_full_and_decoupled_models() {
     let (train, test) = (eight_link_arm(2000, 1), eight_link_arm(1000, 2));
-    for inducing in [InducingSize::Tied(60), InducingSize::Decoupled { mean: 100, covariance: 40 }] {
-        let model =
-            |hidden_layers| ModelSettings { hidden_layers, width: 8, inducing: Some(inducing), ..Default::default() };
+    for inducing in [InducingSize::Tied(60), InducingSize::decoupled(100, 40)] {
+        let model = |hidden_layers| ModelSettings { hidden_layers, width: 8, inducing, ..Default::default() };
         let (flat, deep) = (score(&train, &test, model(0), 500), score(&train, &test, model(1), 500));
 
         let gain = deep.log_likelihood - flat.log_likelihood;

@@ -98,9 +98,9 @@ fn check(bytes: &[u8]) {
     let data = Dataset::new(oracle.mat("X"), oracle.mat("y")).unwrap();
     let rows: Vec<u32> = (0..data.len() as u32).collect();
     let num_data = oracle.scalar("n_total") as usize;
-    let batch = Batch { data: &data, rows: &rows, num_data, samples: 1, kl_weight: 1.0 };
+    let batch = Batch { num_data, ..Batch::of(&data, &rows) };
     let noise = oracle.noise();
-    let (elbo, gradient) = model.elbo_gradient(batch, Noise::Given(&noise)).unwrap();
+    let (elbo, gradient) = model.objective_gradient(batch, Noise::Given(&noise)).unwrap();
 
     let close = |what: &str, ours: f64, theirs: f64| {
         assert!((ours - theirs).abs() <= 1e-10 * theirs.abs(), "{what}: {ours} against {theirs}");

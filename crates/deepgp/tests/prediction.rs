@@ -185,7 +185,7 @@ fn far_from_the_data_the_prior_returns() {
             let settings = ModelSettings {
                 hidden_layers: 1,
                 width: 3,
-                inducing: Some(InducingSize::Tied(6)),
+                inducing: InducingSize::Tied(6),
                 kernel,
                 precision,
                 ..ModelSettings::default()
@@ -233,7 +233,7 @@ fn fitted(x_scale: f64, y_scale: f64, shift: f64) -> (Regressor, Mat, Mat) {
         model: ModelSettings {
             hidden_layers: 1,
             width: 2,
-            inducing: Some(InducingSize::Decoupled { mean: 12, covariance: 8 }),
+            inducing: InducingSize::decoupled(12, 8),
             ..ModelSettings::default()
         },
         train: TrainSettings { steps: 30, ..TrainSettings::default() },

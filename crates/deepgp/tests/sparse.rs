@@ -29,13 +29,13 @@ fn fingerprints(rows: usize) -> Dataset {
 
 /// One hidden layer, or none; its kernel as it is, or inside a sum, which does not take sparse rows.
 fn model(data: &Dataset, first: Box<dyn Kernel>, hidden: Option<(usize, MeanFunction)>, tied: bool) -> DeepGp {
-    let size = if tied { InducingSize::Tied(9) } else { InducingSize::Decoupled { mean: 11, covariance: 6 } };
+    let size = if tied { InducingSize::Tied(9) } else { InducingSize::decoupled(11, 6) };
     let plan = |width, kernel, mean_function| LayerPlan {
         width,
         kernel,
         mean_form: MeanForm::Whitened,
         covariance_form: CovarianceForm::Standard,
-        inducing: InducingPlan::Chosen { size: Some(size), start: InducingStart::RandomRows },
+        inducing: InducingPlan::Chosen { size, start: InducingStart::RandomRows },
         mean_function,
     };
     let plans = match hidden {
@@ -89,7 +89,7 @@ fn sparse_rows_give_the_elbo_and_the_gradient_of_dense_ones() {
                         format!("{}, tied {tied}, {:?}, {precision:?}", kernel.name(), hidden.as_ref().map(|h| h.0));
                     let evaluate = |kernel: Box<dyn Kernel>| {
                         let model = model(&data, kernel, hidden.clone(), tied).with_precision(precision);
-                        model.elbo_gradient(full_batch(&data, &rows), training_noise(1)).unwrap()
+                        model.objective_gradient(full_batch(&data, &rows), training_noise(1)).unwrap()
                     };
                     let (a, b) = (evaluate(kernel.clone_box()), evaluate(dense(&*kernel)));
                     close(&what, a.0.total(), b.0.total(), 0.1 * tolerance);

@@ -8,7 +8,7 @@ use common::*;
 use deepgp::simulate::eight_link_arm;
 use deepgp::{
     ConstantColumns, Dataset, DeepGp, Error, FitSettings, InducingSize, Mat, ModelSettings, Precision, Regressor,
-    Schedule, Standardiser, StepOutcome, StepReport, Stop, TrainSettings, TrainState, Trainer,
+    Schedule, Standardiser, StepOutcome, StepReport, Stop, TrainSettings, TrainState, Trainer, Training,
 };
 
 /// Standardised arm data, cut into a training and a validation part.
@@ -22,7 +22,7 @@ fn model(data: &Dataset, precision: Precision) -> DeepGp {
     let settings = ModelSettings {
         hidden_layers: 1,
         width: 4,
-        inducing: Some(InducingSize::Decoupled { mean: 24, covariance: 10 }),
+        inducing: InducingSize::decoupled(24, 10),
         precision,
         ..ModelSettings::default()
     };
@@ -129,7 +129,7 @@ fn the_number_of_threads_does_not_change_a_bit() {
             let predict = deepgp::PredictSettings { samples: 9, seed: 1, threads };
             let predictor = trainer.model().predictor(predict).unwrap();
             let moments = predictor.moments(held_out.x().view()).unwrap();
-            (bits(&state.now.raw), bits(&state.now.adam.second), bits(moments.y.variance.as_slice()))
+            (bits(&state.now.raw), bits(&state.now.optimiser.slots[1]), bits(moments.y.variance.as_slice()))
         };
         let one = run(1);
         assert_eq!(one, run(2));
@@ -145,11 +145,7 @@ fn training_raises_the_elbo_in_every_combination_of_forms() {
             let settings = ModelSettings {
                 hidden_layers: 1,
                 width: 4,
-                inducing: Some(if tied {
-                    InducingSize::Tied(15)
-                } else {
-                    InducingSize::Decoupled { mean: 20, covariance: 10 }
-                }),
+                inducing: if tied { InducingSize::Tied(15) } else { InducingSize::decoupled(20, 10) },
                 mean_form: mean,
                 covariance_form: covariance,
                 ..ModelSettings::default()
@@ -268,7 +264,7 @@ fn rows_that_weigh_nothing_might_as_well_not_be_there() {
     let more = Dataset::new(column(0), column(1)).unwrap().with_weights(weights).unwrap();
     let same = data.with_weights(vec![0.5; 80]).unwrap();
     let settings = FitSettings {
-        model: ModelSettings { inducing: Some(InducingSize::Tied(10)), ..ModelSettings::default() },
+        model: ModelSettings { inducing: InducingSize::Tied(10), ..ModelSettings::default() },
         train: settings(10),
         ..FitSettings::default()
     };
@@ -284,9 +280,9 @@ fn an_input_that_varies_among_held_out_rows_alone_is_not_constant() {
     let rare = |row| Mat::from_fn(40, 2, |i, j| if j == 0 { data.x()[(i, 0)] } else { f64::from(u8::from(i == row)) });
     for row in 0..40 {
         let data = Dataset::new(rare(row), data.y().clone()).unwrap();
-        assert!(Regressor::start(&data, &FitSettings::default()).is_ok(), "row {row}");
+        assert!(Training::new(&data, &FitSettings::default()).is_ok(), "row {row}");
     }
-    assert!(Regressor::start(&Dataset::new(rare(40), data.y().clone()).unwrap(), &FitSettings::default()).is_err());
+    assert!(Training::new(&Dataset::new(rare(40), data.y().clone()).unwrap(), &FitSettings::default()).is_err());
 }
 
 #[test]
@@ -413,7 +409,7 @@ fn a_foreign_state_is_refused() {
     };
     let message = refused(model(&held_out, Precision::F64), &held_out);
     assert!(message.contains("the number of training rows is 40 here but 160 in the state"), "{message}");
-    let other = ModelSettings { inducing: Some(InducingSize::Tied(3)), ..ModelSettings::default() };
+    let other = ModelSettings { inducing: InducingSize::Tied(3), ..ModelSettings::default() };
     let message = refused(DeepGp::for_regression(train.x().view(), 1, &other).unwrap(), &train);
     assert!(message.contains("the number of parameters"), "{message}");
     // A state from other settings, or one with a part missing, must not be indexed with.
@@ -423,7 +419,7 @@ fn a_foreign_state_is_refused() {
     assert!(message.contains("a setting other than `steps` and `threads`"), "{message}");
     assert!(message.contains("batch_size: 30") && message.contains("batch_size: 100"), "{message}");
     let mut torn = state.clone();
-    torn.now.adam.second.pop();
+    torn.now.optimiser.slots[1].pop();
     assert!(Trainer::resume(start(), &train, None, settings(5), torn).is_err());
     let mut ahead = state.clone();
     ahead.batches_used = 2;

@@ -2,9 +2,9 @@
 
 use super::{CrossBars, Evaluate, Kernel, KernelForm, Scratch};
 use crate::error::{Error, Result};
-use crate::mat::{View, ViewMut};
-use crate::params::{self, Leaf, Parameters, visit_under};
-use crate::real::Real;
+use crate::model::params::{self, Leaf, Parameters, visit_under};
+use crate::numeric::mat::{View, ViewMut};
+use crate::numeric::real::Real;
 
 /// `k_1 + k_2 + …` or `k_1 · k_2 · …`, over the same inputs.
 #[derive(Clone, Debug)]

@@ -11,10 +11,10 @@
 //! `ℓ̄_d = −2/ℓ_d³ Σ_nm W_nm (x_nd − z_md)²`. By products these are `W z`, `Wᵀ x` and the sums of `W` over rows and columns.
 
 use super::{CrossBars, Scratch};
-use crate::linalg::{Into, dot, each_strip, product, shared_product, sum_lanes};
-use crate::mat::{View, ViewMut};
-use crate::real::Real;
-use crate::simd::vectorised;
+use crate::numeric::linalg::{Accumulate, dot, each_strip, product, shared_product, sum_lanes};
+use crate::numeric::mat::{View, ViewMut};
+use crate::numeric::real::Real;
+use crate::numeric::simd::vectorised;
 
 /// `r²` by products; tiny negative values are cut off at 0. `finish` gets each row of it, while the row is in cache.
 pub(super) fn by_products<T: Real>(
@@ -57,7 +57,7 @@ pub(super) fn by_products<T: Real>(
     );
     let left_view = View::new(&left, n, d + 1).faer();
     let right_view = View::new(&right, m, d + 1).faer();
-    product(out.reborrow().faer(), Into::Replace, T::ONE, left_view, right_view.transpose());
+    product(out.reborrow().faer(), Accumulate::Replace, T::ONE, left_view, right_view.transpose());
     vectorised(
         #[inline(always)]
         || {
@@ -122,12 +122,12 @@ pub(super) fn by_products_pullback<T: Real>(
     // Σ_nm W (x − z)² = Σ_n x² Σ_m W + Σ_m z² Σ_n W − 2 Σ_m z (Wᵀ x), a dimension at a time.
     // As [D, M], because long rows make fast products; then one row for each z.
     let mut x_w = scratch.take(d * m);
-    product(ViewMut::new(&mut x_w, d, m).faer(), Into::Replace, T::ONE, x_view.faer().transpose(), w.faer());
+    product(ViewMut::new(&mut x_w, d, m).faer(), Accumulate::Replace, T::ONE, x_view.faer().transpose(), w.faer());
     let w_x = transposed(View::new(&x_w, d, m), scratch);
     scratch.give(x_w);
     let mut w_z = scratch.take(if bars.x.is_some() { n * d } else { 0 });
     if bars.x.is_some() {
-        product(ViewMut::new(&mut w_z, n, d).faer(), Into::Replace, T::ONE, w.faer(), z_view.faer());
+        product(ViewMut::new(&mut w_z, n, d).faer(), Accumulate::Replace, T::ONE, w.faer(), z_view.faer());
     }
     let mut constants = scratch.take(2 * d);
     let (precision, squares) = constants.split_at_mut(d);
@@ -192,7 +192,7 @@ pub(super) fn lower_by_products(
     each_strip(r2, |start, mut rows| {
         let end = start + rows.nrows();
         let own = rows.reborrow().faer().subcols_mut(0, end);
-        product(own, Into::Replace, -2.0, view.subrows(start, end - start), view.subrows(0, end).transpose());
+        product(own, Accumulate::Replace, -2.0, view.subrows(start, end - start), view.subrows(0, end).transpose());
         for i in start..end {
             let row = &mut rows.row_mut(i - start)[..=i];
             for (v, norm) in row.iter_mut().zip(norms_of) {

@@ -1,7 +1,7 @@
 //! The Matérn kernels of order 1/2, 3/2 and 5/2: functions that are 0, 1 and 2 times differentiable.
 
 use super::stationary::{Profile, Stationary};
-use crate::real::Real;
+use crate::numeric::real::Real;
 use crate::settings::KernelChoice;
 
 /// `g(r²) = exp(−r)`.

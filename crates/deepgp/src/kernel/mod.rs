@@ -4,6 +4,7 @@
 //! numbers (generic in the precision, so that `f64` and `mixed` both work) and [`Kernel`] to join them. If it is a
 //! function of the scaled distance alone, implement [`Profile`] instead, which is a dozen lines: see `matern.rs`.
 
+pub(crate) mod bound;
 mod combination;
 mod distance;
 mod form;
@@ -21,13 +22,13 @@ pub use sparse::EvaluateSparse;
 pub use squared_exponential::SquaredExponential;
 pub use stationary::{Profile, Stationary};
 
-pub use crate::scratch::Scratch;
-pub use crate::sparse::SparseRows;
+pub use crate::data::sparse::SparseRows;
+pub use crate::numeric::scratch::Scratch;
 
-use crate::linalg::mirror_lower;
-use crate::mat::{View, ViewMut};
-use crate::params::Parameters;
-use crate::real::Real;
+use crate::model::params::Parameters;
+use crate::numeric::linalg::mirror_lower;
+use crate::numeric::mat::{View, ViewMut};
+use crate::numeric::real::Real;
 
 /// What [`Evaluate::cross_pullback`] adds gradients to.
 #[derive(Debug)]
@@ -139,8 +140,8 @@ impl Clone for Box<dyn Kernel> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::mat::Mat;
-    use crate::params;
+    use crate::model::params;
+    use crate::numeric::mat::Mat;
     use crate::testing::{assert_slope, dot_all, uniform};
 
     pub(crate) fn cross<T: Real>(kernel: &dyn Kernel, x: &Mat<T>, z: &Mat<T>) -> Mat<T> {
@@ -237,7 +238,7 @@ pub(crate) mod tests {
         for kernel in every_kernel() {
             let z = uniform(9, 3, 8);
             let (k, other, diagonal) = (gram(&*kernel, &z), cross(&*kernel, &z, &z), diagonal(&*kernel, &z));
-            assert!(crate::linalg::Cholesky::new(&k, &mut Scratch::default()).is_ok(), "{}", kernel.name());
+            assert!(crate::numeric::linalg::Cholesky::new(&k, &mut Scratch::default()).is_ok(), "{}", kernel.name());
             for i in 0..9 {
                 assert!((k[(i, i)] - diagonal[(i, 0)]).abs() < 1e-12, "{}", kernel.name());
                 for j in 0..9 {

@@ -1,7 +1,7 @@
 //! The rational quadratic: a mixture of squared exponentials over lengthscales.
 
 use super::stationary::{Profile, Stationary};
-use crate::real::Real;
+use crate::numeric::real::Real;
 use crate::settings::KernelChoice;
 
 /// `g(r²) = (1 + r² / 2α)^−α`; tends to `exp(−½ r²)` as `α` grows.

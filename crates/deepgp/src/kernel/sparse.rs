@@ -18,12 +18,12 @@
 use rayon::prelude::*;
 
 use super::Scratch;
-use crate::compressed::{pack_by, packed_len};
-use crate::linalg::Into;
-use crate::mat::{View, ViewMut};
-use crate::real::Real;
-use crate::simd::vectorised;
-use crate::sparse::SparseRows;
+use crate::data::compressed::{pack_by, packed_len};
+use crate::data::sparse::SparseRows;
+use crate::numeric::linalg::Accumulate;
+use crate::numeric::mat::{View, ViewMut};
+use crate::numeric::real::Real;
+use crate::numeric::simd::vectorised;
 
 /// A kernel's numbers for sparse rows, in one precision. What it needs of `z` is made once for all rows, and what it sums over
 /// rows is turned into gradients once, at the end.
@@ -97,7 +97,7 @@ pub(super) fn distances<T: Real>(x: &SparseRows<T>, plan: &[T], mut r2: ViewMut<
     let (m, d) = (r2.ncols(), x.ncols());
     let (norms, rest) = plan.split_at(m);
     let (precisions, rest) = rest.split_at(d);
-    x.deltas().times_packed(Into::Replace, &rest[..packed_len::<T>(d, m)], r2.reborrow());
+    x.deltas().times_packed(Accumulate::Replace, &rest[..packed_len::<T>(d, m)], r2.reborrow());
     vectorised(
         #[inline(always)]
         || {
@@ -131,7 +131,7 @@ pub(super) fn pullback<T: Real>(
     let (m, d) = (w.ncols(), x.ncols());
     let (products, rest) = sums.split_at_mut(d * m);
     let (columns, squares) = rest.split_at_mut(m);
-    x.deltas_transposed().times(Into::Add, w, ViewMut::new(products, d, m), scratch);
+    x.deltas_transposed().times(Accumulate::Add, w, ViewMut::new(products, d, m), scratch);
     for (to, &from) in columns.iter_mut().zip(column_sums) {
         *to += from;
     }

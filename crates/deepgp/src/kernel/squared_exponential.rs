@@ -1,7 +1,7 @@
 //! The paper's kernel: `k(x, z) = σ² exp(−½ r²)`.
 
 use super::stationary::{Profile, Stationary};
-use crate::real::Real;
+use crate::numeric::real::Real;
 use crate::settings::KernelChoice;
 
 /// `g(r²) = exp(−½ r²)`.

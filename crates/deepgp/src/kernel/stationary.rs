@@ -7,12 +7,12 @@ use super::distance::{
     lower_by_products, symmetric_pullback,
 };
 use super::{CrossBars, Evaluate, EvaluateSparse, Kernel, KernelForm, Scratch, SparseRows, both_sides, sparse};
-use crate::linalg::{mirror_lower, sum_lanes};
-use crate::mat::{View, ViewMut};
-use crate::params::{Constraint, Leaf, Parameters};
-use crate::real::Real;
+use crate::model::params::{Constraint, Leaf, Parameters};
+use crate::numeric::linalg::{mirror_lower, sum_lanes};
+use crate::numeric::mat::{View, ViewMut};
+use crate::numeric::real::Real;
+use crate::numeric::simd::vectorised;
 use crate::settings::KernelChoice;
-use crate::simd::vectorised;
 
 /// How many partial sums a loop keeps, so that it vectorises.
 const LANES: usize = 16;

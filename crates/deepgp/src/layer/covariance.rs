@@ -10,9 +10,9 @@ use super::factor::Factor;
 use super::gram::{Gram, GramBar};
 use super::symmetric_sums::SymmetricSums;
 use crate::error::{Error, Matrix, Result};
-use crate::linalg::{Cholesky, Into, lower_product, mirror_lower, product, times};
-use crate::mat::{Mat, View, ViewMut};
-use crate::scratch::Scratch;
+use crate::numeric::linalg::{Accumulate, Cholesky, lower_product, mirror_lower, product, times};
+use crate::numeric::mat::{Mat, View, ViewMut};
+use crate::numeric::scratch::Scratch;
 
 /// Which variables the covariance is trained in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,10 @@ pub enum CovarianceForm {
 impl CovarianceForm {
     /// Whether it needs `L`.
     pub(crate) fn factors(self) -> bool {
-        !matches!(self, Self::Dual)
+        match self {
+            Self::Dual => false,
+            Self::Standard | Self::Whitened => true,
+        }
     }
 }
 
@@ -54,9 +57,9 @@ pub(crate) struct PreparedCovariance {
     pub explained: Mat,
     /// The sum over outputs.
     pub kl: f64,
-    /// What the pullback needs, one for each output below the other: `V_p = R L_s` (standard), `H⁻¹` (dual), nothing
+    /// What the pullback needs, one square for each output below the other: `V_p = R L_s` (standard), `H⁻¹` (dual), nothing at all
     /// (whitened).
-    kept: Option<Mat>,
+    kept: Mat,
 }
 
 impl LayerCovariance {
@@ -67,7 +70,10 @@ impl LayerCovariance {
 
     /// `R`, lower triangular; `None` stands for the identity.
     pub(super) fn projection<'g>(&self, gram: &'g Gram) -> Option<&'g Mat> {
-        self.form.factors().then(|| &gram.factor().inverse)
+        match self.form {
+            CovarianceForm::Dual => None,
+            CovarianceForm::Standard | CovarianceForm::Whitened => Some(&gram.factor().inverse),
+        }
     }
 
     /// How many outputs there are.
@@ -78,29 +84,28 @@ impl LayerCovariance {
     /// `G` and the KL. Costs about `M_b³` an output beside the factorisation.
     pub(crate) fn prepare(&self, gram: &Gram, layer: usize, scratch: &mut Scratch<f64>) -> Result<PreparedCovariance> {
         let (m, outputs) = (self.factor.ncols(), self.outputs());
-        let projection = self.projection(gram);
         let mut kept = match self.form {
-            CovarianceForm::Whitened => None,
-            CovarianceForm::Standard | CovarianceForm::Dual => Some(scratch.take_mat(outputs * m, m)),
+            CovarianceForm::Dual | CovarianceForm::Standard => scratch.take_mat(outputs * m, m),
+            CovarianceForm::Whitened => Mat::default(),
         };
         let (mut explained, mut kl) = (scratch.take_mat(m, outputs * m), 0.0);
         let mut g = scratch.take_mat(m, m);
         for p in 0..outputs {
             let factor = self.factor_of(p);
-            let keep = kept.as_mut().map(|kept| square_mut(kept, p));
-            match (keep, projection) {
-                (Some(h_inverse), None) => kl += dual(gram, factor, layer, &mut g, h_inverse, scratch)?,
-                (Some(mut v), Some(r)) => {
-                    lower_product(v.reborrow().faer(), Into::Replace, 1.0, r.view().faer(), factor.faer());
+            kl += match self.form {
+                CovarianceForm::Dual => dual(gram, factor, layer, &mut g, square_mut(&mut kept, p), scratch)?,
+                CovarianceForm::Standard => {
+                    let (mut v, r) = (square_mut(&mut kept, p), gram.factor().inverse.view().faer());
+                    lower_product(v.reborrow().faer(), Accumulate::Replace, 1.0, r, factor.faer());
                     clear_above(&mut v);
-                    kl += divergence(v.as_view(), factor) + 0.5 * gram.factor().log_det;
                     complement(v.as_view(), &mut g);
+                    divergence(v.as_view(), factor) + 0.5 * gram.factor().log_det
                 }
-                (None, _) => {
-                    kl += divergence(factor, factor);
+                CovarianceForm::Whitened => {
                     complement(factor, &mut g);
+                    divergence(factor, factor)
                 }
-            }
+            };
             for i in 0..m {
                 explained.row_mut(i)[p * m..(p + 1) * m].copy_from_slice(g.row(i));
             }
@@ -127,34 +132,32 @@ impl LayerCovariance {
             sums.symmetric(explained_bar, p, &mut g_bar);
             let own = &mut factor_bar.as_mut_slice()[p * m * m..(p + 1) * m * m];
             let mut own = ViewMut::new(own, m, m);
-            match (&prepared.kept, self.projection(gram)) {
-                (Some(kept), None) => {
-                    dual_pullback(gram, factor, square(kept, p), &g_bar, kl_bar, own.reborrow(), gram_bar, scratch);
+            match self.form {
+                CovarianceForm::Dual => {
+                    let h_inverse = square(&prepared.kept, p);
+                    dual_pullback(gram, factor, h_inverse, &g_bar, kl_bar, own.reborrow(), gram_bar, scratch);
                 }
-                (Some(kept), Some(r)) => {
+                CovarianceForm::Standard => {
                     // G = I − V Vᵀ with V = R L_s.
-                    let v = square(kept, p);
+                    let (v, r) = (square(&prepared.kept, p), gram.factor().inverse.view().faer());
                     let mut v_bar = scratch.take_mat(m, m);
-                    product(v_bar.view_mut().faer(), Into::Replace, -2.0, g_bar.view().faer(), v.faer());
+                    product(v_bar.view_mut().faer(), Accumulate::Replace, -2.0, g_bar.view().faer(), v.faer());
                     add_scaled(v_bar.as_mut_slice(), kl_bar, v.as_slice());
-                    let (v_bar_view, r_t) = (v_bar.view().faer(), r.view().faer().transpose());
-                    lower_product(own.reborrow().faer(), Into::Replace, 1.0, r_t, v_bar_view);
+                    let v_bar_view = v_bar.view().faer();
+                    lower_product(own.reborrow().faer(), Accumulate::Replace, 1.0, r.transpose(), v_bar_view);
                     let factor_t = factor.faer().transpose();
-                    lower_product(projection_bar.view_mut().faer(), Into::Add, 1.0, v_bar_view, factor_t);
+                    lower_product(projection_bar.view_mut().faer(), Accumulate::Add, 1.0, v_bar_view, factor_t);
+                    log_det_pullback(factor, kl_bar, &mut own);
                     scratch.give_mat(v_bar);
                 }
-                (None, _) => {
+                CovarianceForm::Whitened => {
                     // G = I − L_s L_sᵀ.
-                    product(own.reborrow().faer(), Into::Replace, -2.0, g_bar.view().faer(), factor.faer());
+                    product(own.reborrow().faer(), Accumulate::Replace, -2.0, g_bar.view().faer(), factor.faer());
                     add_scaled(own.as_mut_slice(), kl_bar, factor.as_slice());
+                    log_det_pullback(factor, kl_bar, &mut own);
                 }
             }
             clear_above(&mut own);
-            if self.form.factors() {
-                for i in 0..m {
-                    own.row_mut(i)[i] -= kl_bar / factor[(i, i)];
-                }
-            }
         }
         scratch.give_mat(g_bar);
         if let Some(r) = self.projection(gram) {
@@ -162,11 +165,14 @@ impl LayerCovariance {
             clear_above(&mut projection_bar.view_mut());
             let inner = gram_bar.inner_mut(scratch);
             let (projection_bar, r) = (projection_bar.view().faer(), r.view().faer());
-            lower_product(inner.view_mut().faer(), Into::Add, -1.0, projection_bar, r.transpose());
-            if self.form == CovarianceForm::Standard {
-                for i in 0..m {
-                    inner[(i, i)] += kl_bar * outputs as f64;
+            lower_product(inner.view_mut().faer(), Accumulate::Add, -1.0, projection_bar, r.transpose());
+            match self.form {
+                CovarianceForm::Standard => {
+                    for i in 0..m {
+                        inner[(i, i)] += kl_bar * outputs as f64;
+                    }
                 }
+                CovarianceForm::Dual | CovarianceForm::Whitened => {}
             }
         }
     }
@@ -185,9 +191,8 @@ pub(super) struct CovarianceBars<'a> {
 
 impl PreparedCovariance {
     pub fn give(self, scratch: &mut Scratch<f64>) {
-        for used in [Some(self.explained), self.kept].into_iter().flatten() {
-            scratch.give_mat(used);
-        }
+        scratch.give_mat(self.explained);
+        scratch.give_mat(self.kept);
     }
 }
 
@@ -217,9 +222,16 @@ fn divergence(v: View<'_>, factor: View<'_>) -> f64 {
     0.5 * (v.as_slice().iter().map(|x| x * x).sum::<f64>() - log_det - m as f64)
 }
 
+/// Adds the gradient of `−½ log |L_s L_sᵀ|`, which is `−1 / L_s[i, i]` on the diagonal.
+fn log_det_pullback(factor: View<'_>, kl_bar: f64, factor_bar: &mut ViewMut<'_>) {
+    for i in 0..factor.nrows() {
+        factor_bar.row_mut(i)[i] -= kl_bar / factor[(i, i)];
+    }
+}
+
 /// `I − V Vᵀ`.
 fn complement(v: View<'_>, g: &mut Mat) {
-    lower_product(g.view_mut().faer(), Into::Replace, -1.0, v.faer(), v.faer().transpose());
+    lower_product(g.view_mut().faer(), Accumulate::Replace, -1.0, v.faer(), v.faer().transpose());
     for i in 0..v.nrows() {
         g[(i, i)] += 1.0;
     }
@@ -250,10 +262,10 @@ fn dual(
         cause: "its entries are not finite or far too large".into(),
     })?;
     let Factor { inverse: r, log_det } = Factor::new(cholesky, scratch);
-    product(h_inverse.reborrow().faer(), Into::Replace, 1.0, r.view().faer().transpose(), r.view().faer());
+    product(h_inverse.reborrow().faer(), Accumulate::Replace, 1.0, r.view().faer().transpose(), r.view().faer());
     let trace: f64 = (0..m).map(|i| h_inverse.as_view()[(i, i)]).sum();
     let t = times(r.view().faer(), factor.faer().transpose(), scratch);
-    lower_product(c.view_mut().faer(), Into::Replace, 1.0, t.view().faer().transpose(), t.view().faer());
+    lower_product(c.view_mut().faer(), Accumulate::Replace, 1.0, t.view().faer().transpose(), t.view().faer());
     mirror_lower(c.view_mut());
     for used in [k_b, h, r, t] {
         scratch.give_mat(used);
@@ -283,12 +295,12 @@ fn dual_pullback(
             *v = 0.5 * kl_bar * (h_inverse[(i, j)] - *v);
         }
     }
-    product(h_bar.view_mut().faer(), Into::Add, -1.0, b_h.view().faer().transpose(), g_b_h.view().faer());
+    product(h_bar.view_mut().faer(), Accumulate::Add, -1.0, b_h.view().faer().transpose(), g_b_h.view().faer());
     let b_h_bar = times(factor.faer(), h_bar.view().faer(), scratch);
-    product(factor_bar.reborrow().faer(), Into::Replace, 2.0, gram.k.view().faer(), b_h_bar.view().faer());
+    product(factor_bar.reborrow().faer(), Accumulate::Replace, 2.0, gram.k.view().faer(), b_h_bar.view().faer());
     add_scaled(factor_bar.as_mut_slice(), 2.0, g_b_h.as_slice());
     let k_bar = gram_bar.k_mut(scratch);
-    product(k_bar.view_mut().faer(), Into::Add, 1.0, b_h_bar.view().faer(), factor.faer().transpose());
+    product(k_bar.view_mut().faer(), Accumulate::Add, 1.0, b_h_bar.view().faer(), factor.faer().transpose());
     for used in [b_h, g_b_h, h_bar, b_h_bar] {
         scratch.give_mat(used);
     }

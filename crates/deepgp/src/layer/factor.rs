@@ -11,9 +11,11 @@
 //! `n³/3` flops to factor, as many to invert, `4n³/3` for the pullback; half of the last where `Lᵀ L̄` is a product of thin
 //! matrices, as for the mean.
 
-use crate::linalg::{Cholesky, Into, mirror_lower, product, symmetric_transposed_lower_times, times, times_lower};
-use crate::mat::Mat;
-use crate::scratch::Scratch;
+use crate::numeric::linalg::{
+    Accumulate, Cholesky, mirror_lower, product, symmetric_transposed_lower_times, times, times_lower,
+};
+use crate::numeric::mat::Mat;
+use crate::numeric::scratch::Scratch;
 
 /// `R` and `log |K|`.
 #[derive(Clone, Debug)]
@@ -58,7 +60,7 @@ impl Factor {
         }
         mirror_lower(psi.view_mut());
         let mut t = scratch.take_mat(psi.nrows(), psi.nrows());
-        times_lower(t.view_mut().faer(), Into::Replace, psi.view().faer(), self.inverse.view().faer());
+        times_lower(t.view_mut().faer(), Accumulate::Replace, psi.view().faer(), self.inverse.view().faer());
         symmetric_transposed_lower_times(&mut psi, &self.inverse, &t);
         scratch.give_mat(t);
         psi
@@ -78,18 +80,18 @@ impl Factor {
             let len = BLOCK.min(n - start);
             let (a, b, r) = (a_all.subrows(start, len), b_all.subrows(start, len), r.subrows(start, len));
             psi.reshape_for_overwrite(len, len);
-            product(psi.view_mut().faer(), Into::Replace, 0.5, a, b.transpose());
+            product(psi.view_mut().faer(), Accumulate::Replace, 0.5, a, b.transpose());
             mirror_lower(psi.view_mut());
-            product(t.view_mut().faer().subrows_mut(start, len), Into::Replace, 1.0, psi.view().faer(), r);
-            product(t.view_mut().faer().subrows_mut(start, len), Into::Add, 0.5, a, sums.view().faer());
-            product(sums.view_mut().faer(), Into::Add, 1.0, b.transpose(), r);
+            product(t.view_mut().faer().subrows_mut(start, len), Accumulate::Replace, 1.0, psi.view().faer(), r);
+            product(t.view_mut().faer().subrows_mut(start, len), Accumulate::Add, 0.5, a, sums.view().faer());
+            product(sums.view_mut().faer(), Accumulate::Add, 1.0, b.transpose(), r);
         }
         sums.fill(0.0);
         for start in (0..n).step_by(BLOCK).rev() {
             let len = BLOCK.min(n - start);
             let (a, b, r) = (a_all.subrows(start, len), b_all.subrows(start, len), r.subrows(start, len));
-            product(t.view_mut().faer().subrows_mut(start, len), Into::Add, 0.5, b, sums.view().faer());
-            product(sums.view_mut().faer(), Into::Add, 1.0, a.transpose(), r);
+            product(t.view_mut().faer().subrows_mut(start, len), Accumulate::Add, 0.5, b, sums.view().faer());
+            product(sums.view_mut().faer(), Accumulate::Add, 1.0, a.transpose(), r);
         }
         let mut k_bar = scratch.take_mat(n, n);
         symmetric_transposed_lower_times(&mut k_bar, &self.inverse, &t);

@@ -6,8 +6,8 @@
 use super::factor::Factor;
 use crate::error::{Error, Matrix, Result};
 use crate::kernel::{Kernel, Scratch};
-use crate::linalg::{Cholesky, Into, lower_product};
-use crate::mat::{Mat, View, ViewMut};
+use crate::numeric::linalg::{Accumulate, Cholesky, lower_product};
+use crate::numeric::mat::{Mat, View, ViewMut};
 
 /// `ε = absolute + relative · mean(diag K)` on the diagonal of every kernel matrix of inducing inputs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -89,8 +89,8 @@ impl Gram {
             return Ok((Self { k, jitter: asked, relative: jitter.relative, factor: None }, None));
         }
         let (layer, matrix) = place;
-        match climb(&mut k, asked, scratch) {
-            Ok(Climbed { factor, jitter: added, rung }) => {
+        match factor_with_jitter(&mut k, asked, scratch) {
+            Ok(Factored { factor, jitter: added, rung }) => {
                 let event = (rung > 0).then(|| JitterEvent { layer, matrix, jitter: added, cause: cause(z, &k) });
                 // On a ladder that starts at the lowest first rung, all of it is relative to the diagonal.
                 let relative = match rung {
@@ -100,7 +100,7 @@ impl Gram {
                 };
                 Ok((Self { k, jitter: added, relative, factor: Some(Factor::new(factor, scratch)) }, event))
             }
-            Err(Fallen { pivot, jitter }) => {
+            Err(NotFactored { pivot, jitter }) => {
                 Err(Error::NotPositiveDefinite { layer, matrix, pivot, jitter, cause: cause(z, &k) })
             }
         }
@@ -124,9 +124,15 @@ impl Gram {
         GramBar { order: self.k.nrows(), k: None, inner: None, outer: None }
     }
 
-    /// Pulls what has been gathered back to the inducing inputs and the kernel's parameters.
+    /// `L⁻¹`, where a form asked for a factor.
+    pub fn inverse_factor(&self) -> Option<&Mat> {
+        self.factor.as_ref().map(|factor| &factor.inverse)
+    }
+
+    /// Pulls what has been gathered back to the inducing inputs and the kernel's parameters. After that the matrix is without its jitter;
+    /// the factor stays.
     pub fn pullback(
-        mut self,
+        &mut self,
         kernel: &dyn Kernel,
         z: View<'_>,
         bar: GramBar,
@@ -141,7 +147,7 @@ impl Gram {
             (Some(inner), None) => Some(self.factor().pullback(inner, scratch)),
             (Some(mut inner), Some((a, b))) => {
                 let (a, b) = (a.view().faer(), b.view().faer());
-                lower_product(inner.view_mut().faer(), Into::Add, 1.0, a, b.transpose());
+                lower_product(inner.view_mut().faer(), Accumulate::Add, 1.0, a, b.transpose());
                 Some(self.factor().pullback(inner, scratch))
             }
         };
@@ -159,7 +165,6 @@ impl Gram {
         for used in outer.into_iter().flat_map(|(a, b)| [a, b]) {
             scratch.give_mat(used);
         }
-        self.give(scratch);
     }
 
     /// Gives its memory back.
@@ -203,7 +208,7 @@ impl GramBar {
 
 /// A matrix that was factored on some rung of the ladder; 0 is the jitter asked for.
 #[derive(Debug)]
-pub(crate) struct Climbed {
+pub(crate) struct Factored {
     pub factor: Cholesky,
     pub jitter: f64,
     pub rung: i32,
@@ -211,13 +216,17 @@ pub(crate) struct Climbed {
 
 /// A matrix that no rung could save.
 #[derive(Debug)]
-pub(crate) struct Fallen {
+pub(crate) struct NotFactored {
     pub pivot: usize,
     pub jitter: f64,
 }
 
 /// Adds `asked` to the diagonal of `k` and factors it; as long as that fails, ten times more.
-pub(crate) fn climb(k: &mut Mat, asked: f64, scratch: &mut Scratch<f64>) -> std::result::Result<Climbed, Fallen> {
+pub(crate) fn factor_with_jitter(
+    k: &mut Mat,
+    asked: f64,
+    scratch: &mut Scratch<f64>,
+) -> std::result::Result<Factored, NotFactored> {
     let mean = (0..k.nrows()).map(|i| k[(i, i)]).sum::<f64>() / k.nrows() as f64;
     let first = (10.0 * asked).max(FIRST_RUNG * mean);
     let (mut jitter, mut pivot) = (0.0, 0);
@@ -226,11 +235,11 @@ pub(crate) fn climb(k: &mut Mat, asked: f64, scratch: &mut Scratch<f64>) -> std:
         add_diagonal(k, wanted - jitter);
         jitter = wanted;
         match Cholesky::new(k, scratch) {
-            Ok(factor) => return Ok(Climbed { factor, jitter, rung }),
+            Ok(factor) => return Ok(Factored { factor, jitter, rung }),
             Err(failure) => pivot = failure.pivot,
         }
     }
-    Err(Fallen { pivot, jitter })
+    Err(NotFactored { pivot, jitter })
 }
 
 fn add_diagonal(k: &mut Mat, by: f64) {
@@ -303,7 +312,7 @@ mod tests {
             let kernel = SquaredExponential::new(v, vec![1.0]);
             Gram::new(&kernel, z.view(), tiny, true, PLACE, &mut Scratch::default()).unwrap()
         };
-        let (built, event) = gram(1.0);
+        let (mut built, event) = gram(1.0);
         let jitter = event.unwrap().jitter;
         let mut theta = [0.0; 2];
         let corner = Mat::from_fn(3, 3, |i, j| f64::from(u8::from(i == 0 && j == 0)));

@@ -4,9 +4,9 @@
 //! [`MeanForm::ScaledDual`] is the table. The share of the KL is `½ wᵀ K_ZaZa w` in every form.
 
 use super::gram::{Gram, GramBar};
-use crate::linalg::{Into, product, times};
-use crate::mat::Mat;
-use crate::scratch::Scratch;
+use crate::numeric::linalg::{Accumulate, product, times};
+use crate::numeric::mat::Mat;
+use crate::numeric::scratch::Scratch;
 
 /// Which variables the mean is trained in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,10 @@ pub enum MeanForm {
 impl MeanForm {
     /// Whether it needs `L`.
     pub(crate) fn factors(self) -> bool {
-        matches!(self, Self::Standard | Self::Whitened)
+        match self {
+            Self::Dual | Self::ScaledDual => false,
+            Self::Standard | Self::Whitened => true,
+        }
     }
 }
 
@@ -84,16 +87,12 @@ impl LayerMean {
     ) -> Mat {
         let w = &prepared.weights;
         match self.form {
-            MeanForm::Dual | MeanForm::ScaledDual => {
-                let mut total = times_gram(gram, w, scratch);
-                for (to, from) in total.as_mut_slice().iter_mut().zip(weights_bar.as_slice()) {
-                    *to = from + kl_bar * *to;
-                }
+            // ā = w̄ + KL̄ K w and K̄ = ½ KL̄ w wᵀ.
+            MeanForm::Dual => weights_pullback(gram, w, weights_bar, kl_bar, gram_bar, scratch),
+            // Through w = diag(K) a: ā = diag(K) w̄', K̄_ii += w̄'_i · a_i, where w̄' is the gradient at w.
+            MeanForm::ScaledDual => {
+                let total = weights_pullback(gram, w, weights_bar, kl_bar, gram_bar, scratch);
                 let k_bar = gram_bar.k_mut(scratch);
-                outer(k_bar, 0.5 * kl_bar, w, w);
-                if self.form == MeanForm::Dual {
-                    return total;
-                }
                 for i in 0..w.nrows() {
                     k_bar[(i, i)] += total.row(i).iter().zip(self.free.row(i)).map(|(x, y)| x * y).sum::<f64>();
                 }
@@ -126,6 +125,23 @@ impl LayerMean {
     }
 }
 
+/// The gradient at `w`, `w̄ + KL̄ K w`, of forms whose KL is `½ wᵀ K w` as it stands; adds `½ KL̄ w wᵀ` to `K̄`.
+fn weights_pullback(
+    gram: &Gram,
+    w: &Mat,
+    weights_bar: &Mat,
+    kl_bar: f64,
+    gram_bar: &mut GramBar,
+    scratch: &mut Scratch<f64>,
+) -> Mat {
+    let mut total = times_gram(gram, w, scratch);
+    for (to, from) in total.as_mut_slice().iter_mut().zip(weights_bar.as_slice()) {
+        *to = from + kl_bar * *to;
+    }
+    outer(gram_bar.k_mut(scratch), 0.5 * kl_bar, w, w);
+    total
+}
+
 fn times_gram(gram: &Gram, w: &Mat, scratch: &mut Scratch<f64>) -> Mat {
     times(gram.k.view().faer(), w.view().faer(), scratch)
 }
@@ -147,5 +163,5 @@ fn half_dot(a: &Mat, b: &Mat) -> f64 {
 
 /// `into += scale · a bᵀ`.
 fn outer(into: &mut Mat, scale: f64, a: &Mat, b: &Mat) {
-    product(into.view_mut().faer(), Into::Add, scale, a.view().faer(), b.view().faer().transpose());
+    product(into.view_mut().faer(), Accumulate::Add, scale, a.view().faer(), b.view().faer().transpose());
 }

@@ -2,13 +2,14 @@
 //!
 //! A hidden layer starts as the identity, so that a deep model starts as a shallow one. They have no parameters.
 
-use crate::compressed::{pack, packed_len};
+use crate::data::compressed::{pack, packed_len};
+use crate::data::sparse::SparseRows;
+use crate::data::{InputLayout, Inputs};
 use crate::error::{Error, Result};
-use crate::linalg::{self, Into, product};
-use crate::mat::{Mat, View, ViewMut};
-use crate::real::Real;
-use crate::scratch::Scratch;
-use crate::sparse::SparseRows;
+use crate::numeric::linalg::{self, Accumulate, product};
+use crate::numeric::mat::{Mat, View, ViewMut};
+use crate::numeric::real::Real;
+use crate::numeric::scratch::Scratch;
 
 /// `m(x)`, `[N, D] → [N, P]`.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,7 +50,7 @@ impl MeanFunction {
         let scatter = linalg::times(x.view().faer().transpose(), x.view().faer(), &mut Scratch::default());
         let axes = linalg::principal_axes(&scatter)
             .filter(|axes| axes.as_slice().iter().all(|v| v.is_finite()))
-            .ok_or_else(|| Error::NonFinite { what: "principal directions of the inputs".into() })?;
+            .ok_or_else(|| Error::Overflow { what: "principal directions of the inputs".into() })?;
         Ok(Self::Linear(Mat::from_fn(x.ncols(), width, |i, j| axes[(i, j)])))
     }
 
@@ -64,7 +65,7 @@ impl MeanFunction {
         if let Self::Linear(w) = self
             && w.as_slice().iter().any(|v| !v.is_finite())
         {
-            return Err(Error::NonFinite { what: format!("the mean function of layer {layer}") });
+            return Err(Error::Overflow { what: format!("the mean function of layer {layer}") });
         }
         if fits {
             return Ok(());
@@ -87,12 +88,28 @@ impl MeanFunction {
     pub fn apply(&self, x: View<'_>, width: usize) -> Mat {
         assert!(self.check(0, x.ncols(), width).is_ok(), "a mean function from width {} to {width}", x.ncols());
         let mut out = Mat::zeros(x.nrows(), width);
-        self.add(x, out.view_mut());
+        self.add_dense(x, out.view_mut());
         out
     }
 
+    /// What [`MeanFunction::add`] needs, once for all rows of one layout: for sparse rows `background W` and `W`, laid out for the sparse
+    /// product.
+    pub(crate) fn plan<T: Real>(&self, layout: InputLayout<'_>, plan: &mut Vec<T>) {
+        match layout {
+            InputLayout::Dense => {}
+            InputLayout::Sparse(background) => self.plan_sparse(background, plan),
+        }
+    }
+
     /// Adds `m(x)` to `out`.
-    pub(crate) fn add<T: Real>(&self, x: View<'_, T>, mut out: ViewMut<'_, T>) {
+    pub(crate) fn add<T: Real>(&self, x: &Inputs<T>, plan: &[T], out: ViewMut<'_, T>) {
+        match x {
+            Inputs::Dense(x) => self.add_dense(x.view(), out),
+            Inputs::Sparse(x) => self.add_sparse(x, plan, out),
+        }
+    }
+
+    fn add_dense<T: Real>(&self, x: View<'_, T>, mut out: ViewMut<'_, T>) {
         match self {
             Self::Zero => {}
             Self::Identity | Self::ZeroPadding => {
@@ -104,14 +121,12 @@ impl MeanFunction {
             }
             Self::Linear(w) => {
                 let w: Mat<T> = w.cast();
-                product(out.faer(), Into::Add, T::ONE, x.faer(), w.view().faer());
+                product(out.faer(), Accumulate::Add, T::ONE, x.faer(), w.view().faer());
             }
         }
     }
 
-    /// What [`MeanFunction::add_sparse`] needs, once for all rows over one background: `background W` and `W`, laid out for the
-    /// sparse product.
-    pub(crate) fn plan_sparse<T: Real>(&self, background: &[f64], plan: &mut Vec<T>) {
+    fn plan_sparse<T: Real>(&self, background: &[f64], plan: &mut Vec<T>) {
         let Self::Linear(w) = self else { return };
         let (d, p) = (w.nrows(), w.ncols());
         plan.resize(p + packed_len::<T>(d, p), T::ZERO);
@@ -122,8 +137,7 @@ impl MeanFunction {
         pack(w.cast::<T>().view(), packed);
     }
 
-    /// [`MeanFunction::add`] for sparse rows.
-    pub(crate) fn add_sparse<T: Real>(&self, x: &SparseRows<T>, plan: &[T], mut out: ViewMut<'_, T>) {
+    fn add_sparse<T: Real>(&self, x: &SparseRows<T>, plan: &[T], mut out: ViewMut<'_, T>) {
         match self {
             Self::Zero => {}
             Self::Identity | Self::ZeroPadding => {
@@ -140,7 +154,7 @@ impl MeanFunction {
             }
             Self::Linear(w) => {
                 let (constant, packed) = plan.split_at(w.ncols());
-                x.deltas().times_packed(Into::Add, packed, out.reborrow());
+                x.deltas().times_packed(Accumulate::Add, packed, out.reborrow());
                 for i in 0..x.nrows() {
                     for (to, &from) in out.row_mut(i).iter_mut().zip(constant) {
                         *to += from;
@@ -163,7 +177,7 @@ impl MeanFunction {
             }
             Self::Linear(w) => {
                 let w: Mat<T> = w.cast();
-                product(x_bar.faer(), Into::Add, T::ONE, out_bar.faer(), w.view().faer().transpose());
+                product(x_bar.faer(), Accumulate::Add, T::ONE, out_bar.faer(), w.view().faer().transpose());
             }
         }
     }
@@ -185,7 +199,7 @@ mod tests {
         };
         assert!(small.as_slice().iter().zip(large.as_slice()).all(|(a, b)| (a - b).abs() < 1e-12));
         let broken = MeanFunction::Linear(Mat::from_fn(4, 2, |_, _| f64::NAN));
-        assert!(matches!(broken.check(1, 4, 2), Err(Error::NonFinite { .. })));
+        assert!(matches!(broken.check(1, 4, 2), Err(Error::Overflow { .. })));
         let x = Mat::from_fn(5, 3, |_, _| f64::NAN);
         assert!(MeanFunction::principal_directions(x.view(), 2).is_err());
     }

@@ -18,18 +18,20 @@ mod rows;
 mod symmetric_sums;
 
 pub use covariance::{CovarianceForm, LayerCovariance};
-pub(crate) use gram::{Climbed, Fallen, Gram, climb};
+pub(crate) use gram::{Factored, Gram, NotFactored, factor_with_jitter};
 pub use gram::{Jitter, JitterEvent};
 pub use mean::{LayerMean, MeanForm};
 pub use mean_function::MeanFunction;
 pub use rows::Floor;
 pub(crate) use rows::{LayerRows, LayerSums, RowArrays, RowLayer, Want};
 
+use crate::data::InputLayout;
 use crate::error::{Error, Matrix, Result};
+use crate::kernel::bound::finish;
 use crate::kernel::{Evaluate, Kernel};
-use crate::mat::{Mat, ViewMut};
-use crate::params::{self, Constraint, Leaf, Parameters, visit_under};
-use crate::scratch::Scratch;
+use crate::model::params::{self, Constraint, Leaf, Parameters, visit_under};
+use crate::numeric::mat::{Mat, ViewMut};
+use crate::numeric::scratch::Scratch;
 use covariance::{CovarianceBars, PreparedCovariance};
 use mean::PreparedMean;
 use symmetric_sums::SymmetricSums;
@@ -107,6 +109,30 @@ pub(crate) struct Prepared {
     pub mean: PreparedMean,
     pub covariance: PreparedCovariance,
     pub events: Vec<JitterEvent>,
+}
+
+impl Prepared {
+    /// `L⁻¹` of `K_aa`, or of the one `K_ZZ` of a tied layer, if a form asked for its factor.
+    pub(crate) fn mean_factor(&self) -> Option<&Mat> {
+        self.mean_gram.as_ref().unwrap_or(&self.gram).inverse_factor()
+    }
+
+    /// `L⁻¹` of `K_bb`, or of the one `K_ZZ` of a tied layer, if a form asked for its factor.
+    pub(crate) fn covariance_factor(&self) -> Option<&Mat> {
+        self.gram.inverse_factor()
+    }
+
+    /// Gives its memory back.
+    pub(crate) fn give(self, memory: &mut LayerMemory) {
+        let Self { mean_gram, gram, mean, covariance, .. } = self;
+        let own = if mean_gram.is_some() { &mut memory.mean } else { &mut memory.covariance };
+        own.give_mat(mean.weights);
+        if let Some(mean_gram) = mean_gram {
+            mean_gram.give(&mut memory.mean);
+        }
+        gram.give(&mut memory.covariance);
+        covariance.give(&mut memory.covariance);
+    }
 }
 
 /// Memory for the work on a layer's `M × M` matrices: one part for each of the two sides, which run side by side.
@@ -201,37 +227,30 @@ impl Layer {
         Ok(Prepared { mean_gram: Some(mean_gram), gram, mean, covariance, events })
     }
 
-    /// Writes the gradient, in the order of [`Parameters::visit`], to `out`, from the sums over all rows and `∂/∂KL`; `background`
-    /// is that of the layer's input, where it is sparse.
+    /// Writes the gradient, in the order of [`Parameters::visit`], to `out`, from the sums over all rows, whose layout this
+    /// was, and `∂/∂KL`.
     pub(crate) fn pullback(
         &self,
-        prepared: Prepared,
+        prepared: &mut Prepared,
         sums: &mut LayerSums<f64>,
         kl_bar: f64,
-        background: Option<&[f64]>,
+        layout: InputLayout<'_>,
         memory: &mut LayerMemory,
         out: &mut [f64],
     ) {
         let Prepared { mean_gram, gram, mean, covariance, .. } = prepared;
         let kernel = &*self.kernel;
         let d = self.input_width();
-        let (theta, rest) = out.split_at_mut(sums.theta.len());
+        let (theta, rest) = out.split_at_mut(sums.kernel.theta.len());
         let stacked = self.inducing.covariance_start() + self.inducing.covariance().nrows();
         let (inducing, rest) = rest.split_at_mut(stacked * d);
         let (free, factor) = rest.split_at_mut(self.mean.free.as_slice().len());
-        theta.copy_from_slice(&sums.theta);
-        match (background, Evaluate::<f64>::sparse(kernel)) {
-            (Some(background), Some(kernel)) => {
-                inducing.fill(0.0);
-                let mut z = memory.covariance.take_mat(stacked, d);
-                let (above, below) = z.as_mut_slice().split_at_mut(self.inducing.covariance_start() * d);
-                above.copy_from_slice(&self.inducing.mean().as_slice()[..above.len()]);
-                below.copy_from_slice(self.inducing.covariance().as_slice());
-                kernel.finish(background, z.view(), &sums.sparse, ViewMut::new(inducing, stacked, d), theta);
-                memory.covariance.give_mat(z);
-            }
-            _ => inducing.copy_from_slice(sums.inducing.as_slice()),
-        }
+        let mut z = memory.covariance.take_mat(stacked, d);
+        let (above, below) = z.as_mut_slice().split_at_mut(self.inducing.covariance_start() * d);
+        above.copy_from_slice(&self.inducing.mean().as_slice()[..above.len()]);
+        below.copy_from_slice(self.inducing.covariance().as_slice());
+        finish(kernel, layout, z.view(), &sums.kernel, ViewMut::new(inducing, stacked, d), theta);
+        memory.covariance.give_mat(z);
         let order = self.covariance.factor.ncols();
         let factor = ViewMut::new(factor, self.covariance.factor.nrows(), order);
         let LayerSums { weights, projection, explained, .. } = sums;
@@ -245,7 +264,7 @@ impl Layer {
                 rayon::join(
                     || {
                         let mut bar = mean_gram.zero_bar();
-                        let free_bar = self.mean.pullback(&mean_gram, &mean, weights, kl_bar, &mut bar, of_mean);
+                        let free_bar = self.mean.pullback(mean_gram, mean, weights, kl_bar, &mut bar, of_mean);
                         free.copy_from_slice(free_bar.as_slice());
                         of_mean.give_mat(free_bar);
                         let z_bar = ViewMut::new(above, z_a.nrows(), d);
@@ -253,7 +272,7 @@ impl Layer {
                     },
                     || {
                         let mut bar = gram.zero_bar();
-                        self.covariance.pullback(&gram, &covariance, bars, &mut bar, factor, of_covariance);
+                        self.covariance.pullback(gram, covariance, bars, &mut bar, factor, of_covariance);
                         let z_bar = ViewMut::new(below, z_b.nrows(), d);
                         gram.pullback(kernel, z_b.view(), bar, z_bar, theta, of_covariance);
                     },
@@ -262,20 +281,17 @@ impl Layer {
                     *to += from;
                 }
                 of_mean.give_mat(mean_theta);
-                of_mean.give_mat(mean.weights);
             }
             _ => {
                 let mut bar = gram.zero_bar();
-                self.covariance.pullback(&gram, &covariance, bars, &mut bar, factor, of_covariance);
-                let free_bar = self.mean.pullback(&gram, &mean, weights, kl_bar, &mut bar, of_covariance);
+                self.covariance.pullback(gram, covariance, bars, &mut bar, factor, of_covariance);
+                let free_bar = self.mean.pullback(gram, mean, weights, kl_bar, &mut bar, of_covariance);
                 free.copy_from_slice(free_bar.as_slice());
                 let z = self.inducing.mean();
                 gram.pullback(kernel, z.view(), bar, ViewMut::new(inducing, z.nrows(), d), theta, of_covariance);
                 of_covariance.give_mat(free_bar);
-                of_covariance.give_mat(mean.weights);
             }
         }
-        covariance.give(of_covariance);
     }
 
     /// How many numbers the layer lists.

@@ -4,15 +4,17 @@ use std::time::Instant;
 
 use super::{CovarianceForm, Floor, Inducing, Jitter, Layer, LayerCovariance, LayerMean, LayerMemory, LayerRows};
 use super::{LayerSums, MeanForm, MeanFunction, RowArrays, RowLayer, Want};
-use crate::compressed::{pack, packed_len};
+use crate::data::InputLayout;
+use crate::data::compressed::{pack, packed_len};
+use crate::data::sparse::SparseInputs;
 use crate::error::{Matrix, Result};
+use crate::kernel::bound::KernelSums;
 use crate::kernel::{CrossBars, Kernel, Scratch, SparseRows, SquaredExponential};
-use crate::linalg::{Into, product};
-use crate::mat::Mat;
-use crate::noise::{Key, Purpose};
-use crate::real::Real;
-use crate::simd::vectorised;
-use crate::sparse::SparseInputs;
+use crate::numeric::linalg::{Accumulate, product};
+use crate::numeric::mat::{Mat, ViewMut};
+use crate::numeric::real::Real;
+use crate::numeric::simd::vectorised;
+use crate::random::noise::{Key, Purpose};
 
 /// The sizes of a block of rows in one layer.
 #[derive(Clone, Copy, Debug)]
@@ -58,27 +60,28 @@ pub fn each<T: Real>(shape: Shape, mut visit: impl FnMut(Piece, &mut dyn FnMut()
     let memory = &mut LayerMemory::default();
     let prepared = layer.prepare(jitter, 0, memory)?;
     let floor = Floor { absolute: 1e-10, relative: 0.0 };
-    let sums = &mut LayerSums::<T>::zeros(&layer, false);
+    let sums = &mut LayerSums::<T>::zeros(&layer, InputLayout::Dense);
     let rows = &mut LayerRows::<T>::default();
-    rows.x = normal(b, d, 4).cast();
-    let chain = RowLayer::new(&layer, &prepared, floor, Want::Gradients, RowArrays::default(), None);
+    *rows.x.dense_mut() = normal(b, d, 4).cast();
+    let chain = RowLayer::new(&layer, &prepared, floor, Want::Gradients, RowArrays::default(), InputLayout::Dense);
     chain.forward(rows);
     rows.mean_bar = normal(b, p, 5).cast();
     rows.variance_bar = normal(b, p, 6).cast();
 
     let (all, kernel) = (m_a + m_b, T::evaluator(&*layer.kernel));
-    let z = chain.arrays.inducing.view();
+    let z = chain.inducing().view();
     piece("kernel", b * all * (2 * d + 1), &mut || {
-        kernel.cross(rows.x.view(), z, rows.k.view_mut(), &mut rows.scratch);
+        kernel.cross(rows.x.dense().view(), z, rows.k.view_mut(), &mut rows.scratch);
     });
     rows.k_bar = normal(b, all, 7).cast();
     let mut x_bar = Mat::zeros(b, d);
     piece("kernel pullback", b * all * 4 * d, &mut || {
-        let bars = CrossBars { x: Some(x_bar.view_mut()), z: sums.inducing.view_mut(), theta: &mut sums.theta };
-        kernel.cross_pullback(rows.x.view(), z, rows.k.view(), rows.k_bar.view_mut(), bars, &mut rows.scratch);
+        let KernelSums { inducing, theta } = &mut sums.kernel;
+        let bars = CrossBars { x: Some(x_bar.view_mut()), z: ViewMut::new(inducing, all, d), theta };
+        kernel.cross_pullback(rows.x.dense().view(), z, rows.k.view(), rows.k_bar.view_mut(), bars, &mut rows.scratch);
     });
     piece("quadratic forms", 2 * b * m_b * m_b * p, &mut || chain.variances(rows));
-    let moments = RowLayer::new(&layer, &prepared, floor, Want::Moments, RowArrays::default(), None);
+    let moments = RowLayer::new(&layer, &prepared, floor, Want::Moments, RowArrays::default(), InputLayout::Dense);
     piece("quadratic forms alone", b * m_b * m_b * p, &mut || moments.variances(rows));
     chain.variances(rows);
     let mut diagonal_bar = vec![T::ZERO; b];
@@ -88,7 +91,7 @@ pub fn each<T: Real>(shape: Shape, mut visit: impl FnMut(Piece, &mut dyn FnMut()
     });
     piece("product", 2 * b * m_b * m_b * p, &mut || {
         let (a, g) = (rows.a.view().faer(), chain.arrays.explained.view().faer());
-        product(rows.q.view_mut().faer(), Into::Replace, T::ONE, a, g);
+        product(rows.q.view_mut().faer(), Accumulate::Replace, T::ONE, a, g);
     });
     piece("symmetric product", b * m_b * m_b * p, &mut || {
         chain.symmetric_sums().add(&rows.a, &rows.variance_bar, &mut rows.scaled, &mut sums.explained);
@@ -101,7 +104,7 @@ pub fn each<T: Real>(shape: Shape, mut visit: impl FnMut(Piece, &mut dyn FnMut()
         let mut packed = vec![T::ZERO; packed_len::<T>(512, all)];
         pack(normal(512, all, 11).cast().view(), &mut packed);
         piece("sparse product", 2 * sparse.deltas().stored() * all, &mut || {
-            sparse.deltas().times_packed(Into::Replace, &packed, rows.k.view_mut());
+            sparse.deltas().times_packed(Accumulate::Replace, &packed, rows.k.view_mut());
         });
     }
     let exponents: Vec<T> = (0..b * all).map(|i| T::of(-(i as f64) / (b * all) as f64)).collect();
@@ -142,7 +145,7 @@ pub fn peak_gflops<T: Real>() -> f64 {
     let mut out = Mat::zeros(N, N);
     let mut once = || {
         let started = Instant::now();
-        product(out.view_mut().faer(), Into::Replace, T::ONE, a.view().faer(), a.view().faer());
+        product(out.view_mut().faer(), Accumulate::Replace, T::ONE, a.view().faer(), a.view().faer());
         2.0 * (N as f64).powi(3) / started.elapsed().as_secs_f64() / 1e9
     };
     (0..5).map(|_| once()).fold(0.0, f64::max)

@@ -10,10 +10,10 @@
 //!
 //! `M² P (1 + w/M)` flops a row, and one product a strip for all outputs.
 
-use crate::linalg::{Into, dot, product};
-use crate::mat::{Mat, View};
-use crate::real::Real;
-use crate::simd::vectorised;
+use crate::numeric::linalg::{Accumulate, dot, product};
+use crate::numeric::mat::{Mat, View};
+use crate::numeric::real::Real;
+use crate::numeric::simd::vectorised;
 
 /// Narrow wastes little above the diagonal, wide makes large products and long sums. A multiple of every vector length.
 const WIDTH: usize = 32;
@@ -57,7 +57,7 @@ impl<T: Real> QuadraticForms<T> {
             working.reshape_for_overwrite(a.nrows(), self.outputs * width);
             let own = View::new(own, rest, self.outputs * width).faer();
             let suffix = a.view().faer().subcols(start, rest);
-            product(working.view_mut().faer(), Into::Replace, T::ONE, suffix, own);
+            product(working.view_mut().faer(), Accumulate::Replace, T::ONE, suffix, own);
             vectorised(
                 #[inline(always)]
                 || {

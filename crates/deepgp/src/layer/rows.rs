@@ -14,12 +14,15 @@
 use super::quadratic_forms::QuadraticForms;
 use super::symmetric_sums::SymmetricSums;
 use super::{Layer, MeanFunction, Prepared};
-use crate::kernel::{CrossBars, EvaluateSparse, Kernel, Scratch, SparseRows};
-use crate::linalg::{Into, dot, lower_product, mirror_lower, product, times, times_lower, times_lower_transposed};
-use crate::mat::Mat;
-use crate::params;
-use crate::real::{Real, narrow};
-use crate::simd::vectorised;
+use crate::data::{InputLayout, Inputs};
+use crate::kernel::Scratch;
+use crate::kernel::bound::{BoundArrays, BoundKernel, KernelSums};
+use crate::numeric::linalg::{
+    Accumulate, dot, lower_product, mirror_lower, product, times, times_lower, times_lower_transposed,
+};
+use crate::numeric::mat::Mat;
+use crate::numeric::real::{Real, narrow};
+use crate::numeric::simd::vectorised;
 
 /// Variances below `absolute + relative · k(x, x)` are raised to it, with zero gradient, and counted.
 #[derive(Clone, Copy, Debug)]
@@ -42,23 +45,22 @@ pub(crate) enum Want {
 /// What a block of rows needs of a prepared layer, in its own precision.
 #[derive(Debug, Default)]
 pub(crate) struct RowArrays<T> {
-    /// `Z_a` above `Z_b`, or the one tied set.
-    pub(super) inducing: Mat<T>,
+    /// The kernel's, bound to `Z_a` above `Z_b`, or to the one tied set.
+    kernel: BoundArrays<T>,
     weights: Mat<T>,
     projection: Option<Mat<T>>,
     /// `G_1 … G_P` side by side, unless `forms` stand for them.
     pub(super) explained: Mat<T>,
     /// Where only moments are wanted.
     forms: Option<QuadraticForms<T>>,
-    /// What the kernel and the mean function need for sparse rows, where the layer's input is sparse.
-    plan: Vec<T>,
+    /// What the mean function needs of the layout of its input.
     mean_plan: Vec<T>,
 }
 
 /// A prepared layer as a block of rows sees it.
 #[derive(Debug)]
 pub(crate) struct RowLayer<'a, T> {
-    kernel: &'a dyn Kernel,
+    pub(super) kernel: BoundKernel<'a, T>,
     mean_function: &'a MeanFunction,
     pub(super) arrays: RowArrays<T>,
     covariance_start: usize,
@@ -73,20 +75,14 @@ pub(crate) struct LayerSums<T> {
     pub projection: Mat<T>,
     /// See [`SymmetricSums`].
     pub explained: Vec<T>,
-    /// Empty where the layer's input is sparse.
-    pub inducing: Mat<T>,
-    /// What the kernel sums over sparse rows, where the layer's input is sparse.
-    pub sparse: Vec<T>,
-    pub theta: Vec<f64>,
+    pub kernel: KernelSums<T>,
 }
 
 /// One block's numbers in one layer; memory that is used again and again.
 #[derive(Debug, Default)]
 pub(crate) struct LayerRows<T> {
     /// The layer's input, `[B, D]`: fill it before [`RowLayer::forward`].
-    pub x: Mat<T>,
-    /// Where there are any, they are the input, and `x` is not looked at.
-    pub sparse: Option<SparseRows<T>>,
+    pub x: Inputs<T>,
     /// `[B, P]` each, after [`RowLayer::forward`].
     pub mean: Mat<T>,
     pub variance: Mat<T>,
@@ -112,13 +108,13 @@ pub(crate) struct LayerRows<T> {
 impl<T: Real> LayerRows<T> {
     /// `B`.
     pub fn len(&self) -> usize {
-        self.sparse.as_ref().map_or(self.x.nrows(), SparseRows::nrows)
+        self.x.nrows()
     }
 }
 
 impl<T: Real> LayerSums<T> {
-    /// For dense or sparse input.
-    pub fn zeros(layer: &Layer, sparse: bool) -> Self {
+    /// No gradient yet, for input of this layout.
+    pub fn zeros(layer: &Layer, layout: InputLayout<'_>) -> Self {
         let (m_a, m_b) = (layer.inducing.mean().nrows(), layer.inducing.covariance().nrows());
         let (d, p) = (layer.input_width(), layer.output_width());
         let stacked = layer.inducing.covariance_start() + m_b;
@@ -126,43 +122,37 @@ impl<T: Real> LayerSums<T> {
             weights: Mat::zeros(m_a, p),
             projection: Mat::zeros(m_b, m_b),
             explained: vec![T::ZERO; SymmetricSums { order: m_b, outputs: p }.len()],
-            inducing: if sparse { Mat::default() } else { Mat::zeros(stacked, d) },
-            sparse: match T::evaluator(&*layer.kernel).sparse() {
-                Some(kernel) if sparse => vec![T::ZERO; kernel.sums_len(stacked)],
-                _ => Vec::new(),
-            },
-            theta: vec![0.0; layer.kernel_parameters()],
+            kernel: KernelSums::zeros(&*layer.kernel, (stacked, d), layout),
         }
     }
 
     /// Every array in turn, those of the block's precision and the one that is always `f64`.
-    pub fn parts_mut(&mut self) -> ([&mut [T]; 5], &mut [f64]) {
-        let [weights, projection, inducing] =
-            [&mut self.weights, &mut self.projection, &mut self.inducing].map(Mat::as_mut_slice);
-        ([weights, projection, &mut self.explained, inducing, &mut self.sparse], &mut self.theta)
+    pub fn parts_mut(&mut self) -> ([&mut [T]; 4], &mut [f64]) {
+        let [weights, projection] = [&mut self.weights, &mut self.projection].map(Mat::as_mut_slice);
+        ([weights, projection, &mut self.explained, &mut self.kernel.inducing], &mut self.kernel.theta)
     }
 
     /// Every array of the block's precision in turn.
-    pub fn parts(&self) -> [&[T]; 5] {
-        let [weights, projection, inducing] = [&self.weights, &self.projection, &self.inducing].map(Mat::as_slice);
-        [weights, projection, &self.explained, inducing, &self.sparse]
+    pub fn parts(&self) -> [&[T]; 4] {
+        [self.weights.as_slice(), self.projection.as_slice(), &self.explained, &self.kernel.inducing]
     }
 }
 
 impl<'a, T: Real> RowLayer<'a, T> {
-    /// Fills `arrays`, whose memory is used again. `background` is that of the layer's input, where it is sparse.
+    /// Fills `arrays`, whose memory is used again, for input of this layout.
     pub fn new(
         layer: &'a Layer,
         prepared: &Prepared,
         floor: Floor,
         want: Want,
         mut arrays: RowArrays<T>,
-        background: Option<&[f64]>,
+        layout: InputLayout<'_>,
     ) -> Self {
         let covariance_start = layer.inducing.covariance_start();
         let (z_a, z_b) = (layer.inducing.mean(), layer.inducing.covariance());
-        arrays.inducing.reshape_for_overwrite(covariance_start + z_b.nrows(), z_b.ncols());
-        let (above, below) = arrays.inducing.as_mut_slice().split_at_mut(covariance_start * z_b.ncols());
+        let mut bound = std::mem::take(&mut arrays.kernel);
+        bound.inducing.reshape_for_overwrite(covariance_start + z_b.nrows(), z_b.ncols());
+        let (above, below) = bound.inducing.as_mut_slice().split_at_mut(covariance_start * z_b.ncols());
         narrow(&z_a.as_slice()[..above.len()], above);
         narrow(z_b.as_slice(), below);
         cast_matrix(&prepared.mean.weights, &mut arrays.weights);
@@ -170,24 +160,27 @@ impl<'a, T: Real> RowLayer<'a, T> {
             Some(r) => cast_matrix(r, arrays.projection.get_or_insert_default()),
             None => arrays.projection = None,
         }
-        if let (Some(background), Some(kernel)) = (background, T::evaluator(&*layer.kernel).sparse()) {
-            kernel.plan(background, arrays.inducing.view(), &mut arrays.plan);
-            layer.mean_function.plan_sparse(background, &mut arrays.mean_plan);
-        }
+        layer.mean_function.plan(layout, &mut arrays.mean_plan);
         arrays.forms = (want == Want::Moments).then(|| QuadraticForms::new(&prepared.covariance.explained));
         if want == Want::Gradients {
             cast_matrix(&prepared.covariance.explained, &mut arrays.explained);
         }
-        Self { kernel: &*layer.kernel, mean_function: &layer.mean_function, arrays, covariance_start, floor }
+        let kernel = BoundKernel::new(&*layer.kernel, bound, layout);
+        Self { kernel, mean_function: &layer.mean_function, arrays, covariance_start, floor }
     }
 
     /// Hands the memory back.
     pub fn into_arrays(self) -> RowArrays<T> {
-        self.arrays
+        RowArrays { kernel: self.kernel.arrays, ..self.arrays }
+    }
+
+    /// `Z_a` above `Z_b`, or the one tied set.
+    pub(super) fn inducing(&self) -> &Mat<T> {
+        &self.kernel.arrays.inducing
     }
 
     pub fn input_width(&self) -> usize {
-        self.arrays.inducing.ncols()
+        self.inducing().ncols()
     }
 
     pub fn output_width(&self) -> usize {
@@ -195,27 +188,19 @@ impl<'a, T: Real> RowLayer<'a, T> {
     }
 
     fn m_b(&self) -> usize {
-        self.arrays.inducing.nrows() - self.covariance_start
+        self.inducing().nrows() - self.covariance_start
     }
 
     pub(super) fn symmetric_sums(&self) -> SymmetricSums {
         SymmetricSums { order: self.m_b(), outputs: self.output_width() }
     }
 
-    /// Only called where the input is sparse, which it is only for kernels that can take it.
-    fn sparse_kernel(&self) -> &dyn EvaluateSparse<T> {
-        T::evaluator(self.kernel).sparse().expect("rows were gathered sparse for a kernel that takes them so")
-    }
-
     /// `k` and `A` for the rows in `rows.x`.
     fn project(&self, rows: &mut LayerRows<T>) {
         let (b, m_b) = (rows.len(), self.m_b());
-        rows.k.reshape_for_overwrite(b, self.arrays.inducing.nrows());
-        let LayerRows { x, sparse, k, a, scratch, .. } = rows;
-        match sparse {
-            Some(x) => self.sparse_kernel().cross(x, &self.arrays.plan, k.view_mut(), scratch),
-            None => T::evaluator(self.kernel).cross(x.view(), self.arrays.inducing.view(), k.view_mut(), scratch),
-        }
+        rows.k.reshape_for_overwrite(b, self.inducing().nrows());
+        let LayerRows { x, k, a, scratch, .. } = rows;
+        self.kernel.cross(x, k.view_mut(), scratch);
         a.reshape_for_overwrite(b, m_b);
         let start = self.covariance_start;
         match &self.arrays.projection {
@@ -236,11 +221,8 @@ impl<'a, T: Real> RowLayer<'a, T> {
         rows.mean.reshape_for_overwrite(rows.len(), self.output_width());
         let weights = &self.arrays.weights;
         let k_a = rows.k.view().faer().subcols(0, weights.nrows());
-        product(rows.mean.view_mut().faer(), Into::Replace, T::ONE, k_a, weights.view().faer());
-        match &rows.sparse {
-            Some(x) => self.mean_function.add_sparse(x, &self.arrays.mean_plan, rows.mean.view_mut()),
-            None => self.mean_function.add(rows.x.view(), rows.mean.view_mut()),
-        }
+        product(rows.mean.view_mut().faer(), Accumulate::Replace, T::ONE, k_a, weights.view().faer());
+        self.mean_function.add(&rows.x, &self.arrays.mean_plan, rows.mean.view_mut());
     }
 
     /// Moments at the rows in `rows.x`.
@@ -253,18 +235,15 @@ impl<'a, T: Real> RowLayer<'a, T> {
     /// `variance`, and `Q` where gradients are wanted, after [`RowLayer::project`].
     pub(super) fn variances(&self, rows: &mut LayerRows<T>) {
         let (b, m_b, p) = (rows.len(), self.m_b(), self.output_width());
-        let LayerRows { x, sparse, a, q, variance, diagonal, clamped, .. } = rows;
+        let LayerRows { x, a, q, variance, diagonal, clamped, .. } = rows;
         diagonal.resize(b, T::ZERO);
-        match sparse {
-            Some(x) => self.sparse_kernel().diagonal(x, diagonal),
-            None => T::evaluator(self.kernel).diagonal(x.view(), diagonal),
-        }
+        self.kernel.diagonal(x, diagonal);
         match &self.arrays.forms {
             Some(forms) => forms.write(a, q, variance),
             None => {
                 q.reshape_for_overwrite(b, p * m_b);
                 let g = self.arrays.explained.view().faer();
-                product(q.view_mut().faer(), Into::Replace, T::ONE, a.view().faer(), g);
+                product(q.view_mut().faer(), Accumulate::Replace, T::ONE, a.view().faer(), g);
                 variance.reshape_for_overwrite(b, p);
                 vectorised(
                     #[inline(always)]
@@ -332,20 +311,20 @@ impl<'a, T: Real> RowLayer<'a, T> {
         let (start, m_a) = (self.covariance_start, self.arrays.weights.nrows());
         let mut diagonal_bar = rows.scratch.take(b);
         self.through_variance(rows, &mut diagonal_bar);
-        let LayerRows { x, sparse, mean_bar, variance_bar, x_bar, k, a, k_bar, a_bar, scaled, scratch, .. } = rows;
+        let LayerRows { x, mean_bar, variance_bar, x_bar, k, a, k_bar, a_bar, scaled, scratch, .. } = rows;
         if let Some(sums) = &mut sums {
             self.symmetric_sums().add(a, variance_bar, scaled, &mut sums.explained);
             let (k_a, k_b) = (k.view().faer().subcols(0, m_a), k.view().faer().subcols(start, m_b));
-            product(sums.weights.view_mut().faer(), Into::Add, T::ONE, k_a.transpose(), mean_bar.view().faer());
+            product(sums.weights.view_mut().faer(), Accumulate::Add, T::ONE, k_a.transpose(), mean_bar.view().faer());
             if self.arrays.projection.is_some() {
                 let own = sums.projection.view_mut().faer();
-                lower_product(own, Into::Add, T::ONE, a_bar.view().faer().transpose(), k_b);
+                lower_product(own, Accumulate::Add, T::ONE, a_bar.view().faer().transpose(), k_b);
             }
         }
-        k_bar.reshape_for_overwrite(b, self.arrays.inducing.nrows());
+        k_bar.reshape_for_overwrite(b, self.inducing().nrows());
         product(
             k_bar.view_mut().faer().subcols_mut(0, m_a),
-            Into::Replace,
+            Accumulate::Replace,
             T::ONE,
             mean_bar.view().faer(),
             self.arrays.weights.view().faer().transpose(),
@@ -354,7 +333,7 @@ impl<'a, T: Real> RowLayer<'a, T> {
         let k_b_bar = k_bar.view_mut().faer().subcols_mut(start, m_b);
         match &self.arrays.projection {
             Some(r) => {
-                let into = if tied { Into::Add } else { Into::Replace };
+                let into = if tied { Accumulate::Add } else { Accumulate::Replace };
                 times_lower(k_b_bar, into, a_bar.view().faer(), r.view().faer());
             }
             None => {
@@ -371,41 +350,14 @@ impl<'a, T: Real> RowLayer<'a, T> {
             x_bar.fill(T::ZERO);
             self.mean_function.pullback(mean_bar.view(), x_bar.view_mut());
         }
-        if let (Some(x), Some(sums)) = (&*sparse, &mut sums) {
-            let kernel = self.sparse_kernel();
-            kernel.diagonal_pullback(x, &diagonal_bar, &mut sums.theta);
-            scratch.give(diagonal_bar);
-            let (k_bar, plan) = (k_bar.view_mut(), &self.arrays.plan);
-            kernel.cross_pullback(x, plan, k.view(), k_bar, &mut sums.sparse, &mut sums.theta, scratch);
-            return;
-        }
-        let mut unused = Unused::default();
-        let (z_bar, theta_bar) = match sums {
-            Some(sums) => (&mut sums.inducing, &mut sums.theta),
-            None => unused.sized(&self.arrays.inducing, self.kernel),
+        let mut unused = None;
+        let sums = match sums {
+            Some(sums) => &mut sums.kernel,
+            None => unused.insert(self.kernel.unused_sums()),
         };
-        let evaluator = T::evaluator(self.kernel);
         let x_view = want_x.then(|| x_bar.view_mut());
-        evaluator.diagonal_pullback(x.view(), &diagonal_bar, x_view, theta_bar);
+        self.kernel.pullback(x, k.view(), (k_bar.view_mut(), &diagonal_bar), x_view, sums, scratch);
         scratch.give(diagonal_bar);
-        let x_view = want_x.then(|| x_bar.view_mut());
-        let bars = CrossBars { x: x_view, z: z_bar.view_mut(), theta: theta_bar };
-        evaluator.cross_pullback(x.view(), self.arrays.inducing.view(), k.view(), k_bar.view_mut(), bars, scratch);
-    }
-}
-
-/// Where a kernel's gradients go that nobody asked for.
-#[derive(Default)]
-struct Unused<T> {
-    z: Mat<T>,
-    theta: Vec<f64>,
-}
-
-impl<T: Real> Unused<T> {
-    fn sized(&mut self, z: &Mat<T>, kernel: &dyn Kernel) -> (&mut Mat<T>, &mut Vec<f64>) {
-        self.z = Mat::zeros(z.nrows(), z.ncols());
-        self.theta = vec![0.0; params::count(&mut *kernel.clone_box())];
-        (&mut self.z, &mut self.theta)
     }
 }
 
@@ -417,9 +369,7 @@ fn cast_matrix<T: Real>(from: &Mat, to: &mut Mat<T>) {
 impl RowLayer<'_, f64> {
     /// `K_XX`, `[N, N]`.
     pub(crate) fn joint_prior(&self, rows: &LayerRows<f64>) -> Mat {
-        let mut prior = Mat::zeros(rows.x.nrows(), rows.x.nrows());
-        self.kernel.gram(rows.x.view(), prior.view_mut(), &mut Scratch::default());
-        prior
+        self.kernel.prior(rows.x.dense().view())
     }
 
     /// `K_XX − A G_p Aᵀ`, `[N, N]`, after [`RowLayer::joint_mean`].
@@ -428,7 +378,7 @@ impl RowLayer<'_, f64> {
         let g = self.arrays.explained.view().faer().subcols(output * self.m_b(), self.m_b());
         let a_g = times(rows.a.view().faer(), g, &mut Scratch::default());
         let a_t = rows.a.view().faer().transpose();
-        lower_product(covariance.view_mut().faer(), Into::Add, -1.0, a_g.view().faer(), a_t);
+        lower_product(covariance.view_mut().faer(), Accumulate::Add, -1.0, a_g.view().faer(), a_t);
         mirror_lower(covariance.view_mut());
         covariance
     }

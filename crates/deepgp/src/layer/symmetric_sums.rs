@@ -13,10 +13,10 @@
 
 use std::ops::Range;
 
-use crate::linalg::{Into, product};
-use crate::mat::{Mat, ViewMut};
-use crate::real::Real;
-use crate::simd::vectorised;
+use crate::numeric::linalg::{Accumulate, product};
+use crate::numeric::mat::{Mat, ViewMut};
+use crate::numeric::real::Real;
+use crate::numeric::simd::vectorised;
 
 /// Narrow wastes little above the diagonal, wide makes large products. A multiple of every vector length.
 const WIDTH: usize = 32;
@@ -71,7 +71,7 @@ impl SymmetricSums {
                 let own = ViewMut::new(own, strip.width, suffix.len()).faer();
                 let scaled = scaled.view().faer().subcols(suffix.start, suffix.len());
                 let a = a.view().faer().subcols(strip.start, strip.width);
-                product(own, Into::Add, T::ONE, a.transpose(), scaled);
+                product(own, Accumulate::Add, T::ONE, a.transpose(), scaled);
                 sums = after;
             }
         }

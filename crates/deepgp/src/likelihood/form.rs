@@ -1,11 +1,50 @@
-//! A likelihood without its parameters: enough to build it again and then set them.
+//! Which likelihood: as settings choose it, with where it starts, and as a file describes it, without its numbers.
 
-use super::{Gaussian, Likelihood};
+use super::{Gaussian, Likelihood, NOISE_FLOOR};
+use crate::error::{Error, Result};
 
-/// One of the library's likelihoods.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// One of the library's likelihoods, and where its parameters start.
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum LikelihoodForm {
+    /// Gaussian noise.
+    Gaussian {
+        /// The noise variance at the start, in units of the target's variance; at least 1e-6. Half by default: from far below, early
+        /// stopping would end a fit of noisy data before the noise has come up, with intervals that are much too narrow.
+        noise: f64,
+    },
+}
+
+impl Default for LikelihoodForm {
+    fn default() -> Self {
+        Self::Gaussian { noise: 0.5 }
+    }
+}
+
+impl LikelihoodForm {
+    /// Fails if it cannot start so.
+    pub fn check(self) -> Result<()> {
+        match self {
+            Self::Gaussian { noise } if noise >= NOISE_FLOOR && noise.is_finite() => Ok(()),
+            Self::Gaussian { noise } => {
+                let requirement = "a number of at least 1e-6";
+                Err(Error::Setting { name: "noise", value: format!("{noise:?}"), requirement })
+            }
+        }
+    }
+
+    /// The likelihood at its start, for so many targets.
+    pub fn start(self, targets: usize) -> Box<dyn Likelihood> {
+        match self {
+            Self::Gaussian { noise } => Box::new(Gaussian::new(noise, targets)),
+        }
+    }
+}
+
+/// One of the library's likelihoods without its parameters: enough to build it again and then set them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub enum LikelihoodDescription {
     /// Gaussian noise.
     Gaussian {
         /// How many targets there are.
@@ -13,9 +52,9 @@ pub enum LikelihoodForm {
     },
 }
 
-impl LikelihoodForm {
-    /// The likelihood at its starting parameters.
-    pub fn start(self) -> Box<dyn Likelihood> {
+impl LikelihoodDescription {
+    /// The likelihood, at parameters that are still to be set.
+    pub fn build(self) -> Box<dyn Likelihood> {
         match self {
             Self::Gaussian { outputs } => Box::new(Gaussian::new(1.0, outputs)),
         }
@@ -27,9 +66,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_likelihood_is_built_again_from_its_form() {
-        let form = Gaussian::new(0.3, 2).form().unwrap();
-        let again = form.start();
-        assert_eq!((again.name(), again.observed_width(), again.form()), ("gaussian".into(), 2, Some(form)));
+    fn a_likelihood_is_built_again_from_its_description() {
+        let description = LikelihoodForm::default().start(2).description().unwrap();
+        let again = description.build();
+        assert_eq!(
+            (again.name(), again.observed_width(), again.description()),
+            ("gaussian".into(), 2, Some(description))
+        );
     }
 }

@@ -1,10 +1,11 @@
 //! `y = f + noise`, each output with a noise variance of its own. Everything is in closed form.
 
-use super::{Latent, LatentBars, Likelihood, LikelihoodForm};
+use super::{Latent, LatentBars, Likelihood, LikelihoodDescription, Quantity};
+use crate::data::Scaling;
 use crate::error::Result;
-use crate::mat::View;
-use crate::noise::{Key, fill_row};
-use crate::params::{Constraint, Leaf, Parameters};
+use crate::model::params::{Constraint, Leaf, Parameters};
+use crate::numeric::mat::View;
+use crate::random::noise::{Key, fill_row};
 
 /// No noise variance falls below this (in units of the standardised targets).
 pub(crate) const NOISE_FLOOR: f64 = 1e-6;
@@ -49,8 +50,15 @@ impl Likelihood for Gaussian {
         Box::new(self.clone())
     }
 
-    fn form(&self) -> Option<LikelihoodForm> {
-        Some(LikelihoodForm::Gaussian { outputs: self.noise.len() })
+    fn description(&self) -> Option<LikelihoodDescription> {
+        Some(LikelihoodDescription::Gaussian { outputs: self.noise.len() })
+    }
+
+    /// The standard deviation of each target's noise, `scale · √noise`.
+    fn summary(&self, targets: &Scaling) -> Vec<Quantity> {
+        let each = self.noise.iter().zip(&targets.scale).enumerate();
+        each.map(|(p, (noise, scale))| Quantity { name: "noise".into(), output: Some(p), value: noise.sqrt() * scale })
+            .collect()
     }
 
     fn latent_width(&self) -> usize {
@@ -71,6 +79,7 @@ impl Likelihood for Gaussian {
         terms.map(|(p, noise)| log_normal(y[p], f.mean[p], *noise) - 0.5 * f.variance[p] / noise).sum()
     }
 
+    /// With `r = y − mean`: `∂mean = r / noise`, `∂variance = −1 / 2 noise`, `∂noise = ((r² + variance) / noise − 1) / 2 noise`.
     fn expected_log_density_pullback(&self, y: &[f64], f: Latent<'_>, weight: f64, bars: LatentBars<'_>) {
         for (p, noise) in self.noise.iter().enumerate() {
             let residual = y[p] - f.mean[p];
@@ -112,7 +121,7 @@ impl Likelihood for Gaussian {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mat::Mat;
+    use crate::numeric::mat::Mat;
     use crate::testing::assert_slope;
 
     const Y: [f64; 2] = [0.3, -1.2];
@@ -166,7 +175,7 @@ mod tests {
     #[test]
     fn draws_have_the_moments_of_y() {
         let likelihood = Gaussian::new(0.25, 1);
-        let key = Key::new(1, crate::noise::Purpose::Observe);
+        let key = Key::new(1, crate::random::noise::Purpose::Observe);
         let draws: Vec<f64> = (0..20_000)
             .map(|i| {
                 let mut y = [0.0];

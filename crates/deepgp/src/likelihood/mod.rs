@@ -3,18 +3,29 @@
 //! The ELBO needs `E_{N(f; mean, variance)} log p(y | f)` for one row at a time, in closed form or by quadrature, and its
 //! gradient. Everything is per row and in `f64`: it costs nothing beside the layers. A weight on a row is a factor on
 //! its expectation, and belongs to the caller.
+//!
+//! To add one, write a file with a struct and [`Likelihood`] for it; where there is no closed form, [`Pointwise`] asks for one function
+//! and [`ByQuadrature`] does the rest. If it is to be chosen in settings and kept in files, it gets a variant of [`LikelihoodForm`] and
+//! of [`LikelihoodDescription`], and the compiler lists what is missing.
 
+mod conditional;
 mod form;
 mod gaussian;
+mod pointwise;
+mod quadrature;
 
-pub use form::LikelihoodForm;
+pub use conditional::Support;
+pub use form::{LikelihoodDescription, LikelihoodForm};
 pub use gaussian::Gaussian;
 pub(crate) use gaussian::NOISE_FLOOR;
+pub use pointwise::{ByQuadrature, Pointwise};
+pub use quadrature::GaussHermite;
 
+use crate::data::Scaling;
 use crate::error::Result;
-use crate::mat::View;
-use crate::noise::Key;
-use crate::params::Parameters;
+use crate::model::params::Parameters;
+use crate::numeric::mat::View;
+use crate::random::noise::Key;
 
 /// Independent Gaussian marginals of the latent functions at one row.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +47,26 @@ pub struct LatentBars<'a> {
     pub theta: &'a mut [f64],
 }
 
+/// How targets are scaled before a likelihood sees them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TargetUnits {
+    /// To mean 0 and deviation 1.
+    Standardised,
+    /// Not at all: counts and classes are what they are.
+    AsTheyAre,
+}
+
+/// A number of a likelihood in words and units that a user knows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quantity {
+    /// What it is, e.g. `noise`: a standard deviation in the target's units.
+    pub name: String,
+    /// The target that it belongs to, from 0; `None` if it belongs to all of them.
+    pub output: Option<usize>,
+    /// The number.
+    pub value: f64,
+}
+
 /// `p(y | f)` of one row, with trainable parameters.
 pub trait Likelihood: Parameters + std::fmt::Debug + Send + Sync {
     /// What it is, in a word.
@@ -45,8 +76,28 @@ pub trait Likelihood: Parameters + std::fmt::Debug + Send + Sync {
     fn clone_box(&self) -> Box<dyn Likelihood>;
 
     /// What a file keeps of it beside its parameters; `None` for a likelihood that the library does not know.
-    fn form(&self) -> Option<LikelihoodForm> {
+    fn description(&self) -> Option<LikelihoodDescription> {
         None
+    }
+
+    /// How targets are scaled before it sees them.
+    fn target_units(&self) -> TargetUnits {
+        TargetUnits::Standardised
+    }
+
+    /// In which units each latent function is told to users, who see `f · scale + shift`: those of the targets where there is one latent
+    /// function for each, and otherwise its own.
+    fn latent_units(&self, targets: &Scaling) -> Scaling {
+        if self.latent_width() == targets.scale.len() {
+            targets.clone()
+        } else {
+            Scaling::identity(self.latent_width())
+        }
+    }
+
+    /// What its parameters mean to a user, whose targets have these units.
+    fn summary(&self, _targets: &Scaling) -> Vec<Quantity> {
+        Vec::new()
     }
 
     /// How many latent functions it reads: the width of the last layer.

@@ -84,7 +84,7 @@ pub fn all_rows(data: &Dataset) -> Vec<u32> {
 }
 
 pub fn full_batch<'a>(data: &'a Dataset, rows: &'a [u32]) -> Batch<'a> {
-    Batch { data, rows, num_data: data.len(), samples: 1, kl_weight: 1.0 }
+    Batch::of(data, rows)
 }
 
 pub fn training_noise(seed: u64) -> Noise<'static> {
@@ -93,10 +93,10 @@ pub fn training_noise(seed: u64) -> Noise<'static> {
 
 /// Perturbs every entry of every parameter and compares the slope of the ELBO with its gradient; names the one that is off.
 pub fn assert_gradient(what: &str, model: &DeepGp, batch: Batch<'_>, noise: Noise<'_>, tolerance: f64) {
-    let (elbo, gradient) = model.elbo_gradient(batch, noise).unwrap();
+    let (elbo, gradient) = model.objective_gradient(batch, noise).unwrap();
     assert_eq!(elbo.clamped, 0, "{what}: a clamped variance has no slope");
     let objective = |model: &DeepGp| {
-        let elbo = model.elbo(batch, noise).unwrap();
+        let elbo = model.objective(batch, noise).unwrap();
         elbo.data_term - batch.kl_weight * elbo.kl.iter().sum::<f64>()
     };
     for parameter in model.parameters() {

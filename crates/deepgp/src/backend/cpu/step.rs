@@ -1,0 +1,336 @@
+//! The objective of a batch and its gradient: prologue, blocks of rows, reduction, epilogue.
+//!
+//! ```text
+//! objective = (num_data / batch) Σ_n weight_n term_n − κ Σ_l KL_l            κ = 1 but for KL warm-up
+//! ```
+//!
+//! 1. *Prologue*, a layer at a time, rows not involved: everything of size `M × M`, and the KL.
+//! 2. *Blocks* of rows, each forward through all layers, the objective, and back while it is in cache. There are at most
+//!    [`ACCUMULATORS`] sums; sum `i` takes blocks `i`, `i + ACCUMULATORS`, … in order. Neither their number nor the size of
+//!    a block depends on threads, so threads do not change a bit; nor need the blocks of one step share a process.
+//! 3. *Reduction* of the sums in a fixed order, in `f64`; where there are several processes, of theirs too ([`Communicator`]).
+//! 4. *Epilogue*: the sums are pulled back to the parameters, a layer at a time.
+//!
+//! Memory is `O(threads · block · (M_a + P · M_b) · layers + ACCUMULATORS · parameters)`, whatever the batch.
+
+use rayon::prelude::*;
+
+use super::chain::{Chain, ChainRows, Workspaces};
+use super::sums::{Sums, reduce};
+use crate::backend::{Communicator, Evaluation};
+use crate::data::{Dataset, InputLayout};
+use crate::error::{Error, Result};
+use crate::kernel::bound;
+use crate::layer::{Layer, LayerMemory, Prepared, RowArrays, Want};
+use crate::model::batch::Batch;
+use crate::model::params::Parameters;
+use crate::model::{DeepGp, Precision};
+use crate::numeric::real::{Real, narrow, widen};
+use crate::objective::{RowBars, RowTerm, Samples};
+use crate::random::noise::{Noise, RowNumbers};
+
+/// Rows (times samples) in a block: enough for fast products, few enough to stay in cache.
+const BLOCK_ROWS: usize = 128;
+/// Rows in a block where the `G_p` of all layers take more than [`CACHED_BYTES`], and so do not stay in cache from one to the next.
+const LARGE_BLOCK_ROWS: usize = 512;
+const CACHED_BYTES: usize = 8 << 20;
+/// How many partial sums there are at most.
+const ACCUMULATORS: usize = 16;
+
+/// Memory that steps use again and again. It carries nothing from one step to the next but the last gradient and what was prepared
+/// for it.
+#[derive(Debug)]
+pub(crate) struct StepMemory {
+    layers: Vec<LayerMemory>,
+    prepared: Vec<Prepared>,
+    rows: RowMemory,
+    total: Sums<f64>,
+    gradient: Vec<f64>,
+}
+
+/// The part of it that is of the rows' precision.
+#[derive(Debug)]
+enum RowMemory {
+    F64(Memory<f64>),
+    Mixed(Memory<f32>),
+}
+
+#[derive(Debug)]
+struct Memory<T> {
+    arrays: Vec<RowArrays<T>>,
+    sums: Vec<Sums<T>>,
+    workspaces: Workspaces<T>,
+}
+
+impl<T: Real> Memory<T> {
+    fn new(layers: usize) -> Self {
+        Self { arrays: Vec::new(), sums: Vec::new(), workspaces: Workspaces::new(layers) }
+    }
+}
+
+impl StepMemory {
+    /// For batches of one dataset.
+    pub fn new(model: &DeepGp, data: &Dataset) -> Self {
+        let layers = model.layers().len();
+        let rows = match model.precision() {
+            Precision::F64 => RowMemory::F64(Memory::new(layers)),
+            Precision::Mixed => RowMemory::Mixed(Memory::new(layers)),
+        };
+        let (total, gradient) = (Sums::zeros(model, data), Vec::new());
+        Self { layers: spare(layers), prepared: Vec::new(), rows, total, gradient }
+    }
+
+    /// What the last evaluation that was asked for a gradient found.
+    pub fn gradient(&self) -> &[f64] {
+        &self.gradient
+    }
+
+    /// The gradient, handed over.
+    pub fn into_gradient(self) -> Vec<f64> {
+        self.gradient
+    }
+
+    /// What the last evaluation prepared.
+    pub fn prepared(&self) -> &[Prepared] {
+        &self.prepared
+    }
+}
+
+/// Memory for so many layers, still empty.
+fn spare(layers: usize) -> Vec<LayerMemory> {
+    (0..layers).map(|_| LayerMemory::default()).collect()
+}
+
+impl DeepGp {
+    /// The prologue, in memory of its own.
+    pub(crate) fn prepare(&self) -> Result<Vec<Prepared>> {
+        self.prepare_in(&mut spare(self.layers().len()))
+    }
+
+    /// The prologue: all layers side by side.
+    fn prepare_in(&self, memory: &mut [LayerMemory]) -> Result<Vec<Prepared>> {
+        let layers = self.layers().par_iter().zip(memory).enumerate();
+        let prepared: Vec<Result<Prepared>> =
+            layers.map(|(i, (layer, memory))| layer.prepare(self.jitter(), i, memory)).collect();
+        // In order, so that the first error is the same on any number of threads.
+        prepared.into_iter().collect()
+    }
+
+    /// How rows of `data` come to the first layer.
+    fn layout<'d>(&self, data: &'d Dataset) -> InputLayout<'d> {
+        bound::layout(&*self.layers()[0].kernel, data)
+    }
+
+    /// Whether all parameters are finite, and so is everything that follows from them alone.
+    pub(crate) fn is_sound(&self) -> bool {
+        let mut finite = true;
+        self.clone().visit(&mut |leaf| finite &= leaf.values.iter().all(|v| v.is_finite()));
+        finite
+            && self.prepare().is_ok_and(|prepared| prepared.iter().all(|p| (p.mean.kl + p.covariance.kl).is_finite()))
+    }
+
+    /// The objective; if `gradient` is set, its gradient is left in `memory`. Data and batch must have been checked.
+    pub(super) fn evaluate(
+        &self,
+        batch: Batch<'_>,
+        noise: Noise<'_>,
+        communicator: &dyn Communicator,
+        memory: &mut StepMemory,
+        gradient: bool,
+    ) -> Result<Evaluation> {
+        let StepMemory { layers, prepared, rows, total, gradient: out } = memory;
+        for (used, layer) in prepared.drain(..).zip(layers.iter_mut()) {
+            used.give(layer);
+        }
+        *prepared = self.prepare_in(layers)?;
+        match rows {
+            RowMemory::F64(rows) => reduce(self.accumulate(prepared, batch, &noise, rows, gradient), total, gradient),
+            RowMemory::Mixed(rows) => reduce(self.accumulate(prepared, batch, &noise, rows, gradient), total, gradient),
+        }
+        total.over_processes(communicator, gradient)?;
+        let evaluation = Evaluation {
+            objective: batch.objective.name(),
+            data_term: total.data_term,
+            kl: prepared.iter().map(|p| p.mean.kl + p.covariance.kl).collect(),
+            clamped: total.clamped,
+            jitter: prepared.iter().flat_map(|p| p.events.iter().cloned()).collect(),
+        };
+        if !evaluation.total().is_finite() {
+            let what = match evaluation.kl.iter().position(|kl| !kl.is_finite()) {
+                Some(layer) => format!("the KL of layer {layer}"),
+                None => "the data term".into(),
+            };
+            return Err(Error::Diverged { what });
+        }
+        if gradient {
+            self.epilogue(prepared, total, batch, layers, out);
+            if let Some(at) = out.iter().position(|g| !g.is_finite()) {
+                let name = self.parameters().into_iter().find(|p| p.range.contains(&at)).map(|p| p.name);
+                return Err(Error::Diverged { what: format!("the gradient of {}", name.unwrap_or_default()) });
+            }
+        }
+        Ok(evaluation)
+    }
+
+    /// All blocks of rows, in parallel, into as many partial sums as there are blocks, but no more than [`ACCUMULATORS`].
+    fn accumulate<'m, T: Real>(
+        &self,
+        prepared: &[Prepared],
+        batch: Batch<'_>,
+        noise: &Noise<'_>,
+        memory: &'m mut Memory<T>,
+        gradient: bool,
+    ) -> &'m [Sums<T>] {
+        let Memory { arrays, sums, workspaces } = memory;
+        let (floor, layout) = (self.precision().floor(), self.layout(batch.data));
+        let chain = Chain::reusing(arrays, self.layers(), prepared, floor, batch.samples, Want::Gradients, layout);
+        let block_rows = self.rows_at_once::<T>().div_ceil(chain.mixture_size());
+        let blocks = batch.rows.len().div_ceil(block_rows);
+        let used = blocks.min(ACCUMULATORS);
+        while sums.len() < used {
+            sums.push(Sums::zeros(self, batch.data));
+        }
+        let sums = &mut sums[..used];
+        sums.par_iter_mut().enumerate().with_max_len(1).for_each(|(i, sum)| {
+            let mut rows = workspaces.take();
+            sum.clear();
+            for block in (i..blocks).step_by(used) {
+                let first = block * block_rows;
+                let ids = &batch.rows[first..batch.rows.len().min(first + block_rows)];
+                rows.layers[0].x.gather(batch.data, layout, ids);
+                sum.clamped += chain.forward(&mut rows, noise, RowNumbers { ids, first, offset: batch.offset() });
+                self.observe(&mut rows, ids, batch, gradient, sum);
+                if gradient {
+                    chain.backward(&mut rows, Some(&mut sum.layers));
+                }
+            }
+        });
+        chain.recycle(arrays);
+        sums
+    }
+
+    /// Rows (times samples) in a block: more where every block has to fetch all the `G_p` from memory.
+    fn rows_at_once<T: Real>(&self) -> usize {
+        let numbers: usize = self.layers().iter().map(|layer| layer.covariance.factor.as_slice().len()).sum();
+        if numbers * size_of::<T>() > CACHED_BYTES { LARGE_BLOCK_ROWS } else { BLOCK_ROWS }
+    }
+
+    /// The objective of a block's rows, from the last layer's moments: adds to `sum`, and writes the gradients at these moments.
+    fn observe<T: Real>(
+        &self,
+        rows: &mut ChainRows<T>,
+        ids: &[u32],
+        batch: Batch<'_>,
+        gradient: bool,
+        sum: &mut Sums<T>,
+    ) {
+        let (width, scale) = (self.latent_width(), batch.scale());
+        let last = rows.layers.last_mut().expect("a model has a layer");
+        last.mean_bar.reshape_for_overwrite(last.mean.nrows(), width);
+        last.variance_bar.reshape_for_overwrite(last.mean.nrows(), width);
+        // The samples of a row stand one below the other.
+        let each = last.mean.nrows() / ids.len() * width;
+        rows.row.resize(4 * each, 0.0);
+        let (moments, bars) = rows.row.split_at_mut(2 * each);
+        let (mean, variance) = moments.split_at_mut(each);
+        let (mean_bar, variance_bar) = bars.split_at_mut(each);
+        for (i, &id) in ids.iter().enumerate() {
+            let own = i * each..(i + 1) * each;
+            widen(&last.mean.as_slice()[own.clone()], mean);
+            widen(&last.variance.as_slice()[own.clone()], variance);
+            let term = RowTerm {
+                likelihood: self.likelihood(),
+                shared: self.shared_values(),
+                y: batch.data.y().row(id as usize),
+                f: Samples { mean, variance, width },
+                weight: batch.data.weights().map_or(1.0, |weights| weights[id as usize]),
+                scale,
+            };
+            batch.objective.add(&term, &mut sum.data_term);
+            if gradient {
+                mean_bar.fill(0.0);
+                variance_bar.fill(0.0);
+                let (likelihood, shared) = (&mut sum.likelihood[..], &mut sum.shared[..]);
+                let bars = RowBars { mean: &mut *mean_bar, variance: &mut *variance_bar, likelihood, shared };
+                batch.objective.pullback(&term, bars);
+                narrow(mean_bar, &mut last.mean_bar.as_mut_slice()[own.clone()]);
+                narrow(variance_bar, &mut last.variance_bar.as_mut_slice()[own]);
+            }
+        }
+    }
+
+    /// Pulls the sums back to the parameters, all layers side by side.
+    fn epilogue(
+        &self,
+        prepared: &mut [Prepared],
+        total: &mut Sums<f64>,
+        batch: Batch<'_>,
+        memory: &mut [LayerMemory],
+        out: &mut Vec<f64>,
+    ) {
+        let lengths = self.layers().iter().map(Layer::parameter_count);
+        out.resize(lengths.clone().sum::<usize>() + total.likelihood.len() + total.shared.len(), 0.0);
+        let mut rest = &mut out[..];
+        let mut work = Vec::with_capacity(prepared.len());
+        for ((length, prepared), (sums, memory)) in lengths.zip(prepared).zip(total.layers.iter_mut().zip(memory)) {
+            let (own, after) = rest.split_at_mut(length);
+            work.push((prepared, sums, memory, own));
+            rest = after;
+        }
+        let (likelihood, shared) = rest.split_at_mut(total.likelihood.len());
+        likelihood.copy_from_slice(&total.likelihood);
+        shared.copy_from_slice(&total.shared);
+        let first = self.layout(batch.data);
+        work.into_par_iter().zip(self.layers()).enumerate().for_each(|(l, ((prepared, sums, memory, own), layer))| {
+            let layout = if l == 0 { first } else { InputLayout::Dense };
+            layer.pullback(prepared, sums, -batch.kl_weight, layout, memory, own);
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::numeric::mat::Mat;
+    use crate::numeric::simd::baseline;
+    use crate::random::noise::{Key, Purpose};
+    use crate::settings::{InducingSize, ModelSettings};
+    use crate::testing::uniform;
+
+    fn bits(rows: usize) -> Mat {
+        uniform(rows, 40, 3).map(|v| f64::from(u8::from(v > 0.8)))
+    }
+
+    #[test]
+    fn sparse_inputs_are_found_for_kernels_that_can_take_them() {
+        let data = Dataset::new(bits(50), uniform(50, 1, 2)).unwrap();
+        let dense = Dataset::new(uniform(50, 40, 1), uniform(50, 1, 2)).unwrap();
+        let settings = ModelSettings { inducing: InducingSize::Tied(3), ..ModelSettings::default() };
+        let model = DeepGp::for_regression(data.x().view(), 1, &settings).unwrap();
+        let sparse = |model: &DeepGp, data| matches!(model.layout(data), InputLayout::Sparse(_));
+        assert!(sparse(&model, &data) && !sparse(&model, &dense));
+        let mut layers = model.layers().to_vec();
+        layers[0].kernel = Box::new(crate::kernel::Matern12::new(1.0, vec![1.0; 40]));
+        let kinked = DeepGp::new(layers, model.likelihood().clone_box()).unwrap();
+        assert!(!sparse(&kinked, &data));
+    }
+
+    #[test]
+    fn loops_without_vectors_give_the_same_bits() {
+        for x in [uniform(300, 3, 1), bits(300)] {
+            let data = Dataset::new(x, uniform(300, 1, 2)).unwrap();
+            let rows: Vec<u32> = (0..300).collect();
+            for precision in [Precision::F64, Precision::Mixed] {
+                let inducing = InducingSize::decoupled(40, 35);
+                let settings = ModelSettings { hidden_layers: 1, inducing, precision, ..ModelSettings::default() };
+                let model = DeepGp::for_regression(data.x().view(), 1, &settings).unwrap();
+                let evaluate = || {
+                    let batch = Batch { samples: 2, ..Batch::of(&data, &rows) };
+                    let noise = Noise::Rows { key: Key::new(1, Purpose::Train), step: 0 };
+                    model.objective_gradient(batch, noise).unwrap()
+                };
+                assert_eq!(evaluate(), baseline::run(evaluate), "{precision:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Sums over rows: partial ones, one for each of a fixed number of accumulators, and their total, in `f64` and in a fixed order.
+
+use rayon::prelude::*;
+
+use crate::backend::Communicator;
+use crate::data::{Dataset, InputLayout};
+use crate::error::Result;
+use crate::kernel::bound;
+use crate::layer::LayerSums;
+use crate::model::DeepGp;
+use crate::model::params;
+use crate::numeric::real::Real;
+use crate::numeric::simd::vectorised;
+
+/// Numbers that one thread adds up over all partial sums, while they are in its cache.
+const REDUCE_AT_ONCE: usize = 4096;
+
+/// One partial sum over rows.
+#[derive(Debug)]
+pub(super) struct Sums<T> {
+    /// What the layers' gradients are made of.
+    pub layers: Vec<LayerSums<T>>,
+    /// `∂/∂θ` of the likelihood.
+    pub likelihood: Vec<f64>,
+    /// `∂/∂` the parameters that belong to no layer.
+    pub shared: Vec<f64>,
+    /// What the rows contribute to the objective.
+    pub data_term: f64,
+    /// How many variances met the floor.
+    pub clamped: usize,
+}
+
+impl<T: Real> Sums<T> {
+    /// No row yet, for rows of `data`.
+    pub fn zeros(model: &DeepGp, data: &Dataset) -> Self {
+        let first = bound::layout(&*model.layers()[0].kernel, data);
+        let layout = |l| if l == 0 { first } else { InputLayout::Dense };
+        Self {
+            layers: model.layers().iter().enumerate().map(|(l, layer)| LayerSums::zeros(layer, layout(l))).collect(),
+            likelihood: vec![0.0; params::count(&mut *model.likelihood().clone_box())],
+            shared: vec![0.0; model.shared_values().len()],
+            data_term: 0.0,
+            clamped: 0,
+        }
+    }
+
+    /// No row again.
+    pub fn clear(&mut self) {
+        for layer in &mut self.layers {
+            let (matrices, theta) = layer.parts_mut();
+            for part in matrices {
+                part.fill(T::ZERO);
+            }
+            theta.fill(0.0);
+        }
+        self.likelihood.fill(0.0);
+        self.shared.fill(0.0);
+        (self.data_term, self.clamped) = (0.0, 0);
+    }
+}
+
+/// Adds the partial sums in order, in `f64`; those that only a gradient needs if it is wanted.
+pub(super) fn reduce<T: Real>(sums: &[Sums<T>], total: &mut Sums<f64>, gradient: bool) {
+    total.clear();
+    for sum in sums {
+        total.data_term += sum.data_term;
+        total.clamped += sum.clamped;
+        for (to, from) in total.likelihood.iter_mut().zip(&sum.likelihood) {
+            *to += from;
+        }
+        for (to, from) in total.shared.iter_mut().zip(&sum.shared) {
+            *to += from;
+        }
+    }
+    if !gradient {
+        return;
+    }
+    total.layers.par_iter_mut().enumerate().for_each(|(l, total)| {
+        let (into, theta) = total.parts_mut();
+        for (part, into) in into.into_iter().enumerate() {
+            into.par_chunks_mut(REDUCE_AT_ONCE).enumerate().for_each(|(chunk, into)| {
+                for sum in sums {
+                    let from = &sum.layers[l].parts()[part][chunk * REDUCE_AT_ONCE..];
+                    vectorised(
+                        #[inline(always)]
+                        || {
+                            for (to, from) in into.iter_mut().zip(from) {
+                                *to += from.to_f64();
+                            }
+                        },
+                    );
+                }
+            });
+        }
+        for sum in sums {
+            for (to, from) in theta.iter_mut().zip(&sum.layers[l].kernel.theta) {
+                *to += from;
+            }
+        }
+    });
+}
+
+impl Sums<f64> {
+    /// Makes these the sums over the rows of all processes.
+    pub fn over_processes(&mut self, communicator: &dyn Communicator, gradient: bool) -> Result<()> {
+        if communicator.size() == 1 {
+            return Ok(());
+        }
+        let mut numbers = [self.data_term, self.clamped as f64];
+        communicator.sum(&mut numbers)?;
+        (self.data_term, self.clamped) = (numbers[0], numbers[1] as usize);
+        if gradient {
+            communicator.sum(&mut self.likelihood)?;
+            communicator.sum(&mut self.shared)?;
+            for layer in &mut self.layers {
+                let (matrices, theta) = layer.parts_mut();
+                for part in matrices {
+                    communicator.sum(part)?;
+                }
+                communicator.sum(theta)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,194 @@
+//! A checked pair of matrices: the rows a model learns from.
+
+use std::borrow::Cow;
+use std::sync::OnceLock;
+
+use crate::data::sparse::SparseInputs;
+use crate::data::split::split_rows;
+use crate::error::{Error, Result};
+use crate::numeric::mat::{Mat, View};
+
+/// Inputs, targets and row weights that belong together: finite numbers, as many rows in each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dataset {
+    x: Mat,
+    y: Mat,
+    weights: Option<Vec<f64>>,
+    sparse: Sparse,
+}
+
+/// The sparse form of the inputs, looked for when it is first asked for. It follows from the inputs, so it is no part of what a
+/// dataset is.
+#[derive(Clone, Debug, Default)]
+struct Sparse(OnceLock<Option<SparseInputs>>);
+
+impl PartialEq for Sparse {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Dataset {
+    /// Inputs `x` `[N, D]` and targets `y` `[N, P]`. Fails if they do not fit together or hold NaN or infinity.
+    pub fn new(x: Mat, y: Mat) -> Result<Self> {
+        if x.nrows() != y.nrows() {
+            return Err(Error::Shape {
+                what: "targets",
+                expected: format!("{} rows, as many as the inputs have", x.nrows()),
+                found: y.nrows().to_string(),
+            });
+        }
+        if x.nrows() == 0 {
+            let advice = "the table is empty: check the file and any filter before it";
+            return Err(Error::TooFewRows { what: "a dataset", needed: 1, rows: 0, advice });
+        }
+        if x.ncols() == 0 || y.ncols() == 0 {
+            return Err(Error::Shape {
+                what: "dataset",
+                expected: "at least one input and one target column".into(),
+                found: format!("{} and {}", x.ncols(), y.ncols()),
+            });
+        }
+        if u32::try_from(x.nrows()).is_err() {
+            return Err(Error::Shape {
+                what: "dataset",
+                expected: format!("at most {} rows", u32::MAX),
+                found: x.nrows().to_string(),
+            });
+        }
+        check_finite("x", x.view())?;
+        check_finite("y", y.view())?;
+        Ok(Self { x, y, weights: None, sparse: Sparse::default() })
+    }
+
+    /// The same data with a weight for each row: a factor on its share of the data term.
+    pub fn with_weights(mut self, weights: Vec<f64>) -> Result<Self> {
+        if weights.len() != self.len() {
+            return Err(Error::Shape {
+                what: "row weights",
+                expected: self.len().to_string(),
+                found: weights.len().to_string(),
+            });
+        }
+        check_finite("weights", View::new(&weights, weights.len(), 1))?;
+        if let Some(row) = weights.iter().position(|w| *w < 0.0) {
+            return Err(Error::Weight { row, value: weights[row] });
+        }
+        if weights.iter().all(|w| *w == 0.0) {
+            return Err(Error::Weight { row: 0, value: 0.0 });
+        }
+        self.weights = Some(weights);
+        Ok(self)
+    }
+
+    /// The same rows in other units; weights stay as they are.
+    pub(super) fn with_units(&self, x: Mat, y: Mat) -> Self {
+        Self { x, y, weights: self.weights.clone(), sparse: Sparse::default() }
+    }
+
+    /// `N`.
+    #[allow(clippy::len_without_is_empty, reason = "a dataset is never empty")]
+    pub fn len(&self) -> usize {
+        self.x.nrows()
+    }
+
+    /// Inputs, `[N, D]`.
+    pub fn x(&self) -> &Mat {
+        &self.x
+    }
+
+    /// Targets, `[N, P]`.
+    pub fn y(&self) -> &Mat {
+        &self.y
+    }
+
+    /// The inputs in sparse form, where most entries of a column are one value.
+    pub(crate) fn sparse(&self) -> Option<&SparseInputs> {
+        self.sparse.0.get_or_init(|| SparseInputs::detect(self.x.view())).as_ref()
+    }
+
+    /// Row weights, if there are any.
+    pub fn weights(&self) -> Option<&[f64]> {
+        self.weights.as_deref()
+    }
+
+    /// The rows of `index`, in that order. Fails if there are none, or one does not exist.
+    pub fn gather(&self, index: &[u32]) -> Result<Self> {
+        match index.iter().copied().max() {
+            Some(largest) if (largest as usize) < self.len() => Ok(self.gather_checked(index)),
+            largest => Err(Error::Shape {
+                what: "row numbers",
+                expected: format!("at least one, and all below {}", self.len()),
+                found: largest.map_or("none".into(), |l| l.to_string()),
+            }),
+        }
+    }
+
+    fn gather_checked(&self, index: &[u32]) -> Self {
+        Self {
+            x: self.x.gather(index),
+            y: self.y.gather(index),
+            weights: self.weights.as_ref().map(|w| index.iter().map(|&i| w[i as usize]).collect()),
+            sparse: Sparse::default(),
+        }
+    }
+
+    /// The rows that weigh anything.
+    pub(crate) fn weighty(&self) -> Cow<'_, Self> {
+        match self.weights() {
+            Some(weights) if weights.contains(&0.0) => {
+                let rows: Vec<u32> = (0..self.len() as u32).filter(|&i| weights[i as usize] > 0.0).collect();
+                Cow::Owned(self.gather_checked(&rows))
+            }
+            _ => Cow::Borrowed(self),
+        }
+    }
+
+    /// Splits at random into the rest and a `fraction` of the rows, those of [`split_rows`]; both keep the row order.
+    pub fn split(&self, fraction: f64, seed: u64) -> Result<(Self, Self)> {
+        let (rest, out) = split_rows(self.len(), fraction, seed)?;
+        Ok((self.gather_checked(&rest), self.gather_checked(&out)))
+    }
+}
+
+/// Fails at the first NaN or infinity.
+pub(crate) fn check_finite(what: &'static str, m: View<'_>) -> Result<()> {
+    match m.as_slice().iter().position(|v| !v.is_finite()) {
+        None => Ok(()),
+        Some(at) => {
+            let (row, column) = (at / m.ncols(), at % m.ncols());
+            Err(Error::NotFinite { what, row, column, value: m.as_slice()[at] })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(result: Result<impl std::fmt::Debug>) -> String {
+        result.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn bad_data_is_named() {
+        let y = Mat::column(vec![1.0, 2.0]);
+        assert!(message(Dataset::new(Mat::zeros(3, 1), y.clone())).contains("expected 3 rows"));
+        assert!(message(Dataset::new(Mat::zeros(0, 1), Mat::zeros(0, 1))).contains("there are 0"));
+        assert!(message(Dataset::new(Mat::zeros(2, 0), y.clone())).contains("at least one input"));
+        let mut x = Mat::zeros(2, 2);
+        x[(1, 0)] = f64::NAN;
+        assert!(message(Dataset::new(x, y.clone())).contains("x: row 1, column 0 is NaN"));
+        let infinite = Mat::column(vec![0.0, f64::INFINITY]);
+        assert!(message(Dataset::new(Mat::zeros(2, 1), infinite)).contains("y: row 1, column 0 is inf"));
+        let data = Dataset::new(Mat::zeros(2, 1), y).unwrap();
+        assert!(message(data.clone().with_weights(vec![1.0])).contains("expected 2, found 1"));
+        assert!(message(data.clone().with_weights(vec![1.0, -2.0])).contains("row 1 has -2"));
+        assert!(message(data.clone().with_weights(vec![0.0, 0.0])).contains("not all zero"));
+        assert!(message(data.gather(&[])).contains("found none") && message(data.gather(&[2])).contains("below 2"));
+        assert!(message(data.split(1.0, 0)).contains("`fraction` is 1, but must be above 0"));
+        assert!(message(data.gather(&[0]).unwrap().split(0.5, 0)).contains("at least 2 rows"));
+        assert!(message(split_rows(9, f64::NAN, 0)).contains("`fraction` is NaN"));
+        assert!(message(split_rows(1 << 32, 0.5, 0)).contains("`rows` is 4294967296"));
+    }
+}

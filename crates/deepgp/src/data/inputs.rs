@@ -1,0 +1,85 @@
+//! A layer's inputs: a dense matrix, or the exceptions of one that mostly repeats a value a column.
+//!
+//! Only the first layer can meet sparse rows, and only kernels and mean functions look at which of the two it is. Everybody else hands
+//! [`Inputs`] on, and the [`InputLayout`] that says beforehand which it will be.
+
+use super::Dataset;
+use super::sparse::SparseRows;
+use crate::numeric::mat::Mat;
+use crate::numeric::real::Real;
+
+/// A block of rows, `[B, D]`.
+#[derive(Clone, Debug)]
+pub(crate) enum Inputs<T> {
+    /// Every entry.
+    Dense(Mat<T>),
+    /// The entries that differ from a background.
+    Sparse(SparseRows<T>),
+}
+
+/// How the rows of a layer come.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum InputLayout<'a> {
+    /// As a matrix.
+    Dense,
+    /// As what differs from this background, `[D]`.
+    Sparse(&'a [f64]),
+}
+
+impl<T: Default> Default for Inputs<T> {
+    fn default() -> Self {
+        Self::Dense(Mat::default())
+    }
+}
+
+impl<T: Real> Inputs<T> {
+    /// `B`.
+    pub fn nrows(&self) -> usize {
+        match self {
+            Self::Dense(x) => x.nrows(),
+            Self::Sparse(x) => x.nrows(),
+        }
+    }
+
+    /// The matrix to fill, where these become dense rows; its memory is used again.
+    pub fn dense_mut(&mut self) -> &mut Mat<T> {
+        if let Self::Sparse(_) = self {
+            *self = Self::Dense(Mat::default());
+        }
+        match self {
+            Self::Dense(x) => x,
+            Self::Sparse(_) => unreachable!("it became dense a moment ago"),
+        }
+    }
+
+    /// The matrix. Only for callers that have filled it.
+    pub fn dense(&self) -> &Mat<T> {
+        match self {
+            Self::Dense(x) => x,
+            Self::Sparse(_) => panic!("these rows were gathered sparse"),
+        }
+    }
+
+    /// Becomes the rows `ids` of a dataset, in that order, in the layout that [`Dataset::layout`] gave; memory is used again.
+    pub fn gather(&mut self, data: &Dataset, layout: InputLayout<'_>, ids: &[u32]) {
+        match (layout, data.sparse()) {
+            (InputLayout::Sparse(_), Some(inputs)) => {
+                if let Self::Dense(_) = self {
+                    *self = Self::Sparse(SparseRows::default());
+                }
+                if let Self::Sparse(rows) = self {
+                    rows.gather(inputs, ids);
+                }
+            }
+            (InputLayout::Dense, _) | (InputLayout::Sparse(_), None) => {
+                let x = self.dense_mut();
+                x.reshape_for_overwrite(ids.len(), data.x().ncols());
+                for (i, &id) in ids.iter().enumerate() {
+                    for (to, from) in x.row_mut(i).iter_mut().zip(data.x().row(id as usize)) {
+                        *to = T::of(*from);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Likelihoods told by one function: `log p(y | f)` of one target and one latent function, and its slopes.
+//!
+//! [`ByQuadrature`] makes a whole [`Likelihood`] of it. Expectations under `N(f; m, v)` are taken by Gauss–Hermite quadrature, and their
+//! gradients are those of the rule itself, `f_j = m + √v x_j`:
+//!
+//! ```text
+//! E log p ≈ Σ_j w_j ℓ(y, f_j)        ∂m = Σ_j w_j ℓ'(y, f_j)        ∂v = Σ_j w_j ℓ'(y, f_j) x_j / 2√v        ∂θ = Σ_j w_j ∂ℓ/∂θ
+//! ```
+//!
+//! What is asked of `y` given `f` (mean, variance, distribution function, draws) is integrated numerically over `y`, unless the
+//! likelihood knows it in closed form and says so: some 200 evaluations of `log p` a node, which is slow for quantiles of many rows.
+
+use super::conditional::{Conditional, Support};
+use super::quadrature::GaussHermite;
+use super::{Latent, LatentBars, Likelihood, LikelihoodDescription, TargetUnits};
+use crate::error::{Error, Result};
+use crate::model::params::{self, Leaf, Parameters};
+use crate::numeric::mat::View;
+use crate::random::noise::Key;
+
+/// Nodes of the rule.
+const POINTS: usize = 20;
+
+/// `p(y | f)` of one target and one latent function.
+pub trait Pointwise: Parameters + Clone + std::fmt::Debug + Send + Sync + 'static {
+    /// What it is, in a word.
+    fn name(&self) -> String;
+
+    /// `log p(y | f)` and `∂/∂f`; writes `∂/∂θ`, in the order of [`Parameters::visit`], to `theta`.
+    fn log_density(&self, y: f64, f: f64, theta: &mut [f64]) -> (f64, f64);
+
+    /// Which `y` there are; any number unless told otherwise.
+    fn support(&self) -> Support {
+        Support::Real
+    }
+
+    /// How targets are scaled before it sees them. Counts and positive numbers stay as they are unless told otherwise.
+    fn target_units(&self) -> TargetUnits {
+        match self.support() {
+            Support::Real => TargetUnits::Standardised,
+            Support::Positive | Support::Counts => TargetUnits::AsTheyAre,
+        }
+    }
+
+    /// Mean and variance of `y` given `f`, if there is a formula.
+    fn moments(&self, _f: f64) -> Option<(f64, f64)> {
+        None
+    }
+
+    /// `P(Y ≤ y | f)`, if there is a formula.
+    fn cumulative(&self, _y: f64, _f: f64) -> Option<f64> {
+        None
+    }
+}
+
+/// A [`Pointwise`] likelihood with everything that a model asks of one.
+#[derive(Clone, Debug)]
+pub struct ByQuadrature<L> {
+    /// The likelihood itself.
+    pub likelihood: L,
+    rule: GaussHermite,
+    parameters: usize,
+}
+
+impl<L: Pointwise> ByQuadrature<L> {
+    /// With a rule of 20 points.
+    pub fn new(likelihood: L) -> Self {
+        let parameters = params::count(&mut likelihood.clone());
+        Self { likelihood, rule: GaussHermite::new(POINTS), parameters }
+    }
+
+    fn log_p(&self, y: f64, f: f64) -> f64 {
+        self.likelihood.log_density(y, f, &mut vec![0.0; self.parameters]).0
+    }
+
+    /// `y` given `f`.
+    fn given(&self, f: f64) -> Conditional<impl Fn(f64) -> f64 + '_> {
+        Conditional::new(self.likelihood.support(), f, move |y| self.log_p(y, f))
+    }
+
+    fn moments_given(&self, f: f64) -> (f64, f64) {
+        self.likelihood.moments(f).unwrap_or_else(|| self.given(f).moments())
+    }
+
+    fn cumulative_given(&self, y: f64, f: f64) -> f64 {
+        self.likelihood.cumulative(y, f).unwrap_or_else(|| self.given(f).cumulative(y))
+    }
+}
+
+impl<L: Pointwise> Parameters for ByQuadrature<L> {
+    fn visit(&mut self, leaf: &mut dyn FnMut(Leaf<'_>)) {
+        self.likelihood.visit(leaf);
+    }
+}
+
+impl<L: Pointwise> Likelihood for ByQuadrature<L> {
+    fn name(&self) -> String {
+        self.likelihood.name()
+    }
+
+    fn clone_box(&self) -> Box<dyn Likelihood> {
+        Box::new(self.clone())
+    }
+
+    fn description(&self) -> Option<LikelihoodDescription> {
+        None
+    }
+
+    fn latent_width(&self) -> usize {
+        1
+    }
+
+    fn observed_width(&self) -> usize {
+        1
+    }
+
+    fn target_units(&self) -> TargetUnits {
+        self.likelihood.target_units()
+    }
+
+    fn check(&self, y: View<'_>) -> Result<()> {
+        let support = self.likelihood.support();
+        match y.as_slice().iter().position(|y| !support.holds(*y)) {
+            None => Ok(()),
+            Some(row) => Err(Error::Target {
+                row,
+                value: y.as_slice()[row],
+                likelihood: self.name(),
+                requirement: support.requirement(),
+            }),
+        }
+    }
+
+    fn expected_log_density(&self, y: &[f64], f: Latent<'_>) -> f64 {
+        self.rule.expect(f.mean[0], f.variance[0], |f| self.log_p(y[0], f))
+    }
+
+    fn expected_log_density_pullback(&self, y: &[f64], f: Latent<'_>, weight: f64, bars: LatentBars<'_>) {
+        let (deviation, mut theta) = (f.variance[0].sqrt(), vec![0.0; self.parameters]);
+        for (x, w) in self.rule.points() {
+            let (_, slope) = self.likelihood.log_density(y[0], f.mean[0] + deviation * x, &mut theta);
+            bars.mean[0] += weight * w * slope;
+            bars.variance[0] += weight * w * slope * x / (2.0 * deviation);
+            for (to, from) in bars.theta.iter_mut().zip(&theta) {
+                *to += weight * w * from;
+            }
+        }
+    }
+
+    /// `E y = E E[y | f]`, `Var y = E Var[y | f] + Var E[y | f]`.
+    fn observed_moments(&self, f: Latent<'_>, mean: &mut [f64], variance: &mut [f64]) {
+        let deviation = f.variance[0].sqrt();
+        let each: Vec<(f64, f64, f64)> = (self.rule.points())
+            .map(|(x, w)| {
+                let (m, v) = self.moments_given(f.mean[0] + deviation * x);
+                (w, m, v)
+            })
+            .collect();
+        mean[0] = each.iter().map(|(w, m, _)| w * m).sum();
+        variance[0] = each.iter().map(|(w, m, v)| w * (v + (m - mean[0]).powi(2))).sum();
+    }
+
+    fn log_density(&self, y: &[f64], f: Latent<'_>) -> f64 {
+        self.rule.log_expect_exp(f.mean[0], f.variance[0], |f| self.log_p(y[0], f))
+    }
+
+    fn cumulative(&self, _output: usize, at: f64, f: Latent<'_>) -> f64 {
+        self.rule.expect(f.mean[0], f.variance[0], |f| self.cumulative_given(at, f)).clamp(0.0, 1.0)
+    }
+
+    fn draw(&self, f: &[f64], key: Key, counter: [u32; 4], y: &mut [f64]) {
+        let level = key.uniform(counter);
+        y[0] = self.given(f[0]).quantile(level, |at| self.cumulative_given(at, f[0]));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::likelihood::Gaussian;
+    use crate::model::params::Constraint;
+    use crate::numeric::mat::Mat;
+    use crate::testing::assert_slope;
+
+    /// A Gaussian that does not know that it is one.
+    #[derive(Clone, Debug)]
+    struct Plain {
+        noise: f64,
+    }
+
+    impl Parameters for Plain {
+        fn visit(&mut self, leaf: &mut dyn FnMut(Leaf<'_>)) {
+            let constraint = Constraint::Positive { floor: 1e-6 };
+            leaf(Leaf { name: "noise", constraint, shape: &[], values: std::slice::from_mut(&mut self.noise) });
+        }
+    }
+
+    impl Pointwise for Plain {
+        fn name(&self) -> String {
+            "plain".into()
+        }
+
+        fn log_density(&self, y: f64, f: f64, theta: &mut [f64]) -> (f64, f64) {
+            let residual = y - f;
+            theta[0] = 0.5 * (residual * residual / self.noise - 1.0) / self.noise;
+            let value = -0.5 * ((std::f64::consts::TAU * self.noise).ln() + residual * residual / self.noise);
+            (value, residual / self.noise)
+        }
+    }
+
+    const F: Latent<'_> = Latent { mean: &[0.4], variance: &[0.3] };
+
+    #[test]
+    fn a_gaussian_by_quadrature_is_the_one_in_closed_form() {
+        let (plain, known) = (ByQuadrature::new(Plain { noise: 0.2 }), Gaussian::new(0.2, 1));
+        let near = |a: f64, b: f64, what: &str| assert!((a - b).abs() < 1e-7, "{what}: {a} {b}");
+        near(plain.expected_log_density(&[1.1], F), known.expected_log_density(&[1.1], F), "expectation");
+        near(plain.log_density(&[1.1], F), known.log_density(&[1.1], F), "density");
+        let (mut m, mut v) = ([0.0], [0.0]);
+        plain.observed_moments(F, &mut m, &mut v);
+        near(m[0], 0.4, "mean");
+        near(v[0], 0.5, "variance");
+        for at in [-2.0, 0.0, 0.4, 1.7] {
+            near(plain.cumulative(0, at, F), known.cumulative(0, at, F), "distribution function");
+        }
+        assert!(plain.check(Mat::column(vec![-1.0, 1e9]).view()).is_ok());
+    }
+
+    #[test]
+    fn its_pullback_is_the_slope_of_the_rule() {
+        let likelihood = ByQuadrature::new(Plain { noise: 0.2 });
+        let (mut mean, mut variance, mut theta) = ([0.0], [0.0], [0.0]);
+        let bars = LatentBars { mean: &mut mean, variance: &mut variance, theta: &mut theta };
+        likelihood.expected_log_density_pullback(&[1.1], F, 1.5, bars);
+        let one = |v: f64| Mat::column(vec![v]);
+        let at = |mean: f64, variance: f64, noise: f64| {
+            let f = Latent { mean: &[mean], variance: &[variance] };
+            1.5 * ByQuadrature::new(Plain { noise }).expected_log_density(&[1.1], f)
+        };
+        assert_slope("mean", &one(0.4), &one(mean[0]), 1e-8, |m| at(m[(0, 0)], 0.3, 0.2));
+        assert_slope("variance", &one(0.3), &one(variance[0]), 1e-8, |v| at(0.4, v[(0, 0)], 0.2));
+        assert_slope("noise", &one(0.2), &one(theta[0]), 1e-8, |n| at(0.4, 0.3, n[(0, 0)]));
+    }
+
+    #[test]
+    fn draws_have_the_moments_of_y_given_f() {
+        let likelihood = ByQuadrature::new(Plain { noise: 0.25 });
+        let key = Key::new(1, crate::random::noise::Purpose::Observe);
+        let draws: Vec<f64> = (0..2000)
+            .map(|i| {
+                let mut y = [0.0];
+                likelihood.draw(&[2.0], key, [i, 0, 0, 0], &mut y);
+                y[0]
+            })
+            .collect();
+        let mean = draws.iter().sum::<f64>() / 2000.0;
+        let variance = draws.iter().map(|y| (y - mean).powi(2)).sum::<f64>() / 2000.0;
+        assert!((mean - 2.0).abs() < 4.0 * 0.5 / 2000f64.sqrt() && (variance - 0.25).abs() < 0.25 * 4.0 * 0.032);
+    }
+}

@@ -1,0 +1,112 @@
+//! Some rows of a dataset, and what must hold of them before a model looks at them.
+
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::model::DeepGp;
+use crate::objective::{Objective, ObjectiveForm};
+use crate::random::noise::Noise;
+
+/// Some rows of a dataset, standing for `num_data` rows, and what is asked of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Batch<'a> {
+    /// Where the rows are, in the model's units.
+    pub data: &'a Dataset,
+    /// Which rows.
+    pub rows: &'a [u32],
+    /// How many rows the batch stands for: the data term is scaled by `num_data` over the rows of the batch.
+    pub num_data: usize,
+    /// Samples of the hidden layers for each row.
+    pub samples: usize,
+    /// `κ`, the factor on the KL that is optimised; 1 for the bound itself.
+    pub kl_weight: f64,
+    /// What the samples of a row contribute.
+    pub objective: &'a dyn Objective,
+    /// What the rows are a share of, where several processes hold a batch together; `None` if they are all of it.
+    pub shard: Option<Shard>,
+}
+
+/// One process's share of a batch that several hold together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// The number of the dataset's first row among the rows of all processes.
+    pub offset: u32,
+    /// Rows of the whole batch.
+    pub batch_rows: usize,
+}
+
+impl<'a> Batch<'a> {
+    /// These rows of a dataset, standing for all of it, for the evidence lower bound with one sample.
+    pub fn of(data: &'a Dataset, rows: &'a [u32]) -> Self {
+        let objective = ObjectiveForm::default().objective();
+        Self { data, rows, num_data: data.len(), samples: 1, kl_weight: 1.0, objective, shard: None }
+    }
+
+    /// How many rows of the data one row of the batch stands for.
+    pub fn scale(&self) -> f64 {
+        self.num_data as f64 / self.shard.map_or(self.rows.len(), |shard| shard.batch_rows) as f64
+    }
+
+    /// What is added to row numbers to count them among the rows of all processes.
+    pub(crate) fn offset(&self) -> u32 {
+        self.shard.map_or(0, |shard| shard.offset)
+    }
+}
+
+impl DeepGp {
+    /// Fails unless the batch has rows, all of them exist, and there is noise for them.
+    pub(crate) fn check_batch(&self, batch: Batch<'_>, noise: &Noise<'_>) -> Result<()> {
+        for (name, value) in [("batch rows", batch.rows.len()), ("num_data", batch.num_data)] {
+            if value == 0 {
+                return Err(Error::Setting { name, value: "0".into(), requirement: "at least 1" });
+            }
+        }
+        if let Some(row) = batch.rows.iter().find(|&&r| r as usize >= batch.data.len()) {
+            return Err(Error::Shape {
+                what: "batch rows",
+                expected: format!("numbers below {}, the rows of the dataset", batch.data.len()),
+                found: row.to_string(),
+            });
+        }
+        self.check_noise(noise, batch.rows.len(), batch.samples)
+    }
+
+    /// Fails unless there is noise for so many rows and samples.
+    pub(crate) fn check_noise(&self, noise: &Noise<'_>, rows: usize, samples: usize) -> Result<()> {
+        for (name, value) in [("rows", rows), ("samples", samples)] {
+            if value == 0 {
+                return Err(Error::Setting { name, value: "0".into(), requirement: "at least 1" });
+            }
+        }
+        if let Noise::Given(given) = noise {
+            let hidden = &self.layers()[..self.layers().len() - 1];
+            let expected: Vec<_> = hidden.iter().map(|l| (rows * samples, l.output_width())).collect();
+            let found: Vec<_> = given.iter().map(|m| (m.nrows(), m.ncols())).collect();
+            if found != expected {
+                return Err(Error::Shape {
+                    what: "noise",
+                    expected: format!("one matrix for each hidden layer, of shapes {expected:?}"),
+                    found: format!("{found:?}"),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Fails unless `data` has the model's widths and targets that its likelihood knows.
+    pub(crate) fn check_data(&self, data: &Dataset) -> Result<()> {
+        let widths = [
+            ("inputs", data.x().ncols(), self.input_width()),
+            ("targets", data.y().ncols(), self.likelihood().observed_width()),
+        ];
+        for (what, found, expected) in widths {
+            if found != expected {
+                return Err(Error::Shape {
+                    what,
+                    expected: format!("{expected} columns, the model's width"),
+                    found: found.to_string(),
+                });
+            }
+        }
+        self.likelihood().check(data.y().view())
+    }
+}

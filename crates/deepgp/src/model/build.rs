@@ -1,0 +1,202 @@
+//! From data and a plan to a model at its starting point.
+//!
+//! Layer by layer, on the data pushed through the mean functions: inducing inputs are chosen there, the mean's `free` starts
+//! at 0, and a hidden layer's covariance starts tiny, so that the model starts as its mean functions: `L_s = 1e-5 · L_b`
+//! (`standard`), `1e-5 · I` (`whitened`). The `dual` form shrinks the prior by a *large* `L_B`. The last layer starts at the prior.
+
+use crate::data::check_finite;
+use crate::error::{Error, Matrix, Result};
+use crate::kernel::Kernel;
+use crate::layer::{CovarianceForm, Gram, Inducing, Jitter, Layer, LayerCovariance, LayerMean, MeanForm, MeanFunction};
+use crate::likelihood::Likelihood;
+use crate::model::inducing::{Distinct, InducingStart, choose};
+use crate::model::{DeepGp, Precision};
+use crate::numeric::mat::{Mat, View};
+use crate::random::noise::{Key, Purpose};
+use crate::settings::{InducingSize, ModelSettings, ResolvedSize};
+
+/// The scale at which the covariance of a hidden layer starts.
+const HIDDEN_SCALE: f64 = 1e-5;
+/// `L_B` of a hidden `dual` covariance at the start, times the identity.
+const HIDDEN_DUAL: f64 = 1e2;
+/// `L_B` of the last layer's `dual` covariance at the start: near the prior, but not at `L_B = 0`, where its slope is 0.
+const LAST_DUAL: f64 = 0.03;
+
+/// Where a layer's inducing inputs come from.
+#[derive(Clone, Debug)]
+pub enum InducingPlan {
+    /// Chosen from the layer's inputs.
+    Chosen {
+        /// How many.
+        size: InducingSize,
+        /// How.
+        start: InducingStart,
+    },
+    /// Given, in the model's units: where data is standardised, so are these.
+    Given(Inducing),
+}
+
+/// One layer to build.
+#[derive(Clone, Debug)]
+pub struct LayerPlan {
+    /// Outputs.
+    pub width: usize,
+    /// The kernel, at its starting parameters.
+    pub kernel: Box<dyn Kernel>,
+    /// The variables of the mean.
+    pub mean_form: MeanForm,
+    /// The variables of the covariance.
+    pub covariance_form: CovarianceForm,
+    /// Inducing inputs.
+    pub inducing: InducingPlan,
+    /// The mean function; `None` is zero in the last layer and, in a hidden one, identity, principal directions or
+    /// zero-padding, as the widths ask.
+    pub mean_function: Option<MeanFunction>,
+}
+
+impl DeepGp {
+    /// Builds layers on inputs `x` (in the model's units) as planned, first to last.
+    pub fn build(
+        x: View<'_>,
+        plans: Vec<LayerPlan>,
+        likelihood: Box<dyn Likelihood>,
+        jitter: Jitter,
+        seed: u64,
+    ) -> Result<Self> {
+        check_finite("x", x)?;
+        jitter.check()?;
+        let last = plans.len().saturating_sub(1);
+        let mut inputs = x.to_mat();
+        let mut distinct = Distinct::of(x);
+        // What k-means chose last, pushed along as long as distances do not change.
+        let mut centres: Option<(ResolvedSize, Inducing)> = None;
+        let mut layers = Vec::new();
+        for (index, plan) in plans.into_iter().enumerate() {
+            check_widths(&plan, inputs.ncols(), index)?;
+            let key = Key::new(seed ^ (index as u64).rotate_right(16), Purpose::Inducing);
+            let inducing = match &plan.inducing {
+                InducingPlan::Given(given) => given.clone(),
+                InducingPlan::Chosen { size, start } => {
+                    let size = size.resolve(distinct.len());
+                    let again = centres.as_ref().filter(|(old, _)| *start == InducingStart::KMeans && *old == size);
+                    let pick = |m| choose(*start, inputs.view(), &distinct, m, &*plan.kernel, key);
+                    let chosen = match (again, size) {
+                        (Some((_, again)), _) => again.clone(),
+                        (None, ResolvedSize::Tied(m)) => Inducing::Tied(pick(m)?),
+                        (None, ResolvedSize::Decoupled { mean, covariance }) => {
+                            Inducing::Decoupled { mean: pick(mean)?, covariance: pick(covariance)? }
+                        }
+                    };
+                    if *start == InducingStart::KMeans {
+                        centres = Some((size, chosen.clone()));
+                    }
+                    chosen
+                }
+            };
+            let mean_function = match plan.mean_function.clone() {
+                Some(given) => given,
+                None if index == last => MeanFunction::Zero,
+                None => MeanFunction::between(inputs.view(), plan.width)?,
+            };
+            mean_function.check(index, inputs.ncols(), plan.width)?;
+            let free = Mat::zeros(inducing.mean().nrows(), plan.width);
+            let factor = start_factor(&plan, &inducing, jitter, index == last, index)?;
+            if index < last {
+                inputs = mean_function.apply(inputs.view(), plan.width);
+                if mean_function.keeps_distances() {
+                    let push = |z: &Mat| mean_function.apply(z.view(), plan.width);
+                    centres = centres.map(|(size, z)| (size, z.map(push)));
+                } else {
+                    centres = None;
+                    distinct = Distinct::of(inputs.view());
+                }
+            }
+            layers.push(Layer {
+                kernel: plan.kernel,
+                mean_function,
+                inducing,
+                mean: LayerMean { form: plan.mean_form, free },
+                covariance: LayerCovariance { form: plan.covariance_form, factor },
+            });
+        }
+        DeepGp::new(layers, likelihood)?.with_jitter(jitter)
+    }
+
+    /// A regression model for standardised inputs `x` and `outputs` standardised targets.
+    pub fn for_regression(x: View<'_>, outputs: usize, settings: &ModelSettings) -> Result<Self> {
+        if outputs == 0 {
+            return Err(Error::Setting { name: "outputs", value: "0".into(), requirement: "at least 1" });
+        }
+        settings.likelihood.check()?;
+        Self::with_likelihood(x, settings.likelihood.start(outputs), settings)
+    }
+
+    /// A model for inputs `x` in the model's units and this likelihood, whatever `settings` say of likelihoods. Its last layer is as wide
+    /// as the likelihood has latent functions.
+    pub fn with_likelihood(x: View<'_>, likelihood: Box<dyn Likelihood>, settings: &ModelSettings) -> Result<Self> {
+        if settings.width == 0 {
+            return Err(Error::Setting { name: "width", value: "0".into(), requirement: "at least 1" });
+        }
+        match (settings.precision, settings.covariance_form) {
+            (Precision::Mixed, CovarianceForm::Dual) => {
+                // At the starting point of 100 inducing inputs, rounding is a thousand times the variance.
+                let requirement = "`f64` for a dual covariance, for which single precision has too few digits";
+                return Err(Error::Setting { name: "precision", value: "mixed".into(), requirement });
+            }
+            (Precision::F64, _) | (_, CovarianceForm::Standard | CovarianceForm::Whitened) => {}
+        }
+        let plans = (0..=settings.hidden_layers).map(|i| LayerPlan {
+            width: if i == settings.hidden_layers { likelihood.latent_width() } else { settings.width },
+            kernel: settings.kernel.start(if i == 0 { x.ncols() } else { settings.width }),
+            mean_form: settings.mean_form,
+            covariance_form: settings.covariance_form,
+            inducing: InducingPlan::Chosen { size: settings.inducing, start: settings.inducing_start },
+            mean_function: None,
+        });
+        let jitter = settings.jitter.unwrap_or(settings.precision.default_jitter());
+        let model = Self::build(x, plans.collect(), likelihood, jitter, settings.seed)?;
+        model.with_precision(settings.precision).with_jitter(jitter)
+    }
+}
+
+/// Fails unless kernel and given inducing inputs have the width of the layer's input.
+fn check_widths(plan: &LayerPlan, expected: usize, layer: usize) -> Result<()> {
+    let mut widths = vec![("the kernel", plan.kernel.input_width())];
+    if let InducingPlan::Given(given) = &plan.inducing {
+        check_finite("inducing inputs", given.mean().view())?;
+        check_finite("inducing inputs", given.covariance().view())?;
+        if given.mean().nrows() == 0 || given.covariance().nrows() == 0 {
+            return Err(Error::Setting { name: "inducing inputs", value: "0".into(), requirement: "at least 1" });
+        }
+        widths.push(("the mean's set of inducing inputs", given.mean().ncols()));
+        widths.push(("the covariance's set of inducing inputs", given.covariance().ncols()));
+    }
+    for (name, value) in [("input columns", expected), ("width", plan.width)] {
+        if value == 0 {
+            return Err(Error::Setting { name, value: "0".into(), requirement: "at least 1" });
+        }
+    }
+    for (what, found) in widths {
+        if found != expected {
+            let advice = "give the layer a kernel and inducing inputs over its own inputs";
+            return Err(Error::Width { layer, what, found, expected, advice });
+        }
+    }
+    Ok(())
+}
+
+/// The covariance's factor at the start, `[P · M_b, M_b]`.
+fn start_factor(plan: &LayerPlan, inducing: &Inducing, jitter: Jitter, last: bool, layer: usize) -> Result<Mat> {
+    let z = inducing.covariance();
+    let m = z.nrows();
+    let scale = if last { 1.0 } else { HIDDEN_SCALE };
+    let one = match plan.covariance_form {
+        CovarianceForm::Whitened => Mat::identity(m).map(|v: f64| scale * v),
+        CovarianceForm::Dual => Mat::identity(m).map(|v: f64| v * if last { LAST_DUAL } else { HIDDEN_DUAL }),
+        CovarianceForm::Standard => {
+            let place = (layer, Matrix::CovarianceGram);
+            Gram::lower(&*plan.kernel, z.view(), jitter, place)?.map(|v: f64| scale * v)
+        }
+    };
+    Ok((1..plan.width).fold(one.clone(), |stack, _| stack.stack(&one)))
+}

@@ -1,0 +1,216 @@
+//! Many rows at once: the joint covariance of `f`, and draws of whole functions.
+//!
+//! Where [`Predictor::moments`] treats each row by itself, here a hidden layer is sampled jointly over all rows,
+//! `f_p = μ_p + chol(Σ_p) ε`, so that a draw is one function seen at `N` places. The first layer's covariance is the same for
+//! every sample and is factored once; each further hidden layer costs `N³/3` flops an output and a sample, and memory
+//! is `P · N²` numbers: hence [`JOINT_ROWS`].
+
+use rayon::prelude::*;
+
+use crate::backend::cpu::chain::Chain;
+use crate::data::check_finite;
+use crate::error::{Error, Matrix, Result};
+use crate::layer::{Factored, LayerRows, NotFactored, Want, factor_with_jitter};
+use crate::numeric::linalg::{Accumulate, Cholesky, product};
+use crate::numeric::mat::{Mat, View};
+use crate::numeric::scratch::Scratch;
+use crate::predict::{FAR, Predictor};
+use crate::random::noise::{Key, Purpose, fill_row};
+
+/// The largest number of rows that can be taken jointly.
+pub const JOINT_ROWS: usize = 2000;
+
+/// What is added to every joint covariance before it is factored, relative to the prior's variance: about what rounding
+/// leaves of a difference of two kernel matrices.
+const JITTER: f64 = 1e-10;
+
+/// Mean and covariance of `f` over all rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JointMoments {
+    /// `[N, P]`.
+    pub mean: Mat,
+    /// `[N, N]`, one for each output.
+    pub covariance: Vec<Mat>,
+}
+
+/// Draws of whole functions, `[N, P]` each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JointDraws {
+    /// Of the function.
+    pub f: Vec<Mat>,
+    /// Of observations, with noise of their own at each row.
+    pub y: Vec<Mat>,
+}
+
+/// The last layer given one joint sample of those before it.
+struct Conditional {
+    mean: Mat,
+    covariance: Vec<Mat>,
+    /// The prior's variance, averaged over rows.
+    prior: f64,
+}
+
+impl Predictor<'_> {
+    /// Mean and covariance of `f` over up to [`JOINT_ROWS`] rows, averaged over the predictor's samples of the hidden layers
+    /// (exact if there are none).
+    pub fn joint_moments(&self, x: View<'_>) -> Result<JointMoments> {
+        self.check_joint(x)?;
+        let p = self.model.latent_width();
+        let samples = if self.model.layers().len() == 1 { 1 } else { self.settings.samples };
+        let share = 1.0 / samples as f64;
+        let mut means = Vec::new();
+        let mut covariance = vec![Mat::zeros(x.nrows(), x.nrows()); p];
+        self.each_path(x, samples, |_, last| {
+            for (total, own) in covariance.iter_mut().zip(&last.covariance) {
+                total.add_scaled(share, own);
+            }
+            means.push(last.mean.clone());
+            Ok(())
+        })?;
+        let mut mean = Mat::zeros(x.nrows(), p);
+        for own in &means {
+            mean.add_scaled(share, own);
+        }
+        // Plus the spread of the means over samples.
+        for (o, total) in covariance.iter_mut().enumerate() {
+            let spread = Mat::from_fn(samples, x.nrows(), |s, i| means[s][(i, o)] - mean[(i, o)]);
+            product(
+                total.view_mut().faer(),
+                Accumulate::Add,
+                share,
+                spread.view().faer().transpose(),
+                spread.view().faer(),
+            );
+        }
+        Ok(JointMoments { mean, covariance })
+    }
+
+    /// `draws` draws of the function and of observations over up to [`JOINT_ROWS`] rows.
+    pub fn joint_draws(&self, x: View<'_>, draws: usize) -> Result<JointDraws> {
+        self.check_joint(x)?;
+        let likelihood = self.model.likelihood();
+        let observe = Key::new(self.settings.seed, Purpose::Observe);
+        let layer = self.model.layers().len() - 1;
+        let (mut f, mut y) = (Vec::new(), Vec::new());
+        let mut made = None;
+        self.each_path(x, draws, |path, last| {
+            // Without a hidden layer every path ends in the same covariance.
+            let factors = match made.take() {
+                Some(factors) if layer == 0 => factors,
+                _ => factor_all(last.covariance.clone(), last.prior, layer)?,
+            };
+            let drawn = self.draw(&last.mean, &factors, path, layer);
+            let mut observed = Mat::zeros(x.nrows(), likelihood.observed_width());
+            for i in 0..x.nrows() {
+                likelihood.draw(drawn.row(i), observe, [i as u32, 1, path as u32, 0], observed.row_mut(i));
+            }
+            f.push(drawn);
+            y.push(observed);
+            made = Some(factors);
+            Ok(())
+        })?;
+        Ok(JointDraws { f, y })
+    }
+
+    fn check_joint(&self, x: View<'_>) -> Result<()> {
+        if x.ncols() != self.model.input_width() || x.nrows() == 0 || x.nrows() > JOINT_ROWS {
+            return Err(Error::Shape {
+                what: "rows taken jointly",
+                expected: format!("1 to {JOINT_ROWS} rows of {} columns", self.model.input_width()),
+                found: format!("{} x {}", x.nrows(), x.ncols()),
+            });
+        }
+        check_finite("x", x)
+    }
+
+    /// Samples the hidden layers `paths` times and hands on the last layer's moments.
+    fn each_path(
+        &self,
+        x: View<'_>,
+        paths: usize,
+        then: impl FnMut(usize, &Conditional) -> Result<()> + Send,
+    ) -> Result<()> {
+        self.threads.run(|| self.walk_paths(x, paths, then))
+    }
+
+    fn walk_paths(
+        &self,
+        x: View<'_>,
+        paths: usize,
+        mut then: impl FnMut(usize, &Conditional) -> Result<()>,
+    ) -> Result<()> {
+        let (layers, floor) = (self.model.layers(), self.model.precision().floor());
+        let chain = Chain::<f64>::new(layers, self.prepared()?, floor, 1, Want::Gradients);
+        let conditional = |l: usize, x: Mat| {
+            let mut rows = LayerRows::default();
+            *rows.x.dense_mut() = x;
+            chain.layers[l].joint_mean(&mut rows);
+            let prior = chain.layers[l].joint_prior(&rows);
+            let outputs = 0..chain.layers[l].output_width();
+            let own = |p| chain.layers[l].joint_covariance(&rows, &prior, p);
+            let covariance = outputs.into_par_iter().map(own).collect();
+            let prior = (0..prior.nrows()).map(|i| prior[(i, i)]).sum::<f64>() / prior.nrows() as f64;
+            Conditional { mean: rows.mean, covariance, prior }
+        };
+        let last = chain.layers.len() - 1;
+        let first = conditional(0, x.to_mat().map(|v: f64| v.clamp(-FAR, FAR)));
+        if last == 0 {
+            return (0..paths).try_for_each(|path| then(path, &first));
+        }
+        let factors = factor_all(first.covariance, first.prior, 0)?;
+        for path in 0..paths {
+            let mut f = self.draw(&first.mean, &factors, path, 0);
+            for l in 1..last {
+                let Conditional { mean, covariance, prior } = conditional(l, f);
+                f = self.draw(&mean, &factor_all(covariance, prior, l)?, path, l);
+            }
+            then(path, &conditional(last, f))?;
+        }
+        Ok(())
+    }
+
+    /// `μ_p + L_p ε` for each output.
+    fn draw(&self, mean: &Mat, factors: &[Cholesky], path: usize, layer: usize) -> Mat {
+        let key = Key::new(self.settings.seed, Purpose::Joint);
+        let (n, p) = (mean.nrows(), mean.ncols());
+        let mut epsilon = Mat::zeros(n, p);
+        for i in 0..n {
+            fill_row(key, [i as u32, 0, path as u32, (layer as u32) << 16], epsilon.row_mut(i));
+        }
+        let mut out = mean.clone();
+        for (o, factor) in factors.iter().enumerate() {
+            let into = out.view_mut().faer().subcols_mut(o, 1);
+            product(into, Accumulate::Add, 1.0, factor.lower(), epsilon.view().faer().subcols(o, 1));
+        }
+        out
+    }
+}
+
+/// Factors every output's covariance, each with as little jitter as it needs.
+fn factor_all(covariance: Vec<Mat>, prior: f64, layer: usize) -> Result<Vec<Cholesky>> {
+    let factored: Vec<Result<Cholesky>> = covariance
+        .into_par_iter()
+        .map(|mut own| match factor_with_jitter(&mut own, JITTER * prior, &mut Scratch::default()) {
+            Ok(Factored { factor, .. }) => Ok(factor),
+            Err(NotFactored { pivot, jitter }) => {
+                let cause = "rows may coincide".to_string();
+                Err(Error::NotPositiveDefinite { layer, matrix: Matrix::Joint, pivot, jitter, cause })
+            }
+        })
+        .collect();
+    // In order, so that the first error is the same on any number of threads.
+    factored.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_covariance_that_is_none_is_named() {
+        let indefinite = Mat::from_fn(2, 2, |i, j| if i == j { 1.0 } else { 2.0 });
+        let message = factor_all(vec![Mat::identity(2), indefinite], 1.0, 3).unwrap_err().to_string();
+        assert!(message.contains("layer 3: the joint covariance of the rows is not positive definite"), "{message}");
+        assert!(message.contains("fewer rows"), "{message}");
+    }
+}

@@ -1,0 +1,240 @@
+//! What the model says of one row: a mixture of Gaussians, seen through the likelihood.
+//!
+//! `1/S Σ_s N(f; μ_s, σ²_s)`, one part for each sample of the hidden layers. Its density is an average of densities, taken by
+//! log-sum-exp; its quantiles invert the average of distribution functions.
+
+use crate::likelihood::{Latent, Likelihood};
+use crate::numeric::root_finding::{by_false_position, by_newton};
+
+/// The mixture at one row: `[S, P]` means and variances of the last layer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mixture<'a> {
+    pub mean: &'a [f64],
+    pub variance: &'a [f64],
+    /// `P`.
+    pub width: usize,
+}
+
+impl<'a> Mixture<'a> {
+    fn parts(self) -> impl ExactSizeIterator<Item = Latent<'a>> {
+        let chunks = self.mean.chunks_exact(self.width).zip(self.variance.chunks_exact(self.width));
+        chunks.map(|(mean, variance)| Latent { mean, variance })
+    }
+
+    /// `S`.
+    fn len(self) -> usize {
+        self.mean.len() / self.width
+    }
+
+    /// Part `s`, counted round and round.
+    pub fn part(self, s: usize) -> Latent<'a> {
+        let start = s % self.len() * self.width;
+        let range = start..start + self.width;
+        Latent { mean: &self.mean[range.clone()], variance: &self.variance[range] }
+    }
+
+    /// Mean and variance of `f`.
+    pub fn moments_of_f(self, mean: &mut [f64], variance: &mut [f64]) {
+        self.moments(mean, variance, |part, m, v| {
+            m.copy_from_slice(part.mean);
+            v.copy_from_slice(part.variance);
+        });
+    }
+
+    /// Mean and variance of `y`.
+    pub fn moments_of_y(self, likelihood: &dyn Likelihood, mean: &mut [f64], variance: &mut [f64]) {
+        self.moments(mean, variance, |part, m, v| likelihood.observed_moments(part, m, v));
+    }
+
+    /// `m = 1/S Σ m_s` and `v = 1/S Σ (v_s + (m_s − m)²)`.
+    fn moments(self, mean: &mut [f64], variance: &mut [f64], of_part: impl Fn(Latent<'_>, &mut [f64], &mut [f64])) {
+        let width = mean.len();
+        let mut each = vec![0.0; 2 * width * self.len()];
+        for (part, each) in self.parts().zip(each.chunks_exact_mut(2 * width)) {
+            let (m, v) = each.split_at_mut(width);
+            of_part(part, m, v);
+        }
+        let share = 1.0 / self.len() as f64;
+        for p in 0..width {
+            let parts = || each.chunks_exact(2 * width);
+            let m = share * parts().map(|each| each[p]).sum::<f64>();
+            mean[p] = m;
+            variance[p] = share * parts().map(|each| each[width + p] + (each[p] - m).powi(2)).sum::<f64>();
+        }
+    }
+
+    /// `log 1/S Σ_s p_s(y)`, jointly over the columns of `y`.
+    pub fn log_density(self, likelihood: &dyn Likelihood, y: &[f64]) -> f64 {
+        let each: Vec<f64> = self.parts().map(|part| likelihood.log_density(y, part)).collect();
+        if each.iter().any(|v| v.is_nan()) {
+            return f64::NAN;
+        }
+        let largest = each.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if !largest.is_finite() {
+            return largest;
+        }
+        largest + (each.iter().map(|v| (v - largest).exp()).sum::<f64>() / each.len() as f64).ln()
+    }
+
+    /// `P(y_p ≤ at)`.
+    pub fn cumulative(self, likelihood: &dyn Likelihood, p: usize, at: f64) -> f64 {
+        self.parts().map(|part| likelihood.cumulative(p, at, part)).sum::<f64>() / self.len() as f64
+    }
+
+    /// The continuous ranked probability score, `∫ (F(t) − 1[y ≤ t])² dt` for the distribution function `F` of `y_p`: 0 is perfect,
+    /// and its unit is that of `y`. It is `E|Y − y| − ½ E|Y − Y'|`, a sum over parts and pairs of parts where they are Gaussian.
+    pub fn crps(self, likelihood: &dyn Likelihood, p: usize, y: f64) -> f64 {
+        let Some(parts) = self.normals(likelihood, p) else { return self.crps_by_integration(likelihood, p, y) };
+        let share = 1.0 / parts.len() as f64;
+        let to_y: f64 = parts.iter().map(|&(m, v)| mean_absolute(m - y, v)).sum();
+        let mut between = 0.0;
+        for (s, &(m, v)) in parts.iter().enumerate() {
+            let later: f64 = parts[s + 1..].iter().map(|&(other, own)| mean_absolute(m - other, v + own)).sum();
+            between += 0.5 * mean_absolute(0.0, v + v) + later;
+        }
+        share * to_y - share * share * between
+    }
+
+    /// The integral itself, by Simpson's rule on both sides of `y`, out to where nothing is left.
+    fn crps_by_integration(self, likelihood: &dyn Likelihood, p: usize, y: f64) -> f64 {
+        const INTERVALS: usize = 400;
+        let (low, high) = self.reach(likelihood, p, 12.0);
+        let below = |t: f64| self.cumulative(likelihood, p, t).powi(2);
+        let above = |t: f64| (1.0 - self.cumulative(likelihood, p, t)).powi(2);
+        simpson(low.min(y), y, INTERVALS, below) + simpson(y, high.max(y), INTERVALS, above)
+    }
+
+    /// From the lowest to the highest place within so many deviations of some part's mean.
+    fn reach(self, likelihood: &dyn Likelihood, p: usize, deviations: f64) -> (f64, f64) {
+        let width = likelihood.observed_width();
+        let (mut mean, mut variance) = (vec![0.0; width], vec![0.0; width]);
+        self.parts().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), part| {
+            likelihood.observed_moments(part, &mut mean, &mut variance);
+            let reach = deviations * variance[p].sqrt();
+            (low.min(mean[p] - reach), high.max(mean[p] + reach))
+        })
+    }
+
+    /// Mean and variance of each part of `y_p`, if all of them are Gaussian.
+    fn normals(self, likelihood: &dyn Likelihood, p: usize) -> Option<Vec<(f64, f64)>> {
+        self.parts().map(|part| likelihood.normal(p, part)).collect()
+    }
+
+    /// Where the distribution function of `y_p` reaches `level`; of a `y` that jumps, the far side of the jump.
+    pub fn quantile(self, likelihood: &dyn Likelihood, p: usize, level: f64) -> f64 {
+        match self.normals(likelihood, p) {
+            Some(parts) => quantile_of_normals(&parts, level),
+            None => by_false_position(self.reach(likelihood, p, 4.0), level, |at| self.cumulative(likelihood, p, at)),
+        }
+    }
+}
+
+fn quantile_of_normals(parts: &[(f64, f64)], level: f64) -> f64 {
+    let share = 1.0 / parts.len() as f64;
+    let mean = share * parts.iter().map(|(m, _)| m).sum::<f64>();
+    let variance = share * parts.iter().map(|(m, v)| v + (m - mean).powi(2)).sum::<f64>();
+    // As if all were one Gaussian, whose quantiles are close to a logistic's.
+    let start = mean + variance.sqrt() * (level / (1.0 - level)).ln() / 1.702;
+    let scaled: Vec<(f64, f64)> = parts.iter().map(|(m, v)| (*m, (0.5 / v).sqrt())).collect();
+    by_newton(start, variance.sqrt(), level, |at| distribution(&scaled, at))
+}
+
+/// Distribution function and density of a mixture of Gaussians, from the mean `m` and the scale `1/√(2v)` of each.
+fn distribution(parts: &[(f64, f64)], at: f64) -> (f64, f64) {
+    let (mut below, mut density) = (0.0, 0.0);
+    for &(mean, scale) in parts {
+        let z = (at - mean) * scale;
+        below += libm::erfc(-z);
+        density += scale * (-z * z).exp();
+    }
+    let share = 0.5 / parts.len() as f64;
+    (share * below, share * std::f64::consts::FRAC_2_SQRT_PI * density)
+}
+
+/// `E|X|` of a Gaussian: `√v · (2 φ(z) + z (2 Φ(z) − 1))` with `z = mean / √v`.
+fn mean_absolute(mean: f64, variance: f64) -> f64 {
+    let deviation = variance.sqrt();
+    let z = mean / deviation;
+    let density = (-0.5 * z * z).exp() * std::f64::consts::FRAC_2_SQRT_PI * std::f64::consts::FRAC_1_SQRT_2;
+    deviation * (density + z * libm::erf(z * std::f64::consts::FRAC_1_SQRT_2))
+}
+
+/// Simpson's rule over an even number of intervals.
+fn simpson(from: f64, to: f64, intervals: usize, f: impl Fn(f64) -> f64) -> f64 {
+    let step = (to - from) / intervals as f64;
+    let inner = (1..intervals).map(|i| if i % 2 == 1 { 4.0 } else { 2.0 } * f(from + i as f64 * step));
+    step / 3.0 * (f(from) + inner.sum::<f64>() + f(to))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::likelihood::Gaussian;
+
+    #[test]
+    fn quantiles_of_a_normal_are_right_far_into_the_tails() {
+        let mixture = Mixture { mean: &[3.0], variance: &[0.75], width: 1 };
+        let likelihood = Gaussian::new(0.25, 1);
+        // Φ⁻¹ to more digits than needed.
+        for (level, z) in
+            [(1e-9, -5.997_807_015_008_182), (0.025, -1.959_963_984_540_054), (0.9, 1.281_551_565_544_600_4)]
+        {
+            let found = mixture.quantile(&likelihood, 0, level);
+            assert!((found - (3.0 + z)).abs() < 1e-9, "{level}: {found}");
+        }
+    }
+
+    #[test]
+    fn quantiles_of_a_mixture_invert_its_distribution_function() {
+        let mean: Vec<f64> = (0..50).map(|s| f64::from(s * s % 37) * 0.3).collect();
+        let variance: Vec<f64> = (0..50).map(|s| 1e-3 + f64::from(s % 7)).collect();
+        let mixture = Mixture { mean: &mean, variance: &variance, width: 1 };
+        let likelihood = Gaussian::new(1e-3, 1);
+        for level in [1e-12, 1e-4, 0.025, 0.3, 0.5, 0.9, 0.999, 1.0 - 1e-9] {
+            let back = mixture.cumulative(&likelihood, 0, mixture.quantile(&likelihood, 0, level));
+            assert!((back - level).abs() <= 1e-12 * level.min(1.0 - level) + 1e-16, "{level}: {back}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_computed_has_no_density() {
+        let mixture = Mixture { mean: &[0.0, f64::NAN], variance: &[0.1, 0.1], width: 1 };
+        assert!(mixture.log_density(&Gaussian::new(0.1, 1), &[0.0]).is_nan());
+    }
+
+    #[test]
+    fn quantiles_of_two_far_parts_lie_in_either_and_between() {
+        let mixture = Mixture { mean: &[-1e6, 1e6], variance: &[1e-4, 1e-4], width: 1 };
+        let likelihood = Gaussian::new(1e-4, 1);
+        assert!((mixture.quantile(&likelihood, 0, 0.25) + 1e6).abs() < 1e-3);
+        assert!((mixture.quantile(&likelihood, 0, 0.75) - 1e6).abs() < 1e-3);
+        assert!(mixture.quantile(&likelihood, 0, 0.5).abs() <= 1e6);
+    }
+
+    #[test]
+    fn the_score_of_one_gaussian_is_the_known_formula() {
+        let mixture = Mixture { mean: &[1.0], variance: &[3.0], width: 1 };
+        // σ (z (2 Φ(z) − 1) + 2 φ(z) − 1/√π) at σ = 2, z = ½.
+        let expected = 2.0 * (0.5 * 0.382_924_922_548_026 + 2.0 * 0.352_065_326_764_299_5 - 0.564_189_583_547_756_3);
+        let found = mixture.crps(&Gaussian::new(1.0, 1), 0, 2.0);
+        assert!((found - expected).abs() < 1e-14, "{found} {expected}");
+    }
+
+    #[test]
+    fn the_score_by_pairs_is_the_integral() {
+        let mixture = Mixture { mean: &[-1.0, 0.3, 2.0], variance: &[0.2, 0.05, 1.0], width: 1 };
+        let likelihood = Gaussian::new(0.1, 1);
+        for y in [-4.0, 0.2, 1.0, 7.0] {
+            let (by_pairs, integral) =
+                (mixture.crps(&likelihood, 0, y), mixture.crps_by_integration(&likelihood, 0, y));
+            assert!((by_pairs - integral).abs() < 1e-6, "{y}: {by_pairs} {integral}");
+        }
+    }
+
+    #[test]
+    fn the_density_of_hopeless_targets_stays_finite() {
+        let mixture = Mixture { mean: &[0.0, 1.0], variance: &[0.1, 0.1], width: 1 };
+        let found = mixture.log_density(&Gaussian::new(0.1, 1), &[1e3]);
+        assert!(found.is_finite() && found < -1e6, "{found}");
+    }
+}

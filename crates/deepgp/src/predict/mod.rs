@@ -1,0 +1,308 @@
+//! Prediction: the mixture over samples propagated through the hidden layers, reduced row by row.
+//!
+//! At a row the model's answer is `1/S Σ_s N(f; μ_s, σ²_s)`, where `s` runs over samples of the hidden layers. Moments,
+//! quantiles and log density are those of the mixture: the density by log-sum-exp, never an average of logarithms. `f` is
+//! the function, `y` an observation of it; they are kept apart. All rows share the samples' noise, so results depend
+//! neither on the other rows nor on how rows are cut into chunks (on a device, as long as it has memory for its usual chunk). Everything
+//! is in the model's units here; `Regressor` speaks the user's.
+
+pub mod baseline;
+pub(crate) mod joint;
+pub(crate) mod metrics;
+pub(crate) mod mixture;
+
+use std::sync::OnceLock;
+
+use rayon::prelude::*;
+
+use crate::backend::Mixtures;
+use crate::backend::cpu::chain::{Chain, Workspaces};
+use crate::backend::cpu::mixtures::Passes;
+use crate::data::check_finite;
+use crate::error::{Error, Result};
+use crate::layer::{Prepared, Want};
+use crate::model::DeepGp;
+use crate::numeric::mat::{Mat, View};
+use crate::numeric::threads::Threads;
+use crate::predict::metrics::Assessment;
+use crate::predict::mixture::Mixture;
+use crate::random::noise::{Key, Noise, Purpose, RowNumbers, fill_row, row_words};
+use crate::settings::PredictSettings;
+
+/// No quantile level is nearer to 0 or 1: the distribution function has not the digits.
+const EXTREME_LEVEL: f64 = 1e-10;
+
+/// Inputs farther out than this are moved here: the model has long returned to its prior, and squares still fit in `f32`.
+pub(crate) const FAR: f64 = 1e12;
+
+/// Means and variances, a row each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Moments {
+    /// Means.
+    pub mean: Mat,
+    /// Variances.
+    pub variance: Mat,
+}
+
+impl Moments {
+    /// Standard deviations.
+    pub fn deviation(&self) -> Mat {
+        self.variance.map(f64::sqrt)
+    }
+}
+
+/// Moments of the function and of an observation, `[N, P]` each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prediction {
+    /// Of `f`.
+    pub f: Moments,
+    /// Of `y`: noise included.
+    pub y: Moments,
+}
+
+/// Slopes of the predicted moments of `f` in the inputs: row `n`, column `p · D + d` is `∂ moment_p(x_n) / ∂x_nd`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InputGradient {
+    /// Of the mean, `[N, P · D]`.
+    pub mean: Mat,
+    /// Of the variance, `[N, P · D]`.
+    pub variance: Mat,
+}
+
+/// A model made ready to answer: what does not depend on rows is computed once.
+#[derive(Debug)]
+pub struct Predictor<'a> {
+    pub(crate) model: &'a DeepGp,
+    /// What joint predictions and slopes need, made when one is asked for.
+    prepared: OnceLock<Vec<Prepared>>,
+    pub(crate) settings: PredictSettings,
+    pub(crate) threads: Threads,
+    mixtures: Box<dyn Mixtures + 'a>,
+}
+
+impl DeepGp {
+    /// Makes the model ready to answer.
+    pub fn predictor(&self, settings: PredictSettings) -> Result<Predictor<'_>> {
+        if settings.samples == 0 {
+            return Err(Error::Setting { name: "samples", value: "0".into(), requirement: "at least 1" });
+        }
+        let threads = Threads::new(settings.threads)?;
+        let mixtures = threads.run(|| self.backend().mixtures(self, settings))?;
+        Ok(Predictor { model: self, prepared: OnceLock::new(), settings, threads, mixtures })
+    }
+
+    /// Moments of the last layer for each row and sample of the hidden layers, in `f64`: row `n · samples + s` of the
+    /// result is sample `s` of row `n` (one row for each if there is no hidden layer).
+    ///
+    /// For a look inside and for comparison with other programs: all rows are held at once.
+    pub fn propagate(&self, x: View<'_>, noise: Noise<'_>, samples: usize) -> Result<Moments> {
+        check_inputs(self, x)?;
+        self.check_noise(&noise, x.nrows(), samples)?;
+        let ids: Vec<u32> = (0..x.nrows() as u32).collect();
+        let prepared = self.prepare()?;
+        let chain = Chain::<f64>::new(self.layers(), &prepared, self.precision().floor(), samples, Want::Moments);
+        let workspaces = Workspaces::new(self.layers().len());
+        let mut rows = workspaces.take();
+        *rows.layers[0].x.dense_mut() = x.to_mat();
+        chain.forward(&mut rows, &noise, RowNumbers { ids: &ids, first: 0, offset: 0 });
+        let last = rows.layers.last_mut().expect("a model has a layer");
+        Ok(Moments { mean: std::mem::take(&mut last.mean), variance: std::mem::take(&mut last.variance) })
+    }
+}
+
+fn check_inputs(model: &DeepGp, x: View<'_>) -> Result<()> {
+    if x.ncols() != model.input_width() {
+        return Err(Error::Shape {
+            what: "inputs",
+            expected: format!("{} columns, as in training", model.input_width()),
+            found: x.ncols().to_string(),
+        });
+    }
+    check_finite("x", x)
+}
+
+impl Predictor<'_> {
+    /// What does not depend on rows.
+    pub(crate) fn prepared(&self) -> Result<&[Prepared]> {
+        match self.prepared.get() {
+            Some(made) => Ok(made),
+            None => {
+                let made = self.threads.run(|| self.model.prepare())?;
+                Ok(self.prepared.get_or_init(|| made))
+            }
+        }
+    }
+
+    /// Mean and variance of `f` and `y` at each row.
+    pub fn moments(&self, x: View<'_>) -> Result<Prediction> {
+        let (p, o) = (self.model.latent_width(), self.model.likelihood().observed_width());
+        let all = self.map_rows(x, 2 * (p + o), |_, mixture, out| {
+            let (f, y) = out.split_at_mut(2 * p);
+            let (f_mean, f_variance) = f.split_at_mut(p);
+            mixture.moments_of_f(f_mean, f_variance);
+            let (y_mean, y_variance) = y.split_at_mut(o);
+            mixture.moments_of_y(self.model.likelihood(), y_mean, y_variance);
+        })?;
+        let columns = |from: usize, width| Mat::from_fn(x.nrows(), width, |i, j| all[(i, from + j)]);
+        Ok(Prediction {
+            f: Moments { mean: columns(0, p), variance: columns(p, p) },
+            y: Moments { mean: columns(2 * p, o), variance: columns(2 * p + o, o) },
+        })
+    }
+
+    /// Quantiles of `y` at each row: column `p · levels + l` of the result is level `l` of output `p`. Levels lie between 1e-10
+    /// and 1 − 1e-10.
+    pub fn quantiles(&self, x: View<'_>, levels: &[f64]) -> Result<Mat> {
+        let answerable = EXTREME_LEVEL..=1.0 - EXTREME_LEVEL;
+        if let Some(bad) = levels.iter().find(|q| !answerable.contains(q)) {
+            let requirement = "between 1e-10 and 1 - 1e-10";
+            return Err(Error::Setting { name: "quantile level", value: bad.to_string(), requirement });
+        }
+        let outputs = self.model.likelihood().observed_width();
+        self.map_rows(x, outputs * levels.len(), |_, mixture, out| {
+            for (p, out) in out.chunks_exact_mut(levels.len().max(1)).enumerate() {
+                for (q, &level) in out.iter_mut().zip(levels) {
+                    *q = mixture.quantile(self.model.likelihood(), p, level);
+                }
+            }
+        })
+    }
+
+    /// `log p(y_n | x_n)` of each row, jointly over outputs: `log 1/S Σ_s exp log p_s(y_n)`.
+    pub fn log_density(&self, x: View<'_>, y: View<'_>) -> Result<Vec<f64>> {
+        self.check_targets(x, y)?;
+        let all = self.map_rows(x, 1, |row, mixture, out| {
+            out[0] = mixture.log_density(self.model.likelihood(), y.row(row));
+        })?;
+        Ok(all.into_vec())
+    }
+
+    /// `P(y ≤ y_np)` for each target, `[N, P]`: uniform in (0, 1) if the model is calibrated.
+    pub fn below(&self, x: View<'_>, y: View<'_>) -> Result<Mat> {
+        self.check_targets(x, y)?;
+        self.map_rows(x, y.ncols(), |row, mixture, out| {
+            for (p, out) in out.iter_mut().enumerate() {
+                *out = mixture.cumulative(self.model.likelihood(), p, y[(row, p)]);
+            }
+        })
+    }
+
+    /// `draws` draws of `f` at each row, each from one sample of the hidden layers; `[N, P]` each. Right for each row by
+    /// itself; for draws of whole functions see [`Predictor::joint_draws`].
+    pub fn draws_of_f(&self, x: View<'_>, draws: usize) -> Result<Vec<Mat>> {
+        let p = self.model.latent_width();
+        self.draws(x, draws, p, |_, f, _, out| out.copy_from_slice(f))
+    }
+
+    /// Like [`Predictor::draws_of_f`], of observations. Each row has noise of its own, a function of the row's inputs (equal rows
+    /// get equal noise), so that draws do not depend on the other rows either.
+    pub fn draws_of_y(&self, x: View<'_>, draws: usize) -> Result<Vec<Mat>> {
+        let key = Key::new(self.settings.seed, Purpose::Observe);
+        self.draws(x, draws, self.model.likelihood().observed_width(), |row, f, k, out| {
+            let [low, high] = row_words(x.row(row));
+            self.model.likelihood().draw(f, key, [low, high, k as u32, 0], out);
+        })
+    }
+
+    fn draws(
+        &self,
+        x: View<'_>,
+        draws: usize,
+        width: usize,
+        observe: impl Fn(usize, &[f64], usize, &mut [f64]) + Sync,
+    ) -> Result<Vec<Mat>> {
+        let p = self.model.latent_width();
+        let last = (self.model.layers().len() as u32 - 1) << 16;
+        let key = Key::new(self.settings.seed, Purpose::Predict);
+        let all = self.map_rows(x, draws * width, |row, mixture, out| {
+            let mut f = vec![0.0; p];
+            for (k, out) in out.chunks_exact_mut(width).enumerate() {
+                let part = mixture.part(k);
+                fill_row(key, [0, 0, k as u32, last], &mut f);
+                for ((f, mean), variance) in f.iter_mut().zip(part.mean).zip(part.variance) {
+                    *f = mean + variance.sqrt() * *f;
+                }
+                observe(row, &f, k, out);
+            }
+        })?;
+        Ok((0..draws).map(|k| Mat::from_fn(x.nrows(), width, |i, j| all[(i, k * width + j)])).collect())
+    }
+
+    /// Slopes of the predicted mean and variance of `f` in the inputs.
+    pub fn input_gradient(&self, x: View<'_>) -> Result<InputGradient> {
+        check_inputs(self.model, x)?;
+        let width = 2 * self.model.latent_width() * x.ncols();
+        let passes = Passes::new(self.model, self.prepared()?, self.settings, Want::Gradients);
+        let all = self.threads.run(|| passes.input_gradients(x));
+        let half = |from: usize| Mat::from_fn(x.nrows(), width / 2, |i, j| all[(i, from + j)]);
+        Ok(InputGradient { mean: half(0), variance: half(width / 2) })
+    }
+
+    /// Predictions beside what was observed, row by row.
+    pub fn assess(&self, x: View<'_>, y: View<'_>) -> Result<Assessment> {
+        self.check_targets(x, y)?;
+        let (p, likelihood) = (y.ncols(), self.model.likelihood());
+        let all = self.map_rows(x, 4 * p + 1, |row, mixture, out| {
+            let (mean, rest) = out.split_at_mut(p);
+            let (variance, rest) = rest.split_at_mut(p);
+            let (below, rest) = rest.split_at_mut(p);
+            let (crps, density) = rest.split_at_mut(p);
+            mixture.moments_of_y(likelihood, mean, variance);
+            for o in 0..p {
+                below[o] = mixture.cumulative(likelihood, o, y[(row, o)]);
+                crps[o] = mixture.crps(likelihood, o, y[(row, o)]);
+            }
+            density[0] = mixture.log_density(likelihood, y.row(row));
+        })?;
+        let columns = |from: usize| Mat::from_fn(x.nrows(), p, |i, j| all[(i, from * p + j)]);
+        Ok(Assessment {
+            mean: columns(0),
+            deviation: columns(1).map(f64::sqrt),
+            below: columns(2),
+            crps: columns(3),
+            log_density: (0..x.nrows()).map(|i| all[(i, 4 * p)]).collect(),
+        })
+    }
+
+    fn check_targets(&self, x: View<'_>, y: View<'_>) -> Result<()> {
+        let width = self.model.likelihood().observed_width();
+        if (y.nrows(), y.ncols()) != (x.nrows(), width) {
+            return Err(Error::Shape {
+                what: "targets",
+                expected: format!("{} x {width}", x.nrows()),
+                found: format!("{} x {}", y.nrows(), y.ncols()),
+            });
+        }
+        check_finite("y", y)?;
+        self.model.likelihood().check(y)
+    }
+
+    /// Reduces the mixture at each row to `width` numbers, so many rows at a time as the backend wants. Memory is that of the result and
+    /// of their moments.
+    fn map_rows(
+        &self,
+        x: View<'_>,
+        width: usize,
+        reduce: impl Fn(usize, Mixture<'_>, &mut [f64]) + Sync,
+    ) -> Result<Mat> {
+        check_inputs(self.model, x)?;
+        let mut out = Mat::zeros(x.nrows(), width);
+        if width == 0 {
+            return Ok(out);
+        }
+        let (at_once, p) = (self.mixtures.rows_at_once(), self.model.latent_width());
+        for (chunk, out) in out.as_mut_slice().chunks_mut(at_once * width).enumerate() {
+            let first = chunk * at_once;
+            let rows = x.rows(first..x.nrows().min(first + at_once)).to_mat().map(|v| v.clamp(-FAR, FAR));
+            let Moments { mean, variance } = self.threads.run(|| self.mixtures.moments(rows.view()))?;
+            let each = mean.as_slice().len() / rows.nrows();
+            let reduce_row = |(i, out): (usize, &mut [f64])| {
+                let own = i * each..(i + 1) * each;
+                let (mean, variance) = (&mean.as_slice()[own.clone()], &variance.as_slice()[own]);
+                reduce(first + i, Mixture { mean, variance, width: p }, out);
+            };
+            self.threads.run(|| out.par_chunks_mut(width).enumerate().for_each(reduce_row));
+        }
+        Ok(out)
+    }
+}

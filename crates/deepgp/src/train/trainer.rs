@@ -1,0 +1,417 @@
+//! The training loop: minibatch, objective, step, report.
+//!
+//! [`TrainState`] is all there is to a run beside model, data and settings: parameters, the optimiser's memory, counters. Noise and
+//! minibatches are functions of the counters, so a run that is saved, loaded and continued makes the same steps to the
+//! last bit. A step whose objective or gradient cannot be computed is rolled back: parameters and memory return to what they
+//! were before the last update, and the learning rate halves; it grows back by 1 % with each good step.
+//!
+//! Steps are made by a [`Run`] of the model's backend, in *bursts* of as many as it likes to be asked for at once, up to
+//! [`crate::backend::BURST`], without a word in between. Where bursts begin depends on the number of the step alone, so it does not
+//! change a bit either.
+
+use std::collections::VecDeque;
+use std::ops::{ControlFlow, Range};
+use std::time::{Duration, Instant};
+
+use super::optimiser::Optimiser;
+use super::row_order::{Passes, RowOrder};
+use super::state::{Best, StepOutcome, StepReport, Stop, TrainState};
+use crate::backend::{BURST, Evaluation, Run, StepPlan, TrainingTask};
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::model::DeepGp;
+use crate::numeric::threads::Threads;
+use crate::objective::Objective;
+use crate::predict::metrics::weighted_mean;
+use crate::settings::{PredictSettings, TrainSettings};
+
+/// How many steps in a row may be rolled back before training gives up.
+const MAX_FAILURES: u32 = 20;
+/// The factor on the learning rate after a step that was rolled back, and after one that was not, until it is 1 again.
+const SLOWER: f64 = 0.5;
+const FASTER: f64 = 1.01;
+
+/// What a run maximises and how: the settings' own choices, or somebody else's.
+#[derive(Clone, Copy, Debug)]
+pub struct Method<'a> {
+    /// What is maximised.
+    pub objective: &'a dyn Objective,
+    /// How parameters move.
+    pub optimiser: &'a dyn Optimiser,
+}
+
+impl Method<'static> {
+    /// The library's objective and optimiser that `settings` name.
+    pub fn of(settings: &TrainSettings) -> Self {
+        Self { objective: settings.objective.objective(), optimiser: settings.optimiser.optimiser() }
+    }
+}
+
+/// A step to make, and where it was planned.
+#[derive(Debug)]
+struct Planned {
+    before: Counters,
+    /// Its rows, in the trainer's order.
+    rows: Range<usize>,
+    learning_rate: f64,
+    kl_weight: f64,
+    /// Passes over the data after it.
+    epoch: f64,
+}
+
+/// What moves on from step to step if all goes well.
+#[derive(Clone, Copy, Debug)]
+struct Counters {
+    step: u64,
+    epoch: u64,
+    batches_used: u64,
+    rate_factor: f64,
+}
+
+impl Counters {
+    fn of(state: &TrainState) -> Self {
+        let &TrainState { step, epoch, batches_used, rate_factor, .. } = state;
+        Self { step, epoch, batches_used, rate_factor }
+    }
+
+    fn restore(self, state: &mut TrainState) {
+        let Self { step, epoch, batches_used, rate_factor } = self;
+        (state.step, state.epoch, state.batches_used, state.rate_factor) = (step, epoch, batches_used, rate_factor);
+    }
+}
+
+/// A model being trained.
+#[derive(Debug)]
+pub struct Trainer<'a> {
+    model: DeepGp,
+    data: &'a Dataset,
+    validation: Option<&'a Dataset>,
+    state: TrainState,
+    run: Box<dyn Run + 'a>,
+    /// The whole state when it was last fetched, where the run keeps parameters elsewhere: in `state` they are then out of date.
+    fetched: Option<Fetched>,
+    threads: Threads,
+    order: RowOrder,
+    /// Reports of steps that were made but not yet handed out.
+    reports: VecDeque<StepReport>,
+}
+
+/// A state that was brought here, and when.
+#[derive(Debug)]
+struct Fetched {
+    state: Box<TrainState>,
+    at: Instant,
+}
+
+impl<'a> Trainer<'a> {
+    /// Starts to train `model` on `data`, both in the model's units; `validation` decides when to stop, if given.
+    pub fn new(
+        model: DeepGp,
+        data: &'a Dataset,
+        validation: Option<&'a Dataset>,
+        settings: TrainSettings,
+    ) -> Result<Self> {
+        Self::by(Method::of(&settings), model, data, validation, settings)
+    }
+
+    /// Like [`Trainer::new`], by a method of one's own.
+    pub fn by(
+        method: Method<'a>,
+        model: DeepGp,
+        data: &'a Dataset,
+        validation: Option<&'a Dataset>,
+        settings: TrainSettings,
+    ) -> Result<Self> {
+        let state = TrainState::start(&model, method.optimiser, data.len(), settings);
+        Self::resume_by(method, model, data, validation, settings, state)
+    }
+
+    /// Goes on from a saved state. Model, data and settings must be those it was saved with; `steps` and `threads` may differ.
+    pub fn resume(
+        model: DeepGp,
+        data: &'a Dataset,
+        validation: Option<&'a Dataset>,
+        settings: TrainSettings,
+        state: TrainState,
+    ) -> Result<Self> {
+        Self::resume_by(Method::of(&settings), model, data, validation, settings, state)
+    }
+
+    /// Like [`Trainer::resume`], by a method of one's own.
+    pub fn resume_by(
+        method: Method<'a>,
+        mut model: DeepGp,
+        data: &'a Dataset,
+        validation: Option<&'a Dataset>,
+        settings: TrainSettings,
+        mut state: TrainState,
+    ) -> Result<Self> {
+        settings.check()?;
+        for data in [Some(data), validation].into_iter().flatten() {
+            model.check_data(data)?;
+        }
+        state.check(&model, method.optimiser, data.len(), &settings)?;
+        (state.settings.steps, state.settings.threads) = (settings.steps, settings.threads);
+        model.set_raw(&state.now.raw);
+        let threads = Threads::new(settings.threads)?;
+        let Method { objective, optimiser } = method;
+        let task = TrainingTask { data, settings, objective, optimiser };
+        let mut run = model.backend().train(&model, task)?;
+        run.load(&model, &state)?;
+        let fetched = (run.fetch_every() > Duration::ZERO)
+            .then(|| Fetched { state: Box::new(state.clone()), at: Instant::now() });
+        let (order, reports) = (RowOrder::default(), VecDeque::new());
+        Ok(Self { model, data, validation, state, run, fetched, threads, order, reports })
+    }
+
+    /// The model at the parameters of [`Trainer::state`], or newer ones.
+    pub fn model(&self) -> &DeepGp {
+        &self.model
+    }
+
+    /// What to save in order to go on later. Where parameters are kept on a device, this is the state when it was last fetched, which
+    /// happens once a second and when a run ends.
+    pub fn state(&self) -> &TrainState {
+        self.fetched.as_ref().map_or(&self.state, |fetched| &fetched.state)
+    }
+
+    /// The settings of the run.
+    pub fn settings(&self) -> &TrainSettings {
+        &self.state.settings
+    }
+
+    /// Steps until the budget is spent, patience runs out, or the callback breaks. Can be called again to go on.
+    ///
+    /// The callback sees every step. On a device it sees them burst by burst, beside a state that may be a second old; if it
+    /// breaks, the run ends with the burst, whose other steps it still sees: they are made.
+    pub fn run(&mut self, mut callback: impl FnMut(&StepReport, &TrainState) -> ControlFlow<()>) -> Result<Stop> {
+        let stop = loop {
+            if self.reports.is_empty() {
+                if self.out_of_patience() {
+                    break Stop::Patience;
+                }
+                if self.state.step >= self.state.settings.steps {
+                    break Stop::Steps;
+                }
+            }
+            let report = match self.step() {
+                Ok(report) => report,
+                Err(Error::Stuck { reason, .. }) => break Stop::Stuck(*reason),
+                Err(other) => {
+                    self.reports.clear();
+                    return Err(other);
+                }
+            };
+            if callback(&report, self.state()).is_break() {
+                break Stop::Callback;
+            }
+        };
+        // The rest of a burst is made, whoever wanted to stop.
+        for report in std::mem::take(&mut self.reports) {
+            let _ = callback(&report, self.state());
+        }
+        self.fetch(Duration::ZERO)?;
+        Ok(stop)
+    }
+
+    fn out_of_patience(&self) -> bool {
+        self.validation.is_some() && self.state.looks_since_best >= self.state.settings.patience
+    }
+
+    /// Brings the state here from where the run keeps it, if what is here is older than `age`.
+    fn fetch(&mut self, age: Duration) -> Result<()> {
+        if let Some(fetched) = &mut self.fetched
+            && fetched.at.elapsed() >= age
+            && fetched.state.step != self.state.step
+        {
+            self.run.store(&mut self.state)?;
+            self.model.set_raw(&self.state.now.raw);
+            *fetched = Fetched { state: Box::new(self.state.clone()), at: Instant::now() };
+        }
+        Ok(())
+    }
+
+    /// One step of the optimiser: makes it, or hands out the report of one that was made in the last burst.
+    pub fn step(&mut self) -> Result<StepReport> {
+        if self.reports.is_empty() {
+            self.burst()?;
+        }
+        self.fetch(self.run.fetch_every())?;
+        Ok(self.reports.pop_front().expect("a burst makes a step"))
+    }
+
+    /// Makes as many steps as the run likes to be asked for at once. Leaves their reports.
+    fn burst(&mut self) -> Result<()> {
+        if let (Some(held_out), 0, None) = (self.validation, self.state.step, &self.state.best) {
+            // Training may lead to nothing better than where it began, above all where it goes on from a trained model.
+            self.look(held_out)?;
+            self.state.looks_since_best = 0;
+        }
+        let mut plans = vec![self.plan()];
+        while (plans.len() as u64) < self.run.burst() && !self.burst_ends() {
+            plans.push(self.plan());
+        }
+        let started = Instant::now();
+        let outcomes = match self.compute(&plans) {
+            Ok(outcomes) => outcomes,
+            Err(error) => {
+                self.unplan(&plans);
+                return Err(error);
+            }
+        };
+        let seconds = started.elapsed().as_secs_f64() / outcomes.len() as f64;
+        let made = outcomes.len();
+        // What was planned beyond a step that failed is planned anew.
+        self.unplan(&plans[made..]);
+        let mut rolled_back = Ok(());
+        for (plan, outcome) in plans.into_iter().zip(outcomes) {
+            let Planned { before, epoch, learning_rate, kl_weight, .. } = plan;
+            let outcome = match outcome {
+                Ok(evaluation) => {
+                    self.state.failures = 0;
+                    StepOutcome::Taken(evaluation)
+                }
+                Err(reason) => {
+                    self.state.rate_factor = before.rate_factor;
+                    rolled_back = self.roll_back(reason.clone());
+                    StepOutcome::RolledBack(reason)
+                }
+            };
+            let (step, validation) = (before.step + 1, None);
+            self.reports.push_back(StepReport { step, epoch, outcome, learning_rate, kl_weight, validation, seconds });
+        }
+        rolled_back?;
+        let validation = self.validate()?;
+        if let Some(last) = self.reports.back_mut() {
+            last.validation = validation;
+        }
+        Ok(())
+    }
+
+    /// Whether a burst cannot go on: there is something to look at first, or a new order of rows.
+    fn burst_ends(&self) -> bool {
+        let TrainSettings { steps, validate_every, .. } = self.state.settings;
+        let step = self.state.step;
+        let new_order = self.state.batches_used == 0 && self.passes().batches > 1;
+        let look = self.validation.is_some() && step.is_multiple_of(validate_every);
+        step.is_multiple_of(BURST) || step == steps || look || new_order
+    }
+
+    /// Plans the next step, on the assumption that it will go well: moves all counters on.
+    fn plan(&mut self) -> Planned {
+        let settings = self.state.settings;
+        let before = Counters::of(&self.state);
+        let (step, rate_factor) = (self.state.step, self.state.rate_factor);
+        let rows = self.next_rows();
+        let learning_rate = settings.learning_rate * settings.schedule.factor(step, settings.steps) * rate_factor;
+        let kl_weight = settings.kl_weight(step);
+        self.state.step += 1;
+        self.state.rate_factor = (rate_factor * FASTER).min(1.0);
+        let epoch = self.state.epoch as f64 + self.state.batches_used as f64 / self.passes().batches as f64;
+        Planned { before, rows, learning_rate, kl_weight, epoch }
+    }
+
+    /// Moves the counters back to where the first of these was planned.
+    fn unplan(&mut self, plans: &[Planned]) {
+        if let Some(first) = plans.first() {
+            first.before.restore(&mut self.state);
+        }
+    }
+
+    /// Makes steps up to the first that fails.
+    fn compute(&mut self, plans: &[Planned]) -> Result<Vec<Result<Evaluation>>> {
+        let Self { model, state, run, order, threads, .. } = self;
+        let plan = |p: &Planned| StepPlan {
+            step: p.before.step,
+            rows: order.rows(p.rows.clone()),
+            learning_rate: p.learning_rate,
+            kl_weight: p.kl_weight,
+        };
+        let plans: Vec<StepPlan<'_>> = plans.iter().map(plan).collect();
+        let outcomes = threads.run(|| run.steps(&plans, model, state))?;
+        if outcomes.iter().any(Result::is_ok) {
+            // There is something to return to; what it is, the run knows.
+            state.before.get_or_insert_with(|| state.now.clone());
+        }
+        Ok(outcomes)
+    }
+
+    /// How a pass is cut into minibatches.
+    fn passes(&self) -> Passes {
+        Passes::new(self.data.len(), &self.state.settings)
+    }
+
+    /// The next minibatch as a place in the order of its pass.
+    fn next_rows(&mut self) -> Range<usize> {
+        let passes = self.passes();
+        passes.arrange(&mut self.order, self.state.epoch, self.state.settings.seed);
+        let place = passes.place(self.state.batches_used);
+        self.state.batches_used += 1;
+        if self.state.batches_used == passes.batches {
+            (self.state.epoch, self.state.batches_used) = (self.state.epoch + 1, 0);
+        }
+        place
+    }
+
+    fn roll_back(&mut self, reason: Error) -> Result<()> {
+        let state = &mut self.state;
+        state.failures += 1;
+        state.rolled_back += 1;
+        state.rate_factor *= SLOWER;
+        // Before the first update there is nothing to return to: the start itself is at fault.
+        if state.before.is_none() {
+            return Err(reason);
+        }
+        self.run.roll_back(&mut self.model, state)?;
+        if state.failures >= MAX_FAILURES {
+            return Err(Error::Stuck { step: state.step, attempts: state.failures, reason: Box::new(reason) });
+        }
+        Ok(())
+    }
+
+    /// Looks at the validation rows, if it is time to: every so many steps, and after the last one.
+    fn validate(&mut self) -> Result<Option<f64>> {
+        let Some(held_out) = self.validation else { return Ok(None) };
+        let TrainSettings { steps, validate_every, .. } = self.state.settings;
+        let is_time = self.state.step == steps || self.state.step.is_multiple_of(validate_every);
+        is_time.then(|| self.look(held_out)).transpose()
+    }
+
+    /// Scores the validation rows, and keeps the parameters if none were better.
+    fn look(&mut self, held_out: &Dataset) -> Result<f64> {
+        let TrainSettings { validation_samples: samples, seed, .. } = self.state.settings;
+        if self.fetched.is_some() {
+            self.run.store_raw(&mut self.state)?;
+            self.model.set_raw(&self.state.now.raw);
+        }
+        let (model, settings) = (&self.model, PredictSettings { samples, seed, threads: 0 });
+        let density = || model.predictor(settings)?.log_density(held_out.x().view(), held_out.y().view());
+        let score = match self.threads.run(density) {
+            Ok(densities) => weighted_mean(&densities, held_out.weights()),
+            // A model that cannot be asked is no better than any other.
+            Err(reason) if reason.is_of_the_parameters() => f64::NEG_INFINITY,
+            Err(other) => return Err(other),
+        };
+        let state = &mut self.state;
+        if state.best.as_ref().is_none_or(|best| score > best.score) && score.is_finite() {
+            state.best = Some(Best { raw: state.now.raw.clone(), score, step: state.step });
+            state.looks_since_best = 0;
+        } else {
+            state.looks_since_best += 1;
+        }
+        Ok(score)
+    }
+
+    /// The trained model: the best one by the validation rows if there are any, else the last one. If the last update led
+    /// to parameters that cannot be evaluated, the ones before it are taken.
+    pub fn finish(mut self) -> DeepGp {
+        // A device that no longer answers has answered before: the model then holds what it said last.
+        let _ = self.fetch(Duration::ZERO);
+        match (&self.state.best, &self.state.before) {
+            (Some(best), _) if self.validation.is_some() => self.model.set_raw(&best.raw),
+            (_, Some(before)) if !self.model.is_sound() => self.model.set_raw(&before.raw),
+            _ => {}
+        }
+        self.model
+    }
+}

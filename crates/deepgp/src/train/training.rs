@@ -1,0 +1,208 @@
+//! [`Training`]: a fit from rows in the user's units to a trained model, each step of the way made once.
+//!
+//! ```text
+//! rows → held out for early stopping → standardised by the rest → model at its start → Trainer → Regressor
+//! ```
+
+use std::ops::ControlFlow;
+
+use super::optimiser::Optimiser;
+use super::state::{StepReport, Stop, TrainState};
+use super::trainer::{Method, Trainer};
+use crate::data::copies::Copies;
+use crate::data::{ConstantColumns, Dataset, Standardiser};
+use crate::error::{Error, Result};
+use crate::likelihood::Likelihood;
+use crate::model::DeepGp;
+use crate::numeric::threads::Threads;
+use crate::random::noise::{Key, Purpose};
+use crate::regressor::Regressor;
+use crate::settings::{FitSettings, TrainSettings};
+
+/// What a training run ended with.
+#[derive(Clone, Debug)]
+pub struct Fit {
+    /// The trained model.
+    pub regressor: Regressor,
+    /// Why training ended.
+    pub stop: Stop,
+    /// The state it ended in; `state.rolled_back` counts the steps that failed on the way.
+    pub state: TrainState,
+}
+
+/// A fit that is about to begin, or to go on: rows, held-out rows, units, and the model at its starting point.
+///
+/// A share of the rows, drawn by `settings.train.seed`, is held out for early stopping if the settings say so. Where weights are multiples
+/// of a whole number and differ, they count copies, and this share of each row's copies is held out; else rows are held out as a whole.
+/// Units are learnt from the other rows. Freeze or change parameters of the model before it runs, if you like:
+///
+/// ```
+/// use deepgp::{FitSettings, Training, simulate};
+/// use std::ops::ControlFlow;
+///
+/// let data = simulate::step_curve(60, 1);
+/// let mut settings = FitSettings::default();
+/// settings.train.steps = 20;
+/// let mut training = Training::new(&data, &settings)?;
+/// let known = (0.05 / training.standardiser().y.scale[0]).powi(2); // the noise has a standard deviation of 0.05
+/// training.model_mut().set_parameter("likelihood.noise", &[known])?;
+/// training.model_mut().freeze("likelihood.noise")?;
+/// let fit = training.run(|_, _| ControlFlow::Continue(()))?;
+/// assert_eq!(fit.regressor.model.parameters().last().unwrap().values, [known]);
+///
+/// let fit = training.resume(fit.state).with_steps(30).run(|_, _| ControlFlow::Continue(()))?; // ten more
+/// assert_eq!(fit.state.step, 30);
+/// # Ok::<(), deepgp::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Training {
+    regressor: Regressor,
+    /// In the model's units.
+    rows: Dataset,
+    held_out: Option<Dataset>,
+    settings: TrainSettings,
+    state: Option<TrainState>,
+}
+
+impl Training {
+    /// A new model for `data`, with the likelihood that `settings` name.
+    pub fn new(data: &Dataset, settings: &FitSettings) -> Result<Self> {
+        let form = settings.model.likelihood;
+        form.check()?;
+        Self::with_likelihood(data, settings, form.start(data.y().ncols()))
+    }
+
+    /// A new model for `data` with a likelihood of one's own, at its starting parameters.
+    pub fn with_likelihood(data: &Dataset, settings: &FitSettings, likelihood: Box<dyn Likelihood>) -> Result<Self> {
+        let (train, held_out) = hold_out(data, settings)?;
+        let units = likelihood.target_units();
+        // An input that varies may be constant among the rows that are left: whether it is refused, all rows decide.
+        Standardiser::fit_for(data, settings.constant_columns, units)?;
+        let standardiser = Standardiser::fit_for(&train, ConstantColumns::Keep, units)?;
+        let rows = standardiser.apply(&train)?;
+        let threads = Threads::new(settings.train.threads)?;
+        let model = threads.run(|| DeepGp::with_likelihood(rows.x().view(), likelihood, &settings.model))?;
+        let held_out = held_out.map(|rows| standardiser.apply(&rows)).transpose()?;
+        let regressor = Regressor { model, standardiser };
+        Ok(Self { regressor, rows, held_out, settings: settings.train, state: None })
+    }
+
+    /// An existing model, in its own units, for `data`. The same rows are held out as by [`Training::new`] with these settings.
+    pub fn of(regressor: Regressor, data: &Dataset, settings: &FitSettings) -> Result<Self> {
+        let (train, held_out) = hold_out(data, settings)?;
+        let rows = regressor.standardiser.apply(&train)?;
+        let held_out = held_out.map(|rows| regressor.standardiser.apply(&rows)).transpose()?;
+        Ok(Self { regressor, rows, held_out, settings: settings.train, state: None })
+    }
+
+    /// Minibatches and noise as if after runs that made `made` steps. The optimiser's memory, the schedule and the count of steps begin
+    /// anew; [`Training::resume`] does not take the state of such a run unless this is said of the one that goes on too.
+    pub fn further(mut self, made: u64) -> Self {
+        self.settings.seed = further_seed(self.settings.seed, made);
+        self
+    }
+
+    /// Goes on from the state of a run on the same data with the same settings (`steps` and `threads` may differ). With as many steps it
+    /// ends with the same bits as a run that was never interrupted; with more it goes on after a run that had ended.
+    pub fn resume(mut self, state: TrainState) -> Self {
+        self.state = Some(state);
+        self
+    }
+
+    /// The same with another number of steps.
+    pub fn with_steps(mut self, steps: u64) -> Self {
+        self.settings.steps = steps;
+        self
+    }
+
+    /// The model at its starting point and its units.
+    pub fn regressor(&self) -> &Regressor {
+        &self.regressor
+    }
+
+    /// The model at its starting point.
+    pub fn model(&self) -> &DeepGp {
+        &self.regressor.model
+    }
+
+    /// The model at its starting point, to change or freeze parameters, or to compute it elsewhere.
+    pub fn model_mut(&mut self) -> &mut DeepGp {
+        &mut self.regressor.model
+    }
+
+    /// Between the user's units and the model's.
+    pub fn standardiser(&self) -> &Standardiser {
+        &self.regressor.standardiser
+    }
+
+    /// The rows to train on, in the model's units.
+    pub fn rows(&self) -> &Dataset {
+        &self.rows
+    }
+
+    /// The rows that decide when to stop, in the model's units.
+    pub fn held_out(&self) -> Option<&Dataset> {
+        self.held_out.as_ref()
+    }
+
+    /// The state that the run begins with: a program that saves states can save this one too.
+    pub fn state(&self) -> TrainState {
+        let optimiser: &dyn Optimiser = self.settings.optimiser.optimiser();
+        let start = || TrainState::start(&self.regressor.model, optimiser, self.rows.len(), self.settings);
+        self.state.clone().unwrap_or_else(start)
+    }
+
+    /// Trains. `callback` sees every step and can end training by breaking. A run that gets stuck is not an error: [`Fit::stop`] says so,
+    /// and the model is the last good one.
+    pub fn run(&self, callback: impl FnMut(&StepReport, &TrainState) -> ControlFlow<()>) -> Result<Fit> {
+        self.run_by(Method::of(&self.settings), callback)
+    }
+
+    /// Like [`Training::run`], by a method of one's own.
+    pub fn run_by(
+        &self,
+        method: Method<'_>,
+        callback: impl FnMut(&StepReport, &TrainState) -> ControlFlow<()>,
+    ) -> Result<Fit> {
+        let Regressor { model, standardiser } = self.regressor.clone();
+        let (rows, held_out) = (&self.rows, self.held_out.as_ref());
+        let mut trainer = match self.state.clone() {
+            None => Trainer::by(method, model, rows, held_out, self.settings)?,
+            Some(state) => Trainer::resume_by(method, model, rows, held_out, self.settings, state)?,
+        };
+        let stop = trainer.run(callback)?;
+        let state = trainer.state().clone();
+        Ok(Fit { regressor: Regressor { model: trainer.finish(), standardiser }, stop, state })
+    }
+}
+
+/// The rows to train on, and those held out for early stopping, if `settings` ask for any: what every run with them does. Rows that
+/// weigh nothing are in neither.
+pub fn hold_out(data: &Dataset, settings: &FitSettings) -> Result<(Dataset, Option<Dataset>)> {
+    let data = data.weighty();
+    let Some(fraction) = settings.validation else { return Ok((data.into_owned(), None)) };
+    if !(fraction > 0.0 && fraction < 1.0) {
+        let requirement = "above 0 and below 1, or `None`";
+        return Err(Error::Setting { name: "validation", value: fraction.to_string(), requirement });
+    }
+    let copies = Copies::of(&data);
+    let rows = copies.as_ref().map_or(data.len(), Copies::len);
+    if rows < 3 {
+        let advice = "give more rows, or set `validation` to `None`";
+        return Err(Error::TooFewRows { what: "holding rows out for validation", needed: 3, rows, advice });
+    }
+    let (train, held_out) = match copies {
+        Some(copies) => copies.split(fraction, settings.train.seed)?,
+        None => data.split(fraction, settings.train.seed)?,
+    };
+    Ok((train, Some(held_out)))
+}
+
+/// The seed of a run after others that made `made` steps; without any it is theirs.
+fn further_seed(seed: u64, made: u64) -> u64 {
+    if made == 0 {
+        return seed;
+    }
+    let [low, high, ..] = Key::new(seed, Purpose::Train).bits([made as u32, (made >> 32) as u32, u32::MAX, u32::MAX]);
+    u64::from(high) << 32 | u64::from(low)
+}
