@@ -358,8 +358,9 @@ fn data(digits: Digits) -> Vec<Case> {
         let settings = settings(ModelSettings { width, ..model(1, TIED) }, steps(6));
         add(&format!("arm, hidden layer of {width}"), &settings, &digits.arm(50, 1), &digits.arm(2, 2));
     }
-    let settings = settings(model(2, TIED), TrainSettings { batch_size: 180, samples: 2, ..steps(5) });
-    add("many rows, two samples", &settings, &digits.plane(500, 1), &digits.plane(90, 2));
+    // More blocks of rows than there are partial sums, when all rows are taken at once.
+    let settings = settings(model(2, TIED), TrainSettings { batch_size: 400, samples: 2, ..steps(5) });
+    add("many rows, two samples", &settings, &digits.plane(1200, 1), &digits.plane(90, 2));
     add("a curve", &usual, &digits.curve(40, 1), &digits.curve(3, 2));
 
     let mut simulated = Case::new("simulated", TOLERANCE);

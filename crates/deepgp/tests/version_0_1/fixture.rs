@@ -178,8 +178,8 @@ fn difference(recorded: &Entry, found: &Entry, demand: Demand, tolerance: f64) -
                 Demand::EqualBits => old == new,
                 Demand::Tolerance => {
                     let (old, new) = (f64::from_bits(*old), f64::from_bits(*new));
-                    // NaN agrees with NaN alone.
-                    (old - new).abs() <= tolerance * largest || (old.is_nan() && new.is_nan())
+                    // Infinity agrees with itself, and NaN with NaN, alone.
+                    old == new || (old - new).abs() <= tolerance * largest || (old.is_nan() && new.is_nan())
                 }
             };
             match old.iter().zip(new).position(|pair| !agrees(pair)) {
