@@ -10,8 +10,8 @@ use anyhow::{Result, anyhow, ensure};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::recipe::Recipe;
-use crate::progress::duration;
-use crate::span::Span;
+use crate::arguments::duration::Span;
+use crate::terminal::progress::duration;
 
 /// No table that is fetched is larger, in bytes: what is, is something else.
 pub const LIMIT: u64 = 64 << 20;

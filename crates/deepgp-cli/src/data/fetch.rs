@@ -12,7 +12,7 @@ use super::download::{Downloader, Location, Mirror, locations};
 use super::recipe::Recipe;
 use super::table::Table;
 use super::unpack;
-use crate::paths;
+use crate::arguments::paths;
 
 /// What is asked for.
 #[derive(Debug)]
@@ -109,11 +109,11 @@ fn keep(table: &Table, path: &Path) -> Result<()> {
 mod tests {
     use deepgp_io::table::{Schema, Source, Wanted};
 
-    use super::super::server::{Reply, Server};
-    use super::super::unpack::tests::zipped;
     use super::*;
-    use crate::rows;
-    use crate::span::Span;
+    use crate::arguments::duration::Span;
+    use crate::data::server::{Reply, Server};
+    use crate::data::unpack::tests::zipped;
+    use crate::model::rows;
 
     /// The target first, as in UCI's file, and numbers in two ways of printing.
     const CSV: &str = "\"t\",\"a\",\"b\"\n17.284,1.0,100\n6.021,2.5,-0.0002\n9.275,3.0,7e3\n";

@@ -1,10 +1,10 @@
 //! `index.html`: all tables and figures of the experiments on one page.
 
+use super::folder::Lines;
 use super::grid::{Verdict, verdicts};
-use super::part::Part;
-use super::publish::Lines;
+use super::results::section::Part;
 use crate::html::{Document, Key, strip};
-use crate::text::count;
+use crate::terminal::text::count;
 
 /// The whole page.
 pub fn page(lines: Lines<'_>, parts: &[Part]) -> String {
@@ -63,14 +63,14 @@ fn keys(lines: Lines<'_>) -> Vec<Key> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::grid::tests::line;
-    use super::super::grid::{BaselineLine, Line, Model};
-    use super::super::origin::Origin;
-    use super::super::origin::tests::origin;
-    use super::super::publish::parts;
-    use super::super::{forms, inducing};
     use super::*;
     use crate::html::laws::assert_sound;
+    use crate::reproduce::folder::parts;
+    use crate::reproduce::grid::tests::line;
+    use crate::reproduce::grid::{BaselineLine, Line, Model};
+    use crate::reproduce::runs::provenance::Origin;
+    use crate::reproduce::runs::provenance::tests::origin;
+    use crate::reproduce::{forms, inducing};
     use deepgp::{CovarianceForm, InducingStart, MeanForm};
 
     const NONE: Lines<'_> = Lines { results: &[], baselines: &[], forms: &[], inducing: &[] };

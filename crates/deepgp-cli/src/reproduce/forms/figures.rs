@@ -3,13 +3,13 @@
 //! A panel for each form of the mean, a colour for each of the covariance, a dash for the smaller learning rate. All panels of
 //! a picture have the range of their [`window`] in common: what leaves it goes out at the lower edge.
 
-use super::super::trial::{GLANCE, Point};
-use super::super::window::{Curve, window};
-use super::super::wording::layers;
 use super::{COVARIANCES, FormsLine, MEANS, RATES, covariance_name, mean_name};
 use crate::html::Figure;
 use crate::picture::{Axis, Chart, Colour, Mark, Panel};
-use crate::text::count;
+use crate::reproduce::results::axis_range::{Curve, window};
+use crate::reproduce::results::number_text::layers;
+use crate::reproduce::runs::training_run::{GLANCE, Point};
+use crate::terminal::text::count;
 use deepgp::{CovarianceForm, MeanForm};
 
 /// What is drawn.
@@ -208,9 +208,9 @@ impl View {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::line;
     use super::*;
     use crate::picture::parse;
+    use crate::reproduce::forms::tests::line;
 
     fn lines() -> Vec<FormsLine> {
         let all = MEANS.into_iter().flat_map(|mean| COVARIANCES.map(|covariance| (mean, covariance)));

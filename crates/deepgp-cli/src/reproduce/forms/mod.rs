@@ -12,16 +12,16 @@ use serde::{Deserialize, Serialize};
 
 use super::Experiment;
 use super::grid::{GridRun, Model};
-use super::journal::Keyed;
-use super::lab::Lab;
-use super::origin::Origin;
-use super::part::Part;
-use super::queue::{Made, Run, Slot};
-use super::trial::{self, Point, Trained, Trial};
-use super::wording::layers;
-use crate::args::ReproduceArgs;
-use crate::progress::duration;
-use crate::text::number;
+use super::results::number_text::layers;
+use super::results::section::Part;
+use super::runs::journal::Keyed;
+use super::runs::provenance::Origin;
+use super::runs::queue::{Made, Run, Slot};
+use super::runs::setup::Lab;
+use super::runs::training_run::{self, Point, Trained, Trial};
+use crate::arguments::ReproduceArgs;
+use crate::terminal::progress::duration;
+use crate::terminal::text::number;
 
 /// Table 1, as equation 7 and as the table itself have its first row.
 const MEANS: [MeanForm; 4] = [MeanForm::Dual, MeanForm::ScaledDual, MeanForm::Standard, MeanForm::Whitened];
@@ -111,7 +111,7 @@ impl Run for FormsRun {
 
     fn make(&self, lab: &Lab, slot: &Slot) -> Result<Made<FormsLine>> {
         let trial = Trial::new(lab, &self.dataset, self.split, self.settings(lab))?;
-        let (looks, mut curve) = (trial::looks(trial.settings.train.steps), Vec::new());
+        let (looks, mut curve) = (training_run::looks(trial.settings.train.steps), Vec::new());
         let trained = trial.run(trial.start()?, &looks, slot, |_, point| {
             curve.push(point);
             Ok(())
@@ -216,8 +216,8 @@ fn covariance_name(form: CovarianceForm) -> &'static str {
 
 #[cfg(test)]
 pub mod tests {
-    use super::super::origin::tests::origin;
     use super::*;
+    use crate::reproduce::runs::provenance::tests::origin;
 
     /// A run of 20 points that rises to `end`.
     pub fn line(mean_form: MeanForm, covariance_form: CovarianceForm, learning_rate: f64, end: f64) -> FormsLine {

@@ -3,10 +3,10 @@
 
 use deepgp::{CovarianceForm, MeanForm};
 
-use super::super::grid::{median, spread};
-use super::super::table::{Cell, Column, Group, Table};
-use super::super::trial::Point;
 use super::{COVARIANCES, FormsLine, MEANS, RATES, covariance_name, mean_name};
+use crate::reproduce::grid::{median, spread};
+use crate::reproduce::results::table::{Cell, Column, Group, Table};
+use crate::reproduce::runs::training_run::Point;
 
 /// How to read the tables of a depth.
 const READING: &str = "At the end; in bold the best of those that came to it. Beside a number: how many steps had to be rolled back, and at \
@@ -142,9 +142,9 @@ fn stuck(lines: &[&FormsLine]) -> Option<Table> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::origin::tests::origin;
-    use super::super::tests::line;
     use super::*;
+    use crate::reproduce::forms::tests::line;
+    use crate::reproduce::runs::provenance::tests::origin;
 
     #[test]
     fn the_best_that_ended_stands_out_and_what_got_stuck_says_where_and_why() {

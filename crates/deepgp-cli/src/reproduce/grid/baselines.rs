@@ -4,9 +4,9 @@ use anyhow::Result;
 use deepgp_io::ScoreRecord;
 use serde::{Deserialize, Serialize};
 
-use super::super::journal::{Journal, Keyed};
-use super::super::lab::Lab;
-use crate::score;
+use crate::model::score;
+use crate::reproduce::runs::journal::{Journal, Keyed};
+use crate::reproduce::runs::setup::Lab;
 
 /// One baseline on one split. Scores are in the target's units.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -4,11 +4,6 @@
 //! time each has as long as the faster of the two took for all its steps; what a model was worth then is read off its learning curve,
 //! so that only runs with the device to themselves count. Times of different devices are not compared.
 
-use super::super::lab::{DATASETS, DISTINCT};
-use super::super::table::{Cell, Column, Group, Table};
-use super::super::trial::{GLANCE, Point};
-use super::super::window::{Curve, window};
-use super::super::wording::{layers, signed};
 use super::Line;
 use super::figures::{MODELS, Spread, depth_axis, spreads, style};
 use super::run::Model;
@@ -16,6 +11,11 @@ use super::summary::{commonest, median, spread};
 use super::tables::digits;
 use crate::html::Figure;
 use crate::picture::{Axis, Chart, Mark, Panel};
+use crate::reproduce::results::axis_range::{Curve, window};
+use crate::reproduce::results::number_text::{layers, signed};
+use crate::reproduce::results::table::{Cell, Column, Group, Table};
+use crate::reproduce::runs::setup::{DATASETS, DISTINCT};
+use crate::reproduce::runs::training_run::{GLANCE, Point};
 
 /// What stands against the full model.
 const AGAINST: [Model; 2] = [Model::Decoupled, Model::DecoupledWhitened];
@@ -228,10 +228,10 @@ fn course(lines: &[Line], dataset: &str) -> Option<Figure> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::origin::Origin;
-    use super::super::super::origin::tests::origin;
-    use super::super::tests::line;
     use super::*;
+    use crate::reproduce::grid::tests::line;
+    use crate::reproduce::runs::provenance::Origin;
+    use crate::reproduce::runs::provenance::tests::origin;
 
     /// From −1 at no time to `end` after so many seconds, in a straight line.
     fn timed(model: Model, split: u64, end: f64, seconds: f64) -> Line {

@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use super::super::lab::DATASETS;
-use super::super::wording::pair;
 use super::Line;
 use super::paper::Printed;
 use super::summary::summaries;
 use super::tables::{digits, seconds};
+use crate::reproduce::results::number_text::pair;
+use crate::reproduce::runs::setup::DATASETS;
 
 /// All tables for LaTeX, with the package `booktabs`.
 pub fn latex(lines: &[Line]) -> String {
@@ -51,9 +51,9 @@ pub fn latex(lines: &[Line]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::run::Model;
-    use super::super::tests::line;
     use super::*;
+    use crate::reproduce::grid::run::Model;
+    use crate::reproduce::grid::tests::line;
 
     #[test]
     fn the_best_is_bold_and_the_papers_number_is_in_brackets() {

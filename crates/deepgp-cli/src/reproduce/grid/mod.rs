@@ -16,15 +16,15 @@ use deepgp::FitSettings;
 use serde::{Deserialize, Serialize};
 
 use super::Experiment;
-use super::journal::Keyed;
-use super::lab::{DATASETS, DISTINCT, Lab};
-use super::origin::Origin;
-use super::part::Part;
-use super::queue::{Made, Run, Slot};
-use super::trial::{self, Point, Trial};
-use crate::args::ReproduceArgs;
-use crate::progress::duration;
-use crate::text::scores;
+use super::results::section::Part;
+use super::runs::journal::Keyed;
+use super::runs::provenance::Origin;
+use super::runs::queue::{Made, Run, Slot};
+use super::runs::setup::{DATASETS, DISTINCT, Lab};
+use super::runs::training_run::{self, Point, Trial};
+use crate::arguments::ReproduceArgs;
+use crate::terminal::progress::duration;
+use crate::terminal::text::scores;
 pub use baselines::BaselineLine;
 pub use latex::latex;
 pub use run::{GridRun, MODELS, Model};
@@ -79,7 +79,7 @@ impl Run for GridRun {
     fn make(&self, lab: &Lab, slot: &Slot) -> Result<Made<Line>> {
         let trial = Trial::new(lab, &self.dataset, self.split, self.settings(lab))?;
         // Seconds mean something where nobody else computes.
-        let looks = if slot.sharing == 1 { trial::looks(trial.settings.train.steps) } else { Vec::new() };
+        let looks = if slot.sharing == 1 { training_run::looks(trial.settings.train.steps) } else { Vec::new() };
         let mut curve = Vec::new();
         let trained = trial.run(trial.start()?, &looks, slot, |_, point| {
             curve.push(point);
@@ -173,8 +173,8 @@ fn about(dataset: &str) -> &'static str {
 
 #[cfg(test)]
 pub mod tests {
-    use super::super::origin::tests::origin;
     use super::*;
+    use crate::reproduce::runs::provenance::tests::origin;
 
     /// A line with scores that follow from the likelihood.
     pub fn line(model: Model, hidden: usize, split: u64, log_likelihood: f64) -> Line {

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::super::origin::Clock;
 use super::Line;
 use super::baselines::BaselineLine;
 use super::paper::{Printed, printed};
 use super::run::Model;
+use crate::reproduce::runs::provenance::Clock;
 
 /// What all splits of a dataset, model and depth say together.
 #[derive(Clone, Debug)]
@@ -129,10 +129,10 @@ pub fn simple<'a>(lines: &'a [BaselineLine], dataset: &str) -> Vec<Simple<'a>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::origin::Origin;
-    use super::super::super::origin::tests::origin;
-    use super::super::tests::line;
     use super::*;
+    use crate::reproduce::grid::tests::line;
+    use crate::reproduce::runs::provenance::Origin;
+    use crate::reproduce::runs::provenance::tests::origin;
 
     fn timed(model: Model, split: u64, seconds: f64, sharing: usize, device: &str) -> Line {
         let origin = Origin { sharing, device: device.into(), ..origin(seconds, 1) };

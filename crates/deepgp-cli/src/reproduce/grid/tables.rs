@@ -1,12 +1,12 @@
 //! The paper's Tables 3 to 6 from the results of runs, the paper's number beside each of ours.
 
-use super::super::origin::Clock;
-use super::super::table::{Cell, Column, Group, Table};
-use super::super::wording::{layers, pair};
 use super::Line;
 use super::baselines::BaselineLine;
 use super::paper::Printed;
 use super::summary::{Simple, Summary, simple, summaries};
+use crate::reproduce::results::number_text::{layers, pair};
+use crate::reproduce::results::table::{Cell, Column, Group, Table};
+use crate::reproduce::runs::provenance::Clock;
 
 /// Digits after the point that a dataset's RMSE is told with.
 pub fn digits(dataset: &str) -> usize {
@@ -100,9 +100,9 @@ pub fn table(lines: &[Line], baselines: &[BaselineLine], dataset: &str) -> Optio
 
 #[cfg(test)]
 mod tests {
-    use super::super::run::Model;
-    use super::super::tests::line;
     use super::*;
+    use crate::reproduce::grid::run::Model;
+    use crate::reproduce::grid::tests::line;
 
     #[test]
     fn tables_have_means_deviations_medians_and_the_papers_numbers() {

@@ -2,10 +2,10 @@
 //!
 //! molecules is a rebuilt dataset: its numbers stand beside the paper's without a verdict.
 
-use super::super::table::{Cell, Column, Group, Table};
 use super::Line;
 use super::run::Model;
 use super::summary::summaries;
+use crate::reproduce::results::table::{Cell, Column, Group, Table};
 
 /// The datasets that the paper's numbers hold for.
 pub const JUDGED: [&str; 2] = ["kin8nm", "protein"];
@@ -150,8 +150,8 @@ fn shortfalls(short: &[&Verdict]) -> Table {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::line;
     use super::*;
+    use crate::reproduce::grid::tests::line;
 
     #[test]
     fn numbers_are_compared_as_the_paper_prints_them() {

@@ -7,13 +7,13 @@
 
 use std::collections::BTreeMap;
 
-use super::super::trial::GLANCE;
-use super::super::window::{Curve, window};
-use super::super::wording::layers;
 use super::gradient::{LayerGradient, Pull};
 use super::{InducingLine, STARTS, start_name};
 use crate::html::Figure;
 use crate::picture::{Axis, Chart, Colour, Mark, Panel};
+use crate::reproduce::results::axis_range::{Curve, window};
+use crate::reproduce::results::number_text::layers;
+use crate::reproduce::runs::training_run::GLANCE;
 use deepgp::InducingStart;
 
 /// Values of several runs at the same steps.
@@ -173,9 +173,9 @@ fn gradient_panel(row: usize, layer: usize, gather: &dyn Fn(Find<'_>) -> Course)
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::line;
     use super::*;
     use crate::picture::parse;
+    use crate::reproduce::inducing::tests::line;
 
     fn lines() -> Vec<InducingLine> {
         let kinds = STARTS.into_iter().flat_map(|start| [(start, true), (start, false)]);

@@ -9,7 +9,7 @@ use deepgp::params::Parameter;
 use deepgp::{Batch, Dataset, DeepGp, Noise, Result, TrainSettings};
 use serde::{Deserialize, Serialize};
 
-use super::super::journal::brief;
+use crate::reproduce::runs::journal::brief;
 
 /// Noise that training does not use: steps beyond any run's.
 const UNUSED: [u32; 2] = [u32::MAX, u32::MAX - 1];

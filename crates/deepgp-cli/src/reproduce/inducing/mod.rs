@@ -14,16 +14,16 @@ use serde::{Deserialize, Serialize};
 
 use super::Experiment;
 use super::grid::{GridRun, Model};
-use super::journal::Keyed;
-use super::lab::{DATASETS, Lab};
-use super::origin::Origin;
-use super::part::Part;
-use super::queue::{Made, Run, Slot};
-use super::trial::{self, Point, Trial};
-use super::wording::layers;
-use crate::args::ReproduceArgs;
-use crate::progress::duration;
-use crate::text::scores;
+use super::results::number_text::layers;
+use super::results::section::Part;
+use super::runs::journal::Keyed;
+use super::runs::provenance::Origin;
+use super::runs::queue::{Made, Run, Slot};
+use super::runs::setup::{DATASETS, Lab};
+use super::runs::training_run::{self, Point, Trial};
+use crate::arguments::ReproduceArgs;
+use crate::terminal::progress::duration;
+use crate::terminal::text::scores;
 use gradient::{LayerGradient, gradients, inducing_names};
 
 /// The ways to start.
@@ -109,10 +109,10 @@ impl Run for InducingRun {
             }
         }
         let (first, scaled) = (start.model.clone(), start.standardiser.apply(&trial.train)?);
-        let (steps, mut looks) = (trial::looks(trial.settings.train.steps), Vec::new());
+        let (steps, mut looks) = (training_run::looks(trial.settings.train.steps), Vec::new());
         let trained = trial.run(start, &steps, slot, |model, point| {
             let layers = match gradients(model, &first, &scaled, &trial.settings.train) {
-                Err(error) if trial::cannot_be_computed(&error) => Vec::new(),
+                Err(error) if training_run::cannot_be_computed(&error) => Vec::new(),
                 other => other?,
             };
             looks.push(Look { point, layers });
@@ -197,9 +197,9 @@ fn start_name(start: InducingStart) -> &'static str {
 
 #[cfg(test)]
 pub mod tests {
-    use super::super::origin::tests::origin;
     use super::gradient::Pull;
     use super::*;
+    use crate::reproduce::runs::provenance::tests::origin;
 
     /// A run of 20 looks at two layers that rises to `end`.
     pub fn line(start: InducingStart, moved: bool, split: u64, end: f64) -> InducingLine {

@@ -2,11 +2,11 @@
 
 use deepgp::InducingStart;
 
-use super::super::grid::{digits, spread};
-use super::super::table::{Cell, Column, Group, Table};
-use super::super::wording::{layers, pair};
 use super::gradient::LayerGradient;
 use super::{InducingLine, STARTS, start_name};
+use crate::reproduce::grid::{digits, spread};
+use crate::reproduce::results::number_text::{layers, pair};
+use crate::reproduce::results::table::{Cell, Column, Group, Table};
 
 /// Runs that differ in their split alone, taken together.
 struct Summary {
@@ -77,8 +77,8 @@ pub fn table(dataset: &str, hidden: usize, lines: &[&InducingLine]) -> Table {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::line;
     use super::*;
+    use crate::reproduce::inducing::tests::line;
 
     #[test]
     fn splits_are_taken_together_and_the_best_stands_out() {
