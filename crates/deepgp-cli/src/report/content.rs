@@ -9,11 +9,12 @@ use deepgp_io::{ModelFile, ScoreRecord};
 use serde_json::Value;
 
 use crate::arguments::paths::file_name;
-use crate::command::{fit, info};
+use crate::model::description::{describe, inputs_in_words};
+use crate::model::relevance::relevance as bends;
 use crate::model::score::{BASELINES, Scored, remarks};
 use crate::model::{device, units};
 use crate::report::{self, History, InducingView, Interval, LayerRelevance, Output, Report, ScoreRow};
-use crate::terminal::output;
+use crate::terminal::date;
 use crate::terminal::text::count;
 
 /// Rows whose way through the layers is drawn.
@@ -53,7 +54,7 @@ pub fn gather(file: &ModelFile, basis: &Basis<'_>) -> Result<Report> {
     Ok(Report {
         title: format!("{} from {fitted}{title}", schema.targets.join(", ")),
         summary: sentence(file),
-        created: output::date(output::now()),
+        created: date::date(date::now()),
         version: format!("deepgp {}", env!("CARGO_PKG_VERSION")),
         targets: schema.targets.clone(),
         scores: score_rows(file, scores),
@@ -83,7 +84,7 @@ fn sentence(file: &ModelFile) -> String {
     let record = &file.record;
     let held_out = record.test_rows;
     let rows = record.settings.training_rows(record.table.rows.saturating_sub(held_out));
-    let described = fit::describe(&file.regressor);
+    let described = describe(&file.regressor);
     let mut first = described.chars();
     let described = first.next().map_or(String::new(), |c| c.to_uppercase().collect::<String>() + first.as_str());
     let took = crate::terminal::progress::duration(record.train_seconds);
@@ -157,7 +158,7 @@ fn layer_name(file: &ModelFile, layer: usize) -> String {
 
 fn relevance(file: &ModelFile) -> Vec<LayerRelevance> {
     let layers = 0..file.regressor.model.layers().len();
-    let each = layers.map(|l| LayerRelevance { layer: layer_name(file, l), inputs: info::relevance(file, l) });
+    let each = layers.map(|l| LayerRelevance { layer: layer_name(file, l), inputs: bends(file, l) });
     each.filter(|own| !own.inputs.is_empty()).collect()
 }
 
@@ -199,7 +200,7 @@ fn ordered_inputs(file: &ModelFile, layer: usize) -> (Vec<String>, Vec<usize>) {
     let width = file.regressor.model.layers()[layer].input_width();
     let names: Vec<String> =
         if layer == 0 { file.schema.feature_names() } else { (1..=width).map(|i| format!("unit {i}")).collect() };
-    let ranked = info::relevance(file, layer);
+    let ranked = bends(file, layer);
     let mut order: Vec<usize> =
         ranked.iter().filter_map(|(name, _)| names.iter().position(|own| own == name)).collect();
     if order.len() != width {
@@ -237,7 +238,7 @@ fn all_settings(file: &ModelFile) -> Vec<(String, String)> {
         ("rows".into(), record.table.rows.to_string()),
         ("SHA-256 of the table".into(), record.table.sha256.clone()),
         ("targets".into(), file.schema.targets.join(", ")),
-        ("inputs".into(), info::inputs_in_words(file, "number")),
+        ("inputs".into(), inputs_in_words(file, "number")),
         ("parameters".into(), file.regressor.model.raw().len().to_string()),
         ("end of training".into(), record.stop.clone().unwrap_or_default()),
     ];

@@ -3,8 +3,8 @@
 use deepgp::{Dataset, Result, Score, baseline, hold_out};
 use deepgp_io::ModelFile;
 
-use super::score::ENOUGH_ROWS;
-use super::units;
+use crate::model::score::ENOUGH_ROWS;
+use crate::model::units;
 use crate::terminal::text::{count, number};
 
 /// What to do about a model that has learnt nothing.
