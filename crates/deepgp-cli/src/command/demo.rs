@@ -12,8 +12,8 @@ use deepgp_io::{ScoreRecord, TableRecord, atomic};
 use serde_json::{Map, Value, json};
 
 use crate::arguments::DemoArgs;
-use crate::arguments::duration::Every;
 use crate::arguments::paths;
+use crate::arguments::value::duration::CheckpointInterval;
 use crate::fit::start;
 use crate::fit::training_run::{self, Ending, Run};
 use crate::model::description::describe;
@@ -64,7 +64,7 @@ pub fn demo(args: DemoArgs) -> Result<Outcome> {
         file.record.out = paths::absolute(&out_file);
         output::say(voice, &describe(&file.regressor));
         let checkpoint = paths::beside(&out_file, "checkpoint");
-        let run = Run { checkpoint, every: Every::default(), time_limit: None, quiet: voice.quiet };
+        let run = Run { checkpoint, every: CheckpointInterval::default(), time_limit: None, quiet: voice.quiet };
         let training_run::Finished { mut file, ending, .. } = training_run::train(file, &train, &run)?;
         if ending == Ending::Interrupted {
             output::say(voice, &format!("to go on: deepgp resume {}", shell::word(&run.checkpoint)));

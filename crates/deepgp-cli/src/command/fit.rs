@@ -68,7 +68,7 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
         // For this moment, not for the model's record.
         output::say(voice, &format!("note: {} is there already and will be replaced", out.display()));
     }
-    if options.constant != Some(ConstantColumns::Keep) {
+    if options.constant() == ConstantColumns::Reject {
         rows::check_constant(&schema, &data)?;
     }
     let test = options.test.filter(|share| *share > 0.0);

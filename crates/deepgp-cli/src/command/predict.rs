@@ -11,8 +11,9 @@ use deepgp_io::table::{Chunk, Source, Targets};
 use serde_json::json;
 
 use crate::arguments::PredictArgs;
+use crate::arguments::paths;
 use crate::arguments::usage::Usage;
-use crate::arguments::{paths, stdio_path};
+use crate::arguments::value::stdio_path;
 use crate::model::device;
 use crate::terminal::delimited::Delimiter;
 use crate::terminal::interrupt;

@@ -110,7 +110,7 @@ mod tests {
     use deepgp_io::table::{Schema, Source, Wanted};
 
     use super::*;
-    use crate::arguments::duration::Span;
+    use crate::arguments::value::duration::Seconds;
     use crate::data::server::{Reply, Server};
     use crate::data::unpack::tests::zipped;
     use crate::model::rows;
@@ -138,7 +138,7 @@ mod tests {
     fn from(server: &Server, folder: &Path, force: bool) -> Result<Fetched> {
         let mirror = server.address.parse().unwrap();
         let order = Order { out: &folder.join("data"), mirror: Some(&mirror), force };
-        fetch(&recipe(), &order, &Downloader::new(Span(10.0), true))
+        fetch(&recipe(), &order, &Downloader::new(Seconds(10.0), true))
     }
 
     fn kept(folder: &Path) -> String {
@@ -209,7 +209,7 @@ mod tests {
         std::fs::write(folder.path().join("small.csv"), CSV).unwrap();
         let mirror = Mirror::Folder(folder.path().into());
         let order = Order { out: &folder.path().join("data"), mirror: Some(&mirror), force: false };
-        let fetched = fetch(&recipe(), &order, &Downloader::new(Span(1.0), true)).unwrap();
+        let fetched = fetch(&recipe(), &order, &Downloader::new(Seconds(1.0), true)).unwrap();
         assert_eq!(fetched.from, Some(Location::File(folder.path().join("small.csv"))));
         assert_eq!(kept(folder.path()), KEPT);
     }

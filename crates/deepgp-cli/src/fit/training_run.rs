@@ -9,10 +9,10 @@ use deepgp::{Dataset, Fit, StepOutcome, StepReport, Stop, TrainState};
 use deepgp_io::{ModelFile, NoiseWatch};
 
 use super::checkpoint;
-use crate::arguments::duration::Every;
+use crate::arguments::value::duration::CheckpointInterval;
 use crate::model::{device, units};
 use crate::terminal::interrupt;
-use crate::terminal::progress::{Progress, Pulse};
+use crate::terminal::progress::{Progress, StepProgress};
 
 /// What goes on around training.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ pub struct Run {
     /// Where the state is kept.
     pub checkpoint: PathBuf,
     /// How often.
-    pub every: Every,
+    pub every: CheckpointInterval,
     /// Seconds after which it ends, those of earlier parts not counted.
     pub time_limit: Option<f64>,
     /// Whether to show nothing.
@@ -72,11 +72,11 @@ pub fn train(mut file: ModelFile, data: &Dataset, run: &Run) -> Result<Finished>
         if let StepOutcome::Taken(elbo) = &report.outcome {
             let (step, epoch, validation) = (report.step, report.epoch, last_look);
             let (elbo, data_term, kl) = (elbo.total(), elbo.data_term, elbo.kl.iter().sum());
-            progress.show(Pulse { step, epoch, elbo, data_term, kl, noise, validation });
+            progress.show(StepProgress { step, epoch, elbo, data_term, kl, noise, validation });
         }
         due |= match run.every {
-            Every::Steps(steps) => report.step.is_multiple_of(steps),
-            Every::Seconds(seconds) => saved.elapsed().as_secs_f64() >= seconds,
+            CheckpointInterval::Steps(steps) => report.step.is_multiple_of(steps),
+            CheckpointInterval::Seconds(seconds) => saved.elapsed().as_secs_f64() >= seconds,
         };
         time_up = run.time_limit.is_some_and(|limit| seconds >= limit);
         // An accelerator's state is not fetched at every step.

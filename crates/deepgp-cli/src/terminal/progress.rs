@@ -13,7 +13,7 @@ const RAREST_LINE: f64 = 60.0;
 
 /// What a step says.
 #[derive(Clone, Copy, Debug)]
-pub struct Pulse {
+pub struct StepProgress {
     /// Its number, from 1.
     pub step: u64,
     /// Passes over the data so far.
@@ -60,7 +60,7 @@ impl Progress {
     }
 
     /// Shows a step.
-    pub fn show(&mut self, pulse: Pulse) {
+    pub fn show(&mut self, pulse: StepProgress) {
         let elapsed = self.started.elapsed().as_secs_f64();
         let speed = (pulse.step - self.first) as f64 / elapsed.max(1e-9);
         if let Some(bar) = &self.bar {
@@ -83,8 +83,8 @@ impl Progress {
     }
 }
 
-fn describe(pulse: Pulse, speed: f64) -> String {
-    let Pulse { epoch, elbo, data_term, kl, noise, .. } = pulse;
+fn describe(pulse: StepProgress, speed: f64) -> String {
+    let StepProgress { epoch, elbo, data_term, kl, noise, .. } = pulse;
     let validation = pulse.validation.map_or(String::new(), |score| format!("  validation {score:.3}"));
     format!(
         "{speed:.1} steps/s  epoch {epoch:.0}  ELBO {elbo:.1} = {data_term:.1} - {kl:.1}  noise {}{validation}",

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 /// A length of time: `90`, `90s`, `1.5m`, `2h`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Span(pub f64);
+pub struct Seconds(pub f64);
 
-impl FromStr for Span {
+impl FromStr for Seconds {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -28,38 +28,38 @@ impl FromStr for Span {
 
 /// How often: after so many steps, or after so much time.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Every {
+pub enum CheckpointInterval {
     /// Steps.
     Steps(u64),
     /// Seconds.
     Seconds(f64),
 }
 
-impl Default for Every {
+impl Default for CheckpointInterval {
     fn default() -> Self {
         Self::Seconds(60.0)
     }
 }
 
-impl FromStr for Every {
+impl FromStr for CheckpointInterval {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         if let Ok(steps) = text.parse::<u64>() {
             return if steps > 0 { Ok(Self::Steps(steps)) } else { Err("give at least 1 step".into()) };
         }
-        let Span(seconds) = text.parse().map_err(|_| "give a number of steps, or a time such as 30s or 5m")?;
+        let Seconds(seconds) = text.parse().map_err(|_| "give a number of steps, or a time such as 30s or 5m")?;
         Ok(Self::Seconds(seconds))
     }
 }
 
-impl fmt::Display for Span {
+impl fmt::Display for Seconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}s", self.0)
     }
 }
 
-impl fmt::Display for Every {
+impl fmt::Display for CheckpointInterval {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Steps(steps) => write!(f, "{steps}"),
@@ -88,7 +88,7 @@ macro_rules! as_text {
         }
     )*};
 }
-as_text!(Span, Every);
+as_text!(Seconds, CheckpointInterval);
 
 #[cfg(test)]
 mod tests {
@@ -96,12 +96,14 @@ mod tests {
 
     #[test]
     fn times_and_steps_are_read() {
-        assert_eq!("90".parse(), Ok(Span(90.0)));
-        assert_eq!("1.5m".parse(), Ok(Span(90.0)));
-        assert_eq!("2h".parse(), Ok(Span(7200.0)));
-        assert!("0".parse::<Span>().is_err() && "-3s".parse::<Span>().is_err() && "soon".parse::<Span>().is_err());
-        assert_eq!("200".parse(), Ok(Every::Steps(200)));
-        assert_eq!("5m".parse(), Ok(Every::Seconds(300.0)));
-        assert!("0".parse::<Every>().is_err() && "often".parse::<Every>().is_err());
+        assert_eq!("90".parse(), Ok(Seconds(90.0)));
+        assert_eq!("1.5m".parse(), Ok(Seconds(90.0)));
+        assert_eq!("2h".parse(), Ok(Seconds(7200.0)));
+        assert!(
+            "0".parse::<Seconds>().is_err() && "-3s".parse::<Seconds>().is_err() && "soon".parse::<Seconds>().is_err()
+        );
+        assert_eq!("200".parse(), Ok(CheckpointInterval::Steps(200)));
+        assert_eq!("5m".parse(), Ok(CheckpointInterval::Seconds(300.0)));
+        assert!("0".parse::<CheckpointInterval>().is_err() && "often".parse::<CheckpointInterval>().is_err());
     }
 }
