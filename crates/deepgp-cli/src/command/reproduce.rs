@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::arguments::ReproduceArgs;
 use crate::reproduce::folder::Folder;
-use crate::reproduce::runs::setup::Lab;
+use crate::reproduce::runs::setup::Setup;
 use crate::reproduce::{Experiment, baselines};
 use crate::terminal::interrupt;
 use crate::terminal::output::{self, Outcome};
@@ -15,13 +15,13 @@ use crate::terminal::text::{count, scores};
 pub fn reproduce(args: &ReproduceArgs) -> Result<Outcome> {
     let voice = args.voice;
     interrupt::listen();
-    let lab = Lab::open(args)?;
+    let setup = Setup::open(args)?;
     std::fs::create_dir_all(&args.out).with_context(|| format!("cannot make the folder {}", args.out.display()))?;
     let mut folder = Folder::open(&args.out)?;
     if args.baselines {
         for name in args.datasets_of(Experiment::Tables) {
             let splits = args.splits_of(Experiment::Tables);
-            baselines::fill(&mut folder.baselines, &name, splits, &lab, |line| {
+            baselines::fill(&mut folder.baselines, &name, splits, &setup, |line| {
                 let (model, split) = (&line.model, line.split);
                 let scores = scores(line.test_log_likelihood, line.test_rmse);
                 output::say(voice, &format!("{name}, {model}, split {split}: {scores}"));
@@ -31,7 +31,7 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<Outcome> {
     folder.publish()?;
     let (mut made, mut stuck) = (0, 0);
     for experiment in args.experiments() {
-        let ended = folder.perform(experiment, args, &lab)?;
+        let ended = folder.perform(experiment, args, &setup)?;
         made += ended.made;
         stuck += ended.stuck;
         if ended.cut {

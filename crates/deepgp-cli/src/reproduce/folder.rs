@@ -11,10 +11,10 @@ use super::forms::{self, FormsLine};
 use super::grid::{self, BaselineLine, Line};
 use super::inducing::{self, InducingLine};
 use super::page;
-use super::results::section::Part;
+use super::results::section::ResultSection;
 use super::runs::journal::Journal;
-use super::runs::queue::{Ended, Run, work_off};
-use super::runs::setup::Lab;
+use super::runs::queue::{QueueOutcome, Run, make_all};
+use super::runs::setup::Setup;
 use crate::arguments::ReproduceArgs;
 use crate::html::Figure;
 use crate::picture;
@@ -67,12 +67,12 @@ impl Folder {
     }
 
     /// Makes what is left of an experiment.
-    pub fn perform(&mut self, experiment: Experiment, args: &ReproduceArgs, lab: &Lab) -> Result<Ended> {
+    pub fn perform(&mut self, experiment: Experiment, args: &ReproduceArgs, setup: &Setup) -> Result<QueueOutcome> {
         match experiment {
-            Experiment::Tables => self.complete("tables", &grid::runs(args), lab, |folder| &mut folder.results),
-            Experiment::Forms => self.complete("forms", &forms::runs(args), lab, |folder| &mut folder.forms),
+            Experiment::Tables => self.complete("tables", &grid::runs(args), setup, |folder| &mut folder.results),
+            Experiment::Forms => self.complete("forms", &forms::runs(args), setup, |folder| &mut folder.forms),
             Experiment::Inducing => {
-                self.complete("inducing inputs", &inducing::runs(args), lab, |folder| &mut folder.inducing)
+                self.complete("inducing inputs", &inducing::runs(args), setup, |folder| &mut folder.inducing)
             }
         }
     }
@@ -94,13 +94,13 @@ impl Folder {
         &mut self,
         name: &str,
         runs: &[R],
-        lab: &Lab,
+        setup: &Setup,
         journal: fn(&mut Self) -> &mut Journal<R::Line>,
-    ) -> Result<Ended> {
+    ) -> Result<QueueOutcome> {
         let mut left = Vec::new();
         for run in runs {
-            let asked = run.settings(lab).train.steps;
-            match journal(self).find(run).map(|line| R::origin(line).asked()) {
+            let asked = run.settings(setup).train.steps;
+            match journal(self).find(run).map(|line| R::provenance(line).planned_steps()) {
                 None => left.push(run),
                 // Results of another length do not stand for these.
                 Some(Some(found)) if found != asked => bail!(
@@ -109,12 +109,12 @@ impl Folder {
                 Some(_) => {}
             }
         }
-        let device = lab.accelerator.as_ref().map_or_else(|| "the CPU".into(), |accelerator| accelerator.name());
-        let jobs = lab.jobs.min(left.len());
+        let device = setup.accelerator.as_ref().map_or_else(|| "the CPU".into(), |accelerator| accelerator.name());
+        let jobs = setup.jobs.min(left.len());
         let at_a_time = if jobs > 1 { format!(", {jobs} at a time") } else { String::new() };
         let counts = format!("{}, {} of them done", count(runs.len(), "run"), runs.len() - left.len());
-        output::say(lab.voice, &format!("{name}: {counts}; computing on {device}{at_a_time}"));
-        work_off(&left, lab, |line| {
+        output::say(setup.voice, &format!("{name}: {counts}; computing on {device}{at_a_time}"));
+        make_all(&left, setup, |line| {
             journal(self).add(line)?;
             self.publish()
         })
@@ -129,9 +129,9 @@ impl Folder {
 }
 
 /// What all experiments have to show.
-pub fn parts(lines: Lines<'_>) -> Vec<Part> {
-    let grid = grid::parts(lines.results, lines.baselines);
-    grid.into_iter().chain(forms::parts(lines.forms)).chain(inducing::parts(lines.inducing)).collect()
+pub fn sections(lines: Lines<'_>) -> Vec<ResultSection> {
+    let grid = grid::sections(lines.results, lines.baselines);
+    grid.into_iter().chain(forms::sections(lines.forms)).chain(inducing::sections(lines.inducing)).collect()
 }
 
 fn publish(folder: &Path, lines: Lines<'_>) -> Result<()> {
@@ -139,14 +139,14 @@ fn publish(folder: &Path, lines: Lines<'_>) -> Result<()> {
         let path = folder.join(name);
         atomic::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))
     };
-    let parts = parts(lines);
-    let tables: String = parts.iter().map(Part::markdown).collect();
+    let sections = sections(lines);
+    let tables: String = sections.iter().map(ResultSection::markdown).collect();
     write("tables.md", format!("# The paper's experiments, run again\n{tables}").as_bytes())?;
     write("tables.tex", grid::latex(lines.results).as_bytes())?;
-    for Figure { stem, picture, .. } in parts.iter().flat_map(|part| &part.figures) {
+    for Figure { stem, picture, .. } in sections.iter().flat_map(|section| &section.figures) {
         let svg = picture.standalone();
         write(&format!("{stem}.svg"), svg.as_bytes())?;
         write(&format!("{stem}.png"), &picture::png(&svg).map_err(|reason| anyhow!("{stem}: {reason}"))?)?;
     }
-    write("index.html", page::page(lines, &parts).as_bytes())
+    write("index.html", page::page(lines, &sections).as_bytes())
 }

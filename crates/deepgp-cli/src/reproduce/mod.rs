@@ -5,6 +5,7 @@
 //! can be cut at any time and goes on where it was, on several machines too, whose journals are joined with `cat`. Tables, figures
 //! and the page that shows them are written anew after every run.
 
+mod datasets;
 mod experiment;
 pub mod folder;
 mod forms;
@@ -14,7 +15,7 @@ mod page;
 mod results;
 pub mod runs;
 
+pub use datasets::DATASETS;
 pub use experiment::{EXPERIMENTS, Experiment};
 pub use grid::baselines;
 pub use grid::{MODELS, Model};
-pub use runs::setup::DATASETS;

@@ -6,7 +6,7 @@ use super::run::Model;
 use super::summary::{Summary, summaries};
 use crate::html::Figure;
 use crate::picture::{Axis, Chart, Colour, Mark, Panel};
-use crate::reproduce::runs::setup::{DATASETS, DISTINCT};
+use crate::reproduce::datasets::{DATASETS, DISTINCT};
 
 /// What is drawn against the depth: ours, mean and deviation, and the paper's.
 struct Quantity {

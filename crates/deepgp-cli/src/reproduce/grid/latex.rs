@@ -6,8 +6,8 @@ use super::Line;
 use super::paper::Printed;
 use super::summary::summaries;
 use super::tables::{digits, seconds};
-use crate::reproduce::results::number_text::pair;
-use crate::reproduce::runs::setup::DATASETS;
+use crate::reproduce::datasets::DATASETS;
+use crate::reproduce::results::number_text::mean_with_deviation;
 
 /// All tables for LaTeX, with the package `booktabs`.
 pub fn latex(lines: &[Line]) -> String {
@@ -28,7 +28,7 @@ pub fn latex(lines: &[Line]) -> String {
         for s in all {
             let bold =
                 |best: bool, cell: String| if best { format!("$\\mathbf{{{cell}}}$") } else { format!("${cell}$") };
-            let of = |values, digits| pair(values, s.splits, digits).replace('±', "\\pm");
+            let of = |values, digits| mean_with_deviation(values, s.splits, digits).replace('±', "\\pm");
             let paper =
                 |cell: fn(Printed) -> String| s.printed.map_or_else(String::new, |p| format!("(${}$)", cell(p)));
             let _ = writeln!(

@@ -22,7 +22,7 @@ pub struct Curve {
 
 /// The range for an axis: all that good runs do after the first tenth of the steps, but for a few values, and where they end;
 /// good ones end not far below the middle one. `None` if there are no values.
-pub fn window(curves: &[Curve]) -> Option<(f64, f64)> {
+pub fn axis_range(curves: &[Curve]) -> Option<(f64, f64)> {
     let last = curves.iter().flat_map(|curve| &curve.points).map(|p| p.0).fold(0.0, f64::max);
     let late = |curve: &Curve| -> Vec<f64> {
         let late = curve.points.iter().filter(|p| p.0 > EARLY * last && p.1.is_finite());
@@ -58,22 +58,22 @@ mod tests {
     #[test]
     fn neither_early_values_nor_runs_that_dive_count() {
         let mut curves: Vec<Curve> = [1.0, 1.05, 1.1, 0.95].map(|end| curve(end, true)).into();
-        let (low, high) = window(&curves).unwrap();
+        let (low, high) = axis_range(&curves).unwrap();
         assert!((0.8..0.95).contains(&low) && (1.09..1.2).contains(&high), "{low} {high}");
         curves.push(curve(-500.0, true));
         curves.push(curve(-1e9, false));
-        assert_eq!(window(&curves), Some((low, high)));
+        assert_eq!(axis_range(&curves), Some((low, high)));
         curves[0].points[50].1 = f64::NAN;
         curves[1].points[60].1 = -300.0;
-        assert_eq!(window(&curves).map(|w| (w.1 - high).abs() < 0.01), Some(true));
-        assert!(window(&curves).unwrap().0 > 0.8, "a spike is cut off");
+        assert_eq!(axis_range(&curves).map(|w| (w.1 - high).abs() < 0.01), Some(true));
+        assert!(axis_range(&curves).unwrap().0 > 0.8, "a spike is cut off");
     }
 
     #[test]
     fn there_is_a_window_wherever_there_is_a_value() {
-        assert_eq!(window(&[]), None);
-        assert_eq!(window(&[Curve { points: vec![(1.0, f64::NAN)], finished: true }]), None);
+        assert_eq!(axis_range(&[]), None);
+        assert_eq!(axis_range(&[Curve { points: vec![(1.0, f64::NAN)], finished: true }]), None);
         let one = Curve { points: vec![(1.0, 5.0)], finished: false };
-        assert!(window(&[one]).is_some_and(|(low, high)| low < 5.0 && high > 5.0));
+        assert!(axis_range(&[one]).is_some_and(|(low, high)| low < 5.0 && high > 5.0));
     }
 }

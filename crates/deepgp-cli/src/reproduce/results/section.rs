@@ -7,7 +7,7 @@ use crate::html::{Figure, Section, figures};
 
 /// Tables and figures on one question.
 #[derive(Clone, Debug)]
-pub struct Part {
+pub struct ResultSection {
     /// For links to it.
     pub id: String,
     /// Its heading.
@@ -20,7 +20,7 @@ pub struct Part {
     pub figures: Vec<Figure>,
 }
 
-impl Part {
+impl ResultSection {
     /// Its tables as Markdown; nothing if it has none.
     pub fn markdown(&self) -> String {
         if self.tables.is_empty() {
@@ -45,7 +45,7 @@ impl Part {
     }
 
     /// The whole of it for the page.
-    pub fn section(&self) -> Section {
+    pub fn as_html(&self) -> Section {
         let tables: String = self.tables.iter().map(Table::html).collect();
         let content = tables + &figures(&self.figures);
         Section { id: self.id.clone(), title: self.title.clone(), lead: self.lead.clone(), content }

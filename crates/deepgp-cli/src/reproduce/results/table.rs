@@ -227,14 +227,14 @@ mod tests {
     #[test]
     fn html_has_groups_in_rows_the_best_in_bold_and_escaped_names() {
         let html = table().html();
-        for part in [
+        for section in [
             "<caption>a &amp; b</caption>",
             "colspan=\"3\"><span>1 hidden layer</span>",
             "<th scope=\"row\">k-means</th><td class=\"best\">−1.5</td><td class=\"aside\">−1.4</td>",
             "<th scope=\"row\">&lt;other&gt;</th><td>−2 ± 1 <small>stuck</small></td>",
             "<p class=\"caption\">read it</p>",
         ] {
-            assert!(html.contains(part), "{part}: {html}");
+            assert!(html.contains(section), "{section}: {html}");
         }
         assert_eq!(html.matches("class=\"group\"").count(), 1, "no row for a group without a title");
     }

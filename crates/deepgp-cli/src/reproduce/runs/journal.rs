@@ -25,12 +25,12 @@ pub struct Journal<L> {
     /// All lines, those that were there already first. Of a run that is there twice, the first counts.
     pub lines: Vec<L>,
     /// What to do before a line is added.
-    mend: Option<Mend>,
+    repair: Option<Repair>,
 }
 
 /// What is wrong with the end of a file.
 #[derive(Clone, Copy, Debug)]
-enum Mend {
+enum Repair {
     /// The last line is whole, but not ended.
     EndLine,
     /// A cut left a piece of a line after so many bytes.
@@ -47,19 +47,19 @@ impl<L: Keyed + Serialize + DeserializeOwned> Journal<L> {
             Err(error) => return Err(error).with_context(|| format!("cannot read {shown}")),
         };
         let whole = text.rfind('\n').map_or(0, |end| end + 1);
-        let mut journal = Self { path: path.into(), lines: Vec::new(), mend: None };
+        let mut journal = Self { path: path.into(), lines: Vec::new(), repair: None };
         for (number, line) in text[..whole].lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             let line: L = serde_json::from_str(line)
                 .with_context(|| format!("{shown}: line {} is not the result of a run", number + 1))?;
             journal.take(line);
         }
         if whole < text.len() {
-            journal.mend = Some(match serde_json::from_str(&text[whole..]) {
+            journal.repair = Some(match serde_json::from_str(&text[whole..]) {
                 Ok(line) => {
                     journal.take(line);
-                    Mend::EndLine
+                    Repair::EndLine
                 }
-                Err(_) => Mend::CutTo(whole as u64),
+                Err(_) => Repair::CutTo(whole as u64),
             });
         }
         Ok(journal)
@@ -94,9 +94,9 @@ impl<L: Keyed + Serialize + DeserializeOwned> Journal<L> {
 
     fn write(&mut self, text: &str) -> std::io::Result<()> {
         let mut file = OpenOptions::new().create(true).append(true).open(&self.path)?;
-        match self.mend.take() {
-            Some(Mend::EndLine) => file.write_all(b"\n")?,
-            Some(Mend::CutTo(length)) => file.set_len(length)?,
+        match self.repair.take() {
+            Some(Repair::EndLine) => file.write_all(b"\n")?,
+            Some(Repair::CutTo(length)) => file.set_len(length)?,
             None => {}
         }
         file.write_all(text.as_bytes())?;
@@ -105,12 +105,12 @@ impl<L: Keyed + Serialize + DeserializeOwned> Journal<L> {
 }
 
 /// Writes a number of a curve, which needs no more than six digits.
-pub fn brief<S: Serializer>(value: &f64, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+pub fn six_digits<S: Serializer>(value: &f64, serializer: S) -> std::result::Result<S::Ok, S::Error> {
     serializer.serialize_f64(rounded(*value))
 }
 
 /// The same where there may be none.
-pub fn brief_if_any<S: Serializer>(value: &Option<f64>, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+pub fn six_digits_if_any<S: Serializer>(value: &Option<f64>, serializer: S) -> std::result::Result<S::Ok, S::Error> {
     value.map(rounded).serialize(serializer)
 }
 

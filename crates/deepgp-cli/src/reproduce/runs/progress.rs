@@ -16,7 +16,7 @@ const LINE_EVERY: f64 = 30.0;
 
 /// The display of runs of so much work each, in any unit.
 #[derive(Debug)]
-pub struct Bar {
+pub struct ExperimentProgress {
     work: Vec<f64>,
     started: Instant,
     bar: Option<ProgressBar>,
@@ -24,7 +24,7 @@ pub struct Bar {
     last_line: Instant,
 }
 
-impl Bar {
+impl ExperimentProgress {
     /// Before the first of them.
     pub fn new(work: Vec<f64>, quiet: bool) -> Self {
         let bar = (std::io::stderr().is_terminal() && !quiet && !work.is_empty()).then(|| {

@@ -15,12 +15,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::journal::Keyed;
-use super::progress::Bar;
-use super::provenance::Origin;
-use super::setup::Lab;
+use super::progress::ExperimentProgress;
+use super::provenance::Provenance;
+use super::setup::Setup;
 
 /// How often to look how far runs are.
-const BEAT: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// One run of an experiment: what tells it from the others, and how it is made.
 pub trait Run: Display + PartialEq + Sync {
@@ -28,21 +28,21 @@ pub trait Run: Display + PartialEq + Sync {
     type Line: Keyed<Key = Self> + Serialize + DeserializeOwned + Send;
 
     /// All settings.
-    fn settings(&self, lab: &Lab) -> FitSettings;
+    fn settings(&self, setup: &Setup) -> FitSettings;
 
     /// Makes it. [`Slot::show`] is to be called now and then.
-    fn make(&self, lab: &Lab, slot: &Slot) -> Result<Made<Self::Line>>;
+    fn make(&self, setup: &Setup, slot: &Slot) -> Result<RunOutcome<Self::Line>>;
 
     /// Its results in a few words.
-    fn told(line: &Self::Line) -> String;
+    fn in_words(line: &Self::Line) -> String;
 
     /// How it came about.
-    fn origin(line: &Self::Line) -> &Origin;
+    fn provenance(line: &Self::Line) -> &Provenance;
 }
 
 /// How a run ended, unless it failed.
 #[derive(Debug)]
-pub enum Made<T> {
+pub enum RunOutcome<T> {
     /// It was made.
     Done(T),
     /// It was cut short, and will be made another time.
@@ -76,7 +76,7 @@ impl Slot {
 
 /// How the work ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ended {
+pub struct QueueOutcome {
     /// Whether runs are left that were cut short or not begun.
     pub cut: bool,
     /// How many were made.
@@ -85,18 +85,23 @@ pub struct Ended {
     pub stuck: usize,
 }
 
-/// News of one run.
-struct News<L> {
+/// FinishedJob of one run.
+struct FinishedJob<L> {
     run: usize,
-    made: Result<Made<L>>,
+    made: Result<RunOutcome<L>>,
     /// To be told when it has been dealt with.
     handled: Sender<()>,
 }
 
 /// Makes `runs`, and hands each finished one to `keep`. After an error those under way are cut, and no other is begun.
-pub fn work_off<R: Run>(runs: &[&R], lab: &Lab, mut keep: impl FnMut(R::Line) -> Result<()>) -> Result<Ended> {
-    let mut bar = Bar::new(runs.iter().map(|run| work(&run.settings(lab))).collect(), lab.voice.quiet);
-    let (next, jobs) = (AtomicUsize::new(0), lab.jobs.min(runs.len()));
+pub fn make_all<R: Run>(
+    runs: &[&R],
+    setup: &Setup,
+    mut keep: impl FnMut(R::Line) -> Result<()>,
+) -> Result<QueueOutcome> {
+    let mut progress =
+        ExperimentProgress::new(runs.iter().map(|run| work(&run.settings(setup))).collect(), setup.voice.quiet);
+    let (next, jobs) = (AtomicUsize::new(0), setup.jobs.min(runs.len()));
     let slots: Vec<Slot> = runs.iter().map(|_| Slot::new(jobs)).collect();
     let (mut made, mut stuck, mut failure) = (0, 0, None);
     std::thread::scope(|scope| {
@@ -104,17 +109,17 @@ pub fn work_off<R: Run>(runs: &[&R], lab: &Lab, mut keep: impl FnMut(R::Line) ->
         for _ in 0..jobs {
             let (send, next, slots) = (send.clone(), &next, &slots);
             scope.spawn(move || {
-                while !lab.closes() {
+                while !setup.is_stopping() {
                     let i = next.fetch_add(1, Ordering::Relaxed);
                     let Some(run) = runs.get(i) else { break };
-                    let made = catch_unwind(AssertUnwindSafe(|| run.make(lab, &slots[i])));
+                    let made = catch_unwind(AssertUnwindSafe(|| run.make(setup, &slots[i])));
                     let made = made.unwrap_or_else(|_| Err(anyhow!("it broke off; this is a defect of deepgp")));
                     if made.is_err() {
                         // Before anybody, this thread included, looks for the next run.
-                        lab.close();
+                        setup.stop();
                     }
                     let (handled, wait) = channel();
-                    let sent = send.send(News { run: i, made, handled });
+                    let sent = send.send(FinishedJob { run: i, made, handled });
                     // A run that has the machine to itself begins when nobody writes tables any more.
                     if sent.is_err() || jobs == 1 && wait.recv().is_err() {
                         break;
@@ -124,39 +129,39 @@ pub fn work_off<R: Run>(runs: &[&R], lab: &Lab, mut keep: impl FnMut(R::Line) ->
         }
         drop(send);
         loop {
-            let (told, handled) = match receive.recv_timeout(BEAT) {
+            let (told, handled) = match receive.recv_timeout(POLL_INTERVAL) {
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => (None, None),
-                Ok(News { run, made: Ok(Made::Done(line)), handled }) => {
+                Ok(FinishedJob { run, made: Ok(RunOutcome::Done(line)), handled }) => {
                     slots[run].show(1.0);
                     made += 1;
-                    let told = format!("{}: {}", runs[run], R::told(&line));
+                    let told = format!("{}: {}", runs[run], R::in_words(&line));
                     failure = failure.take().or(keep(line).err());
                     (Some(told), Some(handled))
                 }
-                Ok(News { run, made: Ok(Made::Stuck(reason)), handled }) => {
+                Ok(FinishedJob { run, made: Ok(RunOutcome::Stuck(reason)), handled }) => {
                     slots[run].show(1.0);
                     stuck += 1;
                     (Some(format!("{}: could not be finished: {reason}", runs[run])), Some(handled))
                 }
-                Ok(News { made: Ok(Made::Cut), .. }) => (None, None),
-                Ok(News { run, made: Err(error), .. }) => {
+                Ok(FinishedJob { made: Ok(RunOutcome::Cut), .. }) => (None, None),
+                Ok(FinishedJob { run, made: Err(error), .. }) => {
                     failure = failure.take().or(Some(error.context(runs[run].to_string())));
                     (None, None)
                 }
             };
             if failure.is_some() {
-                lab.close();
+                setup.stop();
             }
             // Whoever waits for this goes on with the next run, unless the lab has closed by then.
             if let Some(handled) = handled {
                 let _ = handled.send(());
             }
-            bar.show(slots.iter().map(Slot::share), told, runs.len() - made - stuck);
+            progress.show(slots.iter().map(Slot::share), told, runs.len() - made - stuck);
         }
     });
-    bar.finish();
-    failure.map_or(Ok(Ended { cut: made + stuck < runs.len(), made, stuck }), Err)
+    progress.finish();
+    failure.map_or(Ok(QueueOutcome { cut: made + stuck < runs.len(), made, stuck }), Err)
 }
 
 /// About how much work a run is, in no particular unit.
@@ -171,7 +176,7 @@ mod tests {
     use serde::Deserialize;
 
     use super::*;
-    use crate::reproduce::runs::provenance::tests::origin;
+    use crate::reproduce::runs::provenance::tests::provenance;
 
     /// A run that ends as it is told to.
     #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -188,7 +193,7 @@ mod tests {
     struct FakeLine {
         run: Fake,
         sharing: usize,
-        origin: Origin,
+        provenance: Provenance,
     }
 
     impl Keyed for FakeLine {
@@ -208,39 +213,41 @@ mod tests {
     impl Run for Fake {
         type Line = FakeLine;
 
-        fn settings(&self, _: &Lab) -> FitSettings {
+        fn settings(&self, _: &Setup) -> FitSettings {
             FitSettings::default()
         }
 
-        fn make(&self, lab: &Lab, slot: &Slot) -> Result<Made<FakeLine>> {
+        fn make(&self, setup: &Setup, slot: &Slot) -> Result<RunOutcome<FakeLine>> {
             slot.show(0.5);
             match self {
-                Self::Good(_) => Ok(Made::Done(FakeLine { run: *self, sharing: slot.sharing, origin: origin(1.0, 1) })),
-                Self::Stuck => Ok(Made::Stuck("no way".into())),
+                Self::Good(_) => {
+                    Ok(RunOutcome::Done(FakeLine { run: *self, sharing: slot.sharing, provenance: provenance(1.0, 1) }))
+                }
+                Self::Stuck => Ok(RunOutcome::Stuck("no way".into())),
                 Self::Wrong => Err(anyhow!("wrong")),
                 Self::Broken => panic!("expected by the test"),
                 Self::Long => {
-                    while !lab.closes() {
+                    while !setup.is_stopping() {
                         std::thread::sleep(Duration::from_millis(2));
                     }
-                    Ok(Made::Cut)
+                    Ok(RunOutcome::Cut)
                 }
             }
         }
 
-        fn told(_: &FakeLine) -> String {
+        fn in_words(_: &FakeLine) -> String {
             String::new()
         }
 
-        fn origin(line: &FakeLine) -> &Origin {
-            &line.origin
+        fn provenance(line: &FakeLine) -> &Provenance {
+            &line.provenance
         }
     }
 
     /// What was kept, and how it ended.
-    fn worked(runs: &[Fake], jobs: usize) -> (Vec<FakeLine>, Result<Ended>) {
-        let (lab, mut kept) = (Lab::empty(jobs), Vec::new());
-        let ended = work_off(&runs.iter().collect::<Vec<_>>(), &lab, |line| {
+    fn worked(runs: &[Fake], jobs: usize) -> (Vec<FakeLine>, Result<QueueOutcome>) {
+        let (setup, mut kept) = (Setup::empty(jobs), Vec::new());
+        let ended = make_all(&runs.iter().collect::<Vec<_>>(), &setup, |line| {
             kept.push(line);
             Ok(())
         });
@@ -252,13 +259,13 @@ mod tests {
         for jobs in [1, 2, 9] {
             let runs = [Fake::Good(0), Fake::Stuck, Fake::Good(1), Fake::Good(2)];
             let (mut kept, ended) = worked(&runs, jobs);
-            assert_eq!(ended.unwrap(), Ended { cut: false, made: 3, stuck: 1 });
+            assert_eq!(ended.unwrap(), QueueOutcome { cut: false, made: 3, stuck: 1 });
             kept.sort_by_key(|line| format!("{:?}", line.run));
             assert_eq!(kept.iter().map(|line| line.run).collect::<Vec<_>>(), [0, 1, 2].map(Fake::Good));
             assert!(kept.iter().all(|line| line.sharing == jobs.min(4)), "no more share it than there are");
         }
         let (kept, ended) = worked(&[], 2);
-        assert_eq!((kept.len(), ended.unwrap()), (0, Ended::default()));
+        assert_eq!((kept.len(), ended.unwrap()), (0, QueueOutcome::default()));
     }
 
     #[test]
@@ -274,9 +281,9 @@ mod tests {
     fn what_cannot_be_kept_ends_the_work() {
         // Often: it is a matter of which thread comes first.
         for _ in 0..1000 {
-            let (lab, runs) = (Lab::empty(1), [0, 1, 2].map(Fake::Good));
+            let (setup, runs) = (Setup::empty(1), [0, 1, 2].map(Fake::Good));
             let mut asked = 0;
-            let ended = work_off(&runs.iter().collect::<Vec<_>>(), &lab, |_| {
+            let ended = make_all(&runs.iter().collect::<Vec<_>>(), &setup, |_| {
                 asked += 1;
                 Err(anyhow!("the disk is full"))
             });
@@ -287,15 +294,15 @@ mod tests {
 
     #[test]
     fn runs_are_cut_when_the_lab_closes() {
-        let lab = Lab::empty(2);
+        let setup = Setup::empty(2);
         let runs = [Fake::Long, Fake::Long, Fake::Good(0)];
         let ended = std::thread::scope(|scope| {
             scope.spawn(|| {
                 std::thread::sleep(Duration::from_millis(20));
-                lab.close();
+                setup.stop();
             });
-            work_off(&runs.iter().collect::<Vec<_>>(), &lab, |_| Ok(()))
+            make_all(&runs.iter().collect::<Vec<_>>(), &setup, |_| Ok(()))
         });
-        assert_eq!(ended.unwrap(), Ended { cut: true, made: 0, stuck: 0 });
+        assert_eq!(ended.unwrap(), QueueOutcome { cut: true, made: 0, stuck: 0 });
     }
 }

@@ -9,39 +9,39 @@ use deepgp::accelerator::BURST;
 use deepgp::{Dataset, DeepGp, Error, FitSettings, PredictSettings, Regressor, Score, StepOutcome, Stop, Trainer};
 use serde::{Deserialize, Serialize};
 
-use super::journal::{brief, brief_if_any};
+use super::journal::{six_digits, six_digits_if_any};
 use super::queue::Slot;
-use super::setup::Lab;
+use super::setup::Setup;
 
 /// Looks are taken after these shares of the steps: more of them early, where more happens.
 const EARLY: [f64; 9] = [0.002, 0.004, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.1];
 /// And from then on at this distance.
 const LATER: f64 = 0.05;
 /// Samples behind a test log likelihood on the way: fewer than behind a final one, which is a little higher for it.
-pub const GLANCE: usize = 20;
+pub const CURVE_SAMPLES: usize = 20;
 
 /// A point of a learning curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Point {
+pub struct CurvePoint {
     /// Steps made.
     pub step: u64,
     /// Of training, by the clock.
-    #[serde(serialize_with = "brief")]
+    #[serde(serialize_with = "six_digits")]
     pub seconds: f64,
     /// The ELBO of the last step, an estimate from its minibatch.
-    #[serde(serialize_with = "brief")]
+    #[serde(serialize_with = "six_digits")]
     pub elbo: f64,
     /// The lowest one since the point before.
-    #[serde(serialize_with = "brief")]
+    #[serde(serialize_with = "six_digits")]
     pub lowest_elbo: f64,
     /// Mean log density of the test rows, in the target's units; nothing if the model could not be asked.
-    #[serde(serialize_with = "brief_if_any")]
+    #[serde(serialize_with = "six_digits_if_any")]
     pub test_log_likelihood: Option<f64>,
 }
 
 /// What came of a run.
 #[derive(Debug)]
-pub struct Trained {
+pub struct TrainedModel {
     /// The model at the end, or the last that could be computed.
     pub regressor: Regressor,
     /// Of training, by the clock.
@@ -55,7 +55,7 @@ pub struct Trained {
 }
 
 /// The steps after which to look: multiples of [`BURST`], where steps allow, since accelerators make as many at once.
-pub fn looks(steps: u64) -> Vec<u64> {
+pub fn evaluation_steps(steps: u64) -> Vec<u64> {
     let shares = EARLY.into_iter().chain((3..=20).map(|k| f64::from(k) * LATER));
     let rounded = |share: f64| {
         let step = share * steps as f64;
@@ -70,8 +70,8 @@ pub fn looks(steps: u64) -> Vec<u64> {
 
 /// Rows to learn from and rows to be tested on, and how to learn.
 #[derive(Debug)]
-pub struct Trial<'a> {
-    lab: &'a Lab,
+pub struct TrainingRun<'a> {
+    setup: &'a Setup,
     /// The rows to learn from.
     pub train: Dataset,
     /// The rows to be tested on.
@@ -80,11 +80,11 @@ pub struct Trial<'a> {
     pub settings: FitSettings,
 }
 
-impl<'a> Trial<'a> {
+impl<'a> TrainingRun<'a> {
     /// On a split of a dataset.
-    pub fn new(lab: &'a Lab, dataset: &str, split: u64, settings: FitSettings) -> Result<Self> {
-        let (train, test) = lab.split(dataset, split)?;
-        Ok(Self { lab, train, test, settings })
+    pub fn new(setup: &'a Setup, dataset: &str, split: u64, settings: FitSettings) -> Result<Self> {
+        let (train, test) = setup.split(dataset, split)?;
+        Ok(Self { setup, train, test, settings })
     }
 
     /// The model before the first step.
@@ -94,18 +94,18 @@ impl<'a> Trial<'a> {
 
     /// Trains from `start`. `look` sees the model and the point of the curve after each of the steps in `looks`. Returns nothing if
     /// the run was cut short.
-    pub fn run(
+    pub fn train(
         &self,
         start: Regressor,
-        looks: &[u64],
+        evaluation_steps: &[u64],
         slot: &Slot,
-        mut look: impl FnMut(&DeepGp, Point) -> Result<()>,
-    ) -> Result<Option<Trained>> {
+        mut observe: impl FnMut(&DeepGp, CurvePoint) -> Result<()>,
+    ) -> Result<Option<TrainedModel>> {
         let Regressor { model, standardiser } = start;
         let (data, settings) = (standardiser.apply(&self.train)?, self.settings.train);
-        let mut trainer = Trainer::new(model.computed_on(self.lab.accelerator.clone()), &data, None, settings)?;
+        let mut trainer = Trainer::new(model.computed_on(self.setup.accelerator.clone()), &data, None, settings)?;
         let (mut seconds, mut elbo, mut lowest, mut cut) = (0.0, f64::NAN, f64::INFINITY, false);
-        let (mut ahead, mut stuck) = (looks.iter().copied(), None);
+        let (mut ahead, mut stuck) = (evaluation_steps.iter().copied(), None);
         while trainer.state().step < settings.steps && stuck.is_none() {
             let until = ahead.next();
             let stop = trainer.run(|report, _| {
@@ -115,7 +115,7 @@ impl<'a> Trial<'a> {
                     lowest = lowest.min(elbo);
                 }
                 slot.show(report.step as f64 / settings.steps as f64);
-                cut = self.lab.closes();
+                cut = self.setup.is_stopping();
                 let there = until.is_some_and(|until| report.step >= until);
                 if cut || there { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
@@ -131,24 +131,24 @@ impl<'a> Trial<'a> {
             }
             if until.is_some() && elbo.is_finite() {
                 let now = Regressor { model: trainer.model().clone(), standardiser: standardiser.clone() };
-                let (step, test_log_likelihood) = (trainer.state().step, self.glance(&now)?);
+                let (step, test_log_likelihood) = (trainer.state().step, self.test_log_likelihood(&now)?);
                 // Steps that were rolled back have no ELBO.
                 let lowest_elbo = lowest.min(elbo);
-                look(&now.model, Point { step, seconds, elbo, lowest_elbo, test_log_likelihood })?;
+                observe(&now.model, CurvePoint { step, seconds, elbo, lowest_elbo, test_log_likelihood })?;
                 lowest = f64::INFINITY;
             }
         }
         let (steps, rolled_back) = (trainer.state().step, trainer.state().rolled_back);
         let regressor = Regressor { model: trainer.finish(), standardiser };
-        Ok(Some(Trained { regressor, seconds, steps, rolled_back, stuck }))
+        Ok(Some(TrainedModel { regressor, seconds, steps, rolled_back, stuck }))
     }
 
     /// Scores on the test rows; in words why not, if training could not be finished or the model cannot be computed there.
-    pub fn score(&self, trained: &Trained) -> Result<std::result::Result<Score, String>> {
+    pub fn score(&self, trained: &TrainedModel) -> Result<std::result::Result<Score, String>> {
         if let Some(reason) = &trained.stuck {
             return Ok(Err(reason.clone()));
         }
-        let settings = PredictSettings { threads: self.lab.threads, ..PredictSettings::default() };
+        let settings = PredictSettings { threads: self.setup.threads, ..PredictSettings::default() };
         match trained.regressor.predictor(settings).and_then(|predictor| predictor.score(&self.test)) {
             Ok(score) if score.log_likelihood.is_finite() && score.rmse[0].is_finite() => Ok(Ok(score)),
             Ok(_) => Ok(Err("its scores on the test rows are not finite".into())),
@@ -158,8 +158,9 @@ impl<'a> Trial<'a> {
     }
 
     /// Mean log density of the test rows by a few samples; nothing if the model cannot be computed.
-    pub fn glance(&self, regressor: &Regressor) -> Result<Option<f64>> {
-        let settings = PredictSettings { threads: self.lab.threads, samples: GLANCE, ..PredictSettings::default() };
+    pub fn test_log_likelihood(&self, regressor: &Regressor) -> Result<Option<f64>> {
+        let settings =
+            PredictSettings { threads: self.setup.threads, samples: CURVE_SAMPLES, ..PredictSettings::default() };
         let (x, y) = (self.test.x().view(), self.test.y().view());
         match regressor.predictor(settings).and_then(|predictor| predictor.log_density(x, y)) {
             Ok(densities) => {
@@ -183,12 +184,12 @@ mod tests {
 
     #[test]
     fn looks_are_dense_at_first_and_end_with_the_run() {
-        let all = looks(5000);
+        let all = evaluation_steps(5000);
         assert_eq!(all[..5], [10, 20, 50, 100, 150]);
         assert_eq!((all.len(), all.last()), (27, Some(&5000)));
         assert!(all.windows(2).all(|pair| pair[0] < pair[1]) && all.iter().all(|step| step % 10 == 0));
-        assert_eq!(looks(3), [1, 2, 3]);
-        assert_eq!(looks(100), [10, 20, 30, 40, 50, 60, 70, 80, 90, 100]);
-        assert!(looks(1200).iter().all(|step| step % 10 == 0));
+        assert_eq!(evaluation_steps(3), [1, 2, 3]);
+        assert_eq!(evaluation_steps(100), [10, 20, 30, 40, 50, 60, 70, 80, 90, 100]);
+        assert!(evaluation_steps(1200).iter().all(|step| step % 10 == 0));
     }
 }

@@ -11,11 +11,11 @@ use super::summary::{commonest, median, spread};
 use super::tables::digits;
 use crate::html::Figure;
 use crate::picture::{Axis, Chart, Mark, Panel};
-use crate::reproduce::results::axis_range::{Curve, window};
-use crate::reproduce::results::number_text::{layers, signed};
+use crate::reproduce::datasets::{DATASETS, DISTINCT};
+use crate::reproduce::results::axis_range::{Curve, axis_range};
+use crate::reproduce::results::number_text::{layers, signed_mean_with_deviation};
 use crate::reproduce::results::table::{Cell, Column, Group, Table};
-use crate::reproduce::runs::setup::{DATASETS, DISTINCT};
-use crate::reproduce::runs::training_run::{GLANCE, Point};
+use crate::reproduce::runs::training_run::{CURVE_SAMPLES, CurvePoint};
 
 /// What stands against the full model.
 const AGAINST: [Model; 2] = [Model::Decoupled, Model::DecoupledWhitened];
@@ -44,25 +44,25 @@ impl Pair<'_> {
 
     /// Whether both had the same device, and to themselves: else their times say nothing of the models.
     fn timed_alike(&self) -> bool {
-        let (full, other) = (self.full.origin.clock(), self.other.origin.clock());
+        let (full, other) = (self.full.provenance.timing(), self.other.provenance.timing());
         full == other && full.sharing == 1
     }
 
     /// How long the other took, as a multiple of the full one.
     fn time(&self) -> Option<f64> {
-        self.timed_alike().then(|| self.other.origin.seconds / self.full.origin.seconds)
+        self.timed_alike().then(|| self.other.provenance.seconds / self.full.provenance.seconds)
     }
 
     /// By how much the other's log likelihood is higher when the faster one is done.
     fn at_equal_time(&self) -> Option<f64> {
-        let until = self.full.origin.seconds.min(self.other.origin.seconds);
+        let until = self.full.provenance.seconds.min(self.other.provenance.seconds);
         let (full, other) = self.both(|line| after(&line.curve, until)).filter(|_| self.timed_alike())?;
         Some(other - full)
     }
 }
 
 /// The test log likelihood after so many seconds, between the points of a curve.
-fn after(curve: &[Point], seconds: f64) -> Option<f64> {
+fn after(curve: &[CurvePoint], seconds: f64) -> Option<f64> {
     let points: Vec<(f64, f64)> = curve.iter().filter_map(|p| Some((p.seconds, p.test_log_likelihood?))).collect();
     // A run's time and that of its last point are the same but for the digits that a curve is written with.
     let next = points.iter().position(|(time, _)| *time >= seconds * (1.0 - 1e-4))?;
@@ -93,7 +93,7 @@ fn depths(lines: &[Line], dataset: &str) -> Vec<usize> {
 /// All differences from the full model; `None` if there is nothing to compare.
 pub fn table(lines: &[Line]) -> Option<Table> {
     let number = Column::number;
-    let difference = |values: &[f64], digits: usize| signed(spread(values), values.len(), digits);
+    let difference = |values: &[f64], digits: usize| signed_mean_with_deviation(spread(values), values.len(), digits);
     let or_none = |values: &[f64], text: &dyn Fn(&[f64]) -> String| {
         Cell::new(if values.is_empty() { NONE.into() } else { text(values) })
     };
@@ -194,8 +194,8 @@ fn differences(lines: &[Line]) -> Option<Figure> {
 /// Test log likelihood against seconds on one dataset, a panel for each depth.
 fn course(lines: &[Line], dataset: &str) -> Option<Figure> {
     let timed = lines.iter().filter(|line| line.dataset == dataset && !line.curve.is_empty());
-    let clock = commonest(timed.clone().map(|line| line.origin.clock()))?;
-    let own: Vec<&Line> = timed.filter(|line| line.origin.clock() == clock).collect();
+    let timing = commonest(timed.clone().map(|line| line.provenance.timing()))?;
+    let own: Vec<&Line> = timed.filter(|line| line.provenance.timing() == timing).collect();
     let mut chart = Chart::new(format!("{dataset}: test log likelihood against time"));
     let mut drawn = 0;
     for hidden in depths(lines, dataset) {
@@ -205,7 +205,7 @@ fn course(lines: &[Line], dataset: &str) -> Option<Figure> {
         };
         let curves: Vec<(Model, Curve)> = own.iter().filter(|line| line.hidden == hidden).map(curve).collect();
         let all: Vec<Curve> = curves.iter().map(|(_, curve)| curve.clone()).collect();
-        let Some((low, high)) = window(&all) else { continue };
+        let Some((low, high)) = axis_range(&all) else { continue };
         let mut panel = Panel::new(Axis::new("seconds"), Axis::new(layers(hidden)).between(low, high));
         for (model, curve) in curves {
             panel = panel.with(Mark::line(curve.points, style(model).colour));
@@ -221,7 +221,7 @@ fn course(lines: &[Line], dataset: &str) -> Option<Figure> {
     (drawn > 0).then(|| Figure {
         stem: format!("time-{dataset}"),
         picture: chart.draw(),
-        caption: format!("Runs that had the device to themselves, by {GLANCE} samples. A line that ends further left took less time for the same number of steps; \
+        caption: format!("Runs that had the device to themselves, by {CURVE_SAMPLES} samples. A line that ends further left took less time for the same number of steps; \
                   at equal time the higher one is better. The range is that after a tenth of the time."),
     })
 }
@@ -230,12 +230,12 @@ fn course(lines: &[Line], dataset: &str) -> Option<Figure> {
 mod tests {
     use super::*;
     use crate::reproduce::grid::tests::line;
-    use crate::reproduce::runs::provenance::Origin;
-    use crate::reproduce::runs::provenance::tests::origin;
+    use crate::reproduce::runs::provenance::Provenance;
+    use crate::reproduce::runs::provenance::tests::provenance;
 
     /// From −1 at no time to `end` after so many seconds, in a straight line.
     fn timed(model: Model, split: u64, end: f64, seconds: f64) -> Line {
-        let point = |k: u64| Point {
+        let point = |k: u64| CurvePoint {
             step: 10 * k,
             seconds: seconds * k as f64 / 20.0,
             elbo: 0.0,
@@ -243,7 +243,7 @@ mod tests {
             test_log_likelihood: Some(-1.0 + (end + 1.0) * k as f64 / 20.0),
         };
         let curve = (1..=20).map(point).collect();
-        Line { curve, origin: origin(seconds, 200), ..line(model, 1, split, end) }
+        Line { curve, provenance: provenance(seconds, 200), ..line(model, 1, split, end) }
     }
 
     #[test]
@@ -252,7 +252,10 @@ mod tests {
             timed(Model::Full, 0, 1.0, 10.0),
             timed(Model::Decoupled, 0, 0.9, 5.0),
             line(Model::Full, 1, 1, 1.2),
-            Line { origin: Origin { sharing: 4, ..origin(9.0, 5000) }, ..line(Model::Decoupled, 1, 1, 1.3) },
+            Line {
+                provenance: Provenance { sharing: 4, ..provenance(9.0, 5000) },
+                ..line(Model::Decoupled, 1, 1, 1.3)
+            },
             line(Model::Decoupled, 1, 2, 9.0), // has no partner
         ];
         let text = table(&lines).unwrap().markdown();
@@ -274,8 +277,10 @@ mod tests {
 
     #[test]
     fn times_of_different_devices_are_not_compared() {
-        let on =
-            |device: &str, line: Line| Line { origin: Origin { device: device.into(), ..line.origin.clone() }, ..line };
+        let on = |device: &str, line: Line| Line {
+            provenance: Provenance { device: device.into(), ..line.provenance.clone() },
+            ..line
+        };
         let mut lines =
             vec![on("cuda", timed(Model::Full, 0, 1.0, 10.0)), on("cpu", timed(Model::Decoupled, 0, 0.9, 5.0))];
         let text = table(&lines).unwrap().markdown();
