@@ -3,46 +3,25 @@
 //! Arguments to calls, results to text; the mathematics is in the library `deepgp`, files are in `deepgp-io`. Exit codes: 0 done,
 //! 1 failed, 2 wrong use, 130 interrupted.
 
-mod args;
-mod benchmark;
-mod dash;
+mod arguments;
+mod command;
 mod data;
-mod delimited;
-mod demo;
-mod device;
-mod doubt;
-mod evaluate;
-mod explain;
 mod fit;
 mod html;
-mod info;
-mod interrupt;
-mod limits;
-mod options;
-mod output;
-mod paths;
+mod model;
 mod picture;
-mod predict;
-mod progress;
 mod report;
-mod report_command;
-mod report_content;
 mod reproduce;
-mod rows;
-mod run;
-mod score;
-mod shell;
-mod span;
-mod text;
-mod units;
-mod usage;
+mod terminal;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 
-use args::{Cli, Command};
-use output::Outcome;
+use arguments::usage;
+use arguments::{Cli, Command};
+use terminal::interrupt;
+use terminal::output::{self, Outcome};
 
 /// The exit code of a command that failed.
 const FAILED: u8 = 1;
@@ -52,16 +31,16 @@ const WRONG_USE: u8 = 2;
 fn main() -> ExitCode {
     quiet_expected_panics();
     let done = match Cli::parse().command {
-        Command::Demo(args) => demo::demo(args),
-        Command::Fit(args) => fit::fit(*args),
-        Command::Resume(args) => fit::resume(args),
-        Command::Predict(args) => predict::predict(args),
-        Command::Evaluate(args) => evaluate::evaluate(args),
-        Command::Info(args) => info::info(&args),
-        Command::Report(args) => report_command::report(args),
-        Command::Benchmark(args) => benchmark::benchmark(&args),
-        Command::Reproduce(args) => reproduce::reproduce(&args),
-        Command::Data(command) => data::data(&command),
+        Command::Demo(args) => command::demo(args),
+        Command::Fit(args) => command::fit(*args),
+        Command::Resume(args) => command::resume(args),
+        Command::Predict(args) => command::predict(args),
+        Command::Evaluate(args) => command::evaluate(args),
+        Command::Info(args) => command::info(&args),
+        Command::Report(args) => command::report(args),
+        Command::Benchmark(args) => command::benchmark(&args),
+        Command::Reproduce(args) => command::reproduce(&args),
+        Command::Data(command) => command::data(&command),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "deepgp", &mut script);

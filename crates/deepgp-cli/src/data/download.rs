@@ -10,8 +10,8 @@ use anyhow::{Result, anyhow, ensure};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::recipe::Recipe;
-use crate::progress::duration;
-use crate::span::Span;
+use crate::arguments::value::duration::Seconds;
+use crate::terminal::progress::duration;
 
 /// No table that is fetched is larger, in bytes: what is, is something else.
 pub const LIMIT: u64 = 64 << 20;
@@ -72,13 +72,13 @@ pub fn locations(recipe: &Recipe, mirror: Option<&Mirror>) -> Vec<Location> {
 #[derive(Debug)]
 pub struct Downloader {
     agent: ureq::Agent,
-    patience: Span,
+    patience: Seconds,
     quiet: bool,
 }
 
 impl Downloader {
     /// One that gives up when nothing has come for so long.
-    pub fn new(patience: Span, quiet: bool) -> Self {
+    pub fn new(patience: Seconds, quiet: bool) -> Self {
         let wait = Duration::try_from_secs_f64(patience.0).ok();
         let config = ureq::Agent::config_builder()
             .timeout_resolve(wait)

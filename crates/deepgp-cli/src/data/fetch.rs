@@ -12,7 +12,7 @@ use super::download::{Downloader, Location, Mirror, locations};
 use super::recipe::Recipe;
 use super::table::Table;
 use super::unpack;
-use crate::paths;
+use crate::arguments::paths;
 
 /// What is asked for.
 #[derive(Debug)]
@@ -109,11 +109,11 @@ fn keep(table: &Table, path: &Path) -> Result<()> {
 mod tests {
     use deepgp_io::table::{Schema, Source, Wanted};
 
-    use super::super::server::{Reply, Server};
-    use super::super::unpack::tests::zipped;
     use super::*;
-    use crate::rows;
-    use crate::span::Span;
+    use crate::arguments::value::duration::Seconds;
+    use crate::data::server::{Reply, Server};
+    use crate::data::unpack::tests::zipped;
+    use crate::model::rows;
 
     /// The target first, as in UCI's file, and numbers in two ways of printing.
     const CSV: &str = "\"t\",\"a\",\"b\"\n17.284,1.0,100\n6.021,2.5,-0.0002\n9.275,3.0,7e3\n";
@@ -138,7 +138,7 @@ mod tests {
     fn from(server: &Server, folder: &Path, force: bool) -> Result<Fetched> {
         let mirror = server.address.parse().unwrap();
         let order = Order { out: &folder.join("data"), mirror: Some(&mirror), force };
-        fetch(&recipe(), &order, &Downloader::new(Span(10.0), true))
+        fetch(&recipe(), &order, &Downloader::new(Seconds(10.0), true))
     }
 
     fn kept(folder: &Path) -> String {
@@ -209,7 +209,7 @@ mod tests {
         std::fs::write(folder.path().join("small.csv"), CSV).unwrap();
         let mirror = Mirror::Folder(folder.path().into());
         let order = Order { out: &folder.path().join("data"), mirror: Some(&mirror), force: false };
-        let fetched = fetch(&recipe(), &order, &Downloader::new(Span(1.0), true)).unwrap();
+        let fetched = fetch(&recipe(), &order, &Downloader::new(Seconds(1.0), true)).unwrap();
         assert_eq!(fetched.from, Some(Location::File(folder.path().join("small.csv"))));
         assert_eq!(kept(folder.path()), KEPT);
     }

@@ -4,10 +4,10 @@
 //! [`Document::html`].
 
 mod figure;
-mod key;
+mod key_numbers;
 
 pub use figure::{Figure, figures};
-pub use key::{Key, strip};
+pub use key_numbers::{Key, strip};
 
 use crate::picture::{escape, style_sheet};
 

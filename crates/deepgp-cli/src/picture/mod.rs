@@ -8,33 +8,24 @@
 //! [`Chart::draw`].
 
 mod axis;
-mod bars;
+mod bar_list;
 mod chart;
-mod colour;
-mod draw;
-mod legend;
-mod mark;
-mod panel;
 mod png;
-mod scale;
-mod sheet;
 mod svg;
-mod text;
-mod thin;
-mod ticks;
+mod thinning;
 
 #[cfg(test)]
 mod tests;
 
 pub use axis::Axis;
-pub use bars::{Bar, BarList};
+pub use bar_list::{Bar, BarList};
 pub use chart::Chart;
-pub use colour::{Colour, style_sheet};
-pub use mark::Mark;
-pub use panel::Panel;
+pub use chart::mark::Mark;
+pub use chart::panel::Panel;
 #[cfg(test)]
 pub(crate) use png::parse;
 pub use png::png;
-pub use sheet::Picture;
+pub use svg::colour::{Colour, style_sheet};
+pub use svg::document::Picture;
 pub use svg::escape;
-pub use thin::sample;
+pub use thinning::sample;

@@ -1,6 +1,6 @@
 //! A stand-alone picture as pixels.
 
-use super::colour::resolve;
+use super::svg::colour::resolve;
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
 

@@ -4,27 +4,24 @@
 //! for saving. Sections without data are left out. The order of the page is in [`sections`]; each section's
 //! pictures and captions are in a file of their own.
 
-mod accuracy;
-mod calibration;
-mod figure;
-mod inducing;
-mod key;
-mod learning;
+pub mod content;
+mod figures;
+mod key_numbers;
 mod number;
 mod page;
-mod relevance;
-mod residuals;
 mod sections;
 mod statistics;
 mod tables;
+mod write;
 
 #[cfg(test)]
 mod example;
 #[cfg(test)]
 mod tests;
 
-pub use accuracy::rows_with_interval;
+pub use figures::accuracy::rows_with_interval;
 pub use page::page;
+pub use write::{write_of_fit, write_page, write_pictures};
 
 use deepgp::Score;
 

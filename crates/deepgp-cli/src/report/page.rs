@@ -1,7 +1,7 @@
 //! The page: header, key numbers, sections.
 
-use super::figure::Section as Figures;
-use super::{Report, key, sections, tables};
+use super::figures::Section as Figures;
+use super::{Report, key_numbers, sections, tables};
 use crate::html::{Document, Section, figures};
 
 /// The whole report as one HTML page that needs nothing but itself: no network, no script.
@@ -27,7 +27,7 @@ pub fn page(report: &Report) -> String {
         title: report.title.clone(),
         made: vec![report.version.clone(), report.created.clone()],
         summary: report.summary.clone(),
-        key: key::key_numbers(report),
+        key: key_numbers::key_numbers(report),
         notes: report.notes.clone(),
         sections: parts,
     };

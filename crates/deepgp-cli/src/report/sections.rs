@@ -1,7 +1,8 @@
 //! The order of the figures on the page.
 
-use super::figure::{Figure, Section};
-use super::{Report, accuracy, calibration, inducing, learning, relevance, residuals};
+use super::Report;
+use super::figures::{Figure, Section};
+use super::figures::{accuracy, calibration, inducing, learning, relevance, residuals};
 
 /// The sections that have figures.
 pub(super) fn sections(report: &Report) -> Vec<Section> {

@@ -1,29 +1,29 @@
 //! `index.html`: all tables and figures of the experiments on one page.
 
+use super::folder::Lines;
 use super::grid::{Verdict, verdicts};
-use super::part::Part;
-use super::publish::Lines;
+use super::results::section::ResultSection;
 use crate::html::{Document, Key, strip};
-use crate::text::count;
+use crate::terminal::text::count;
 
 /// The whole page.
-pub fn page(lines: Lines<'_>, parts: &[Part]) -> String {
+pub fn page(lines: Lines<'_>, sections: &[ResultSection]) -> String {
     let document = Document {
         title: "Deep Gaussian processes with decoupled inducing inputs: the paper's experiments, run again".into(),
         made: vec![format!("deepgp {}", env!("CARGO_PKG_VERSION"))],
         summary: summary(lines),
         key: strip("", &keys(lines)),
         notes: Vec::new(),
-        sections: parts.iter().map(Part::section).collect(),
+        sections: sections.iter().map(ResultSection::as_html).collect(),
     };
     document.html()
 }
 
 /// What was run, where, and with what.
 fn summary(lines: Lines<'_>) -> String {
-    let grid = lines.results.iter().map(|line| (&line.origin.device, &line.origin.version));
-    let forms = lines.forms.iter().map(|line| (&line.origin.device, &line.origin.version));
-    let inducing = lines.inducing.iter().map(|line| (&line.origin.device, &line.origin.version));
+    let grid = lines.results.iter().map(|line| (&line.provenance.device, &line.provenance.version));
+    let forms = lines.forms.iter().map(|line| (&line.provenance.device, &line.provenance.version));
+    let inducing = lines.inducing.iter().map(|line| (&line.provenance.device, &line.provenance.version));
     let (mut devices, mut versions): (Vec<&str>, Vec<&str>) =
         grid.chain(forms).chain(inducing).map(|(device, version)| (device.as_str(), version.as_str())).unzip();
     let runs = devices.len();
@@ -52,8 +52,8 @@ fn keys(lines: Lines<'_>) -> Vec<Key> {
         (count > 0).then(|| Key { label: label.into(), value: count.to_string(), remark: remark.into() })
     };
     let all = [
-        reached("Log likelihood", Verdict::likely),
-        reached("RMSE", Verdict::close),
+        reached("Log likelihood", Verdict::reaches_log_likelihood),
+        reached("RMSE", Verdict::reaches_rmse),
         runs("Runs of the tables", lines.results.len(), "each a dataset, model, depth and split"),
         runs("Runs of the forms", lines.forms.len(), "each a form of mean and covariance, rate and depth"),
         runs("Runs of inducing inputs", lines.inducing.len(), "each a dataset, start and split, moved or not"),
@@ -63,14 +63,14 @@ fn keys(lines: Lines<'_>) -> Vec<Key> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::grid::tests::line;
-    use super::super::grid::{BaselineLine, Line, Model};
-    use super::super::origin::Origin;
-    use super::super::origin::tests::origin;
-    use super::super::publish::parts;
-    use super::super::{forms, inducing};
     use super::*;
     use crate::html::laws::assert_sound;
+    use crate::reproduce::folder::sections;
+    use crate::reproduce::grid::tests::line;
+    use crate::reproduce::grid::{BaselineLine, Line, Model};
+    use crate::reproduce::runs::provenance::Provenance;
+    use crate::reproduce::runs::provenance::tests::provenance;
+    use crate::reproduce::{forms, inducing};
     use deepgp::{CovarianceForm, InducingStart, MeanForm};
 
     const NONE: Lines<'_> = Lines { results: &[], baselines: &[], forms: &[], inducing: &[] };
@@ -79,7 +79,10 @@ mod tests {
     fn all_tables_and_figures_are_on_a_sound_page() {
         let hostile = "<b>\"GPU\" & 'co'</b>";
         let results = [
-            Line { origin: Origin { device: hostile.into(), ..origin(1.0, 1) }, ..line(Model::Full, 1, 0, 1.4) },
+            Line {
+                provenance: Provenance { device: hostile.into(), ..provenance(1.0, 1) },
+                ..line(Model::Full, 1, 0, 1.4)
+            },
             line(Model::Decoupled, 1, 0, 1.2),
             Line { dataset: "molecules".into(), ..line(Model::Full, 1, 0, -1.2) },
         ];
@@ -95,8 +98,8 @@ mod tests {
         let forms = [stuck, forms::tests::line(MeanForm::Whitened, CovarianceForm::Whitened, 0.001, 1.3)];
         let inducing = [inducing::tests::line(InducingStart::KMeans, true, 0, 1.3)];
         let lines = Lines { results: &results, baselines: &baselines, forms: &forms, inducing: &inducing };
-        let parts = parts(lines);
-        let page = page(lines, &parts);
+        let sections = sections(lines);
+        let page = page(lines, &sections);
         assert_sound("all", &page);
         for text in [
             "6 runs on &lt;b&gt;",
@@ -109,18 +112,18 @@ mod tests {
         ] {
             assert!(page.contains(text), "{text}");
         }
-        for figure in parts.iter().flat_map(|part| &part.figures) {
+        for figure in sections.iter().flat_map(|section| &section.figures) {
             assert!(page.contains(&format!("<figure id=\"figure-{}\">", figure.stem)), "{}", figure.stem);
         }
         assert_eq!(page.matches("<figure").count(), 2 + 1 + 4 + 2);
-        for table in parts.iter().flat_map(|part| &part.tables) {
+        for table in sections.iter().flat_map(|section| &section.tables) {
             assert!(page.contains(&table.html()), "{}", table.caption);
         }
     }
 
     #[test]
     fn without_results_there_is_a_page_that_says_so() {
-        let page = page(NONE, &parts(NONE));
+        let page = page(NONE, &sections(NONE));
         assert_sound("nothing", &page);
         assert!(
             page.contains("No run has been made yet.") && !page.contains("<section") && !page.contains("class=\"key\"")

@@ -3,13 +3,13 @@
 //! A panel for each form of the mean, a colour for each of the covariance, a dash for the smaller learning rate. All panels of
 //! a picture have the range of their [`window`] in common: what leaves it goes out at the lower edge.
 
-use super::super::trial::{GLANCE, Point};
-use super::super::window::{Curve, window};
-use super::super::wording::layers;
 use super::{COVARIANCES, FormsLine, MEANS, RATES, covariance_name, mean_name};
 use crate::html::Figure;
 use crate::picture::{Axis, Chart, Colour, Mark, Panel};
-use crate::text::count;
+use crate::reproduce::results::axis_range::{Curve, axis_range};
+use crate::reproduce::results::number_text::layers;
+use crate::reproduce::runs::training_run::{CURVE_SAMPLES, CurvePoint};
+use crate::terminal::text::count;
 use deepgp::{CovarianceForm, MeanForm};
 
 /// What is drawn.
@@ -41,7 +41,7 @@ impl Quantity {
         }
     }
 
-    fn of(self, line: &FormsLine, point: &Point) -> f64 {
+    fn of(self, line: &FormsLine, point: &CurvePoint) -> f64 {
         match self {
             Self::Elbo => point.elbo / line.rows as f64,
             Self::Likelihood => point.test_log_likelihood.unwrap_or(f64::NAN),
@@ -57,7 +57,7 @@ impl Course {
         }
     }
 
-    fn of(self, point: &Point) -> f64 {
+    fn of(self, point: &CurvePoint) -> f64 {
         match self {
             Self::Steps => point.step as f64,
             Self::Seconds => point.seconds,
@@ -66,8 +66,8 @@ impl Course {
 
     fn end(self, line: &FormsLine) -> f64 {
         match self {
-            Self::Steps => line.origin.steps as f64,
-            Self::Seconds => line.origin.seconds,
+            Self::Steps => line.provenance.steps as f64,
+            Self::Seconds => line.provenance.seconds,
         }
     }
 }
@@ -88,7 +88,7 @@ pub fn figures(stem: &str, hidden: usize, lines: &[&FormsLine]) -> Vec<Figure> {
             points: line.curve.iter().map(|point| (point.step as f64, quantity.of(line, point))).collect(),
             finished: line.stuck.is_none(),
         };
-        let Some(range) = window(&lines.iter().map(curve).collect::<Vec<_>>()) else { continue };
+        let Some(range) = axis_range(&lines.iter().map(curve).collect::<Vec<_>>()) else { continue };
         for course in [Course::Steps, Course::Seconds] {
             let view = View { quantity, course, range };
             all.push(Figure {
@@ -145,7 +145,7 @@ impl View {
         let rows = |line: &FormsLine| line.rows as f64;
         if self.quantity == Quantity::Elbo {
             for line in lines {
-                let fall = |p: &Point| (self.course.of(p), p.lowest_elbo / rows(line), p.elbo / rows(line));
+                let fall = |p: &CurvePoint| (self.course.of(p), p.lowest_elbo / rows(line), p.elbo / rows(line));
                 panel = panel.with(Mark::band(line.curve.iter().map(fall), colour(line.covariance_form)).opacity(0.1));
             }
         }
@@ -189,7 +189,7 @@ impl View {
             some => format!("Of {} {some} got stuck (a cross where)", count(lines.len(), "run")),
         };
         let counts = if below > 0 { format!("{stuck}, {below} more end below (a triangle).") } else { stuck + "." };
-        let sharing = lines.iter().map(|line| line.origin.sharing).max().unwrap_or(1);
+        let sharing = lines.iter().map(|line| line.provenance.sharing).max().unwrap_or(1);
         let shared =
             if sharing > 1 { format!(", while up to {sharing} runs shared the device") } else { String::new() };
         match (self.quantity, self.course) {
@@ -200,7 +200,9 @@ impl View {
                  reaches down to the lowest ELBO since the point before: a spike between points. {counts}"
             ),
             (Quantity::Likelihood, Course::Steps) => {
-                format!("The same runs on the test rows, in the units of the target, by {GLANCE} samples. {counts}")
+                format!(
+                    "The same runs on the test rows, in the units of the target, by {CURVE_SAMPLES} samples. {counts}"
+                )
             }
         }
     }
@@ -208,9 +210,9 @@ impl View {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::line;
     use super::*;
     use crate::picture::parse;
+    use crate::reproduce::forms::tests::line;
 
     fn lines() -> Vec<FormsLine> {
         let all = MEANS.into_iter().flat_map(|mean| COVARIANCES.map(|covariance| (mean, covariance)));

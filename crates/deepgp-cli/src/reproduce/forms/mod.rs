@@ -12,16 +12,16 @@ use serde::{Deserialize, Serialize};
 
 use super::Experiment;
 use super::grid::{GridRun, Model};
-use super::journal::Keyed;
-use super::lab::Lab;
-use super::origin::Origin;
-use super::part::Part;
-use super::queue::{Made, Run, Slot};
-use super::trial::{self, Point, Trained, Trial};
-use super::wording::layers;
-use crate::args::ReproduceArgs;
-use crate::progress::duration;
-use crate::text::number;
+use super::results::number_text::layers;
+use super::results::section::ResultSection;
+use super::runs::journal::Keyed;
+use super::runs::provenance::Provenance;
+use super::runs::queue::{Run, RunOutcome, Slot};
+use super::runs::setup::Setup;
+use super::runs::training_run::{self, CurvePoint, TrainedModel, TrainingRun};
+use crate::arguments::ReproduceArgs;
+use crate::terminal::progress::duration;
+use crate::terminal::text::number;
 
 /// Table 1, as equation 7 and as the table itself have its first row.
 const MEANS: [MeanForm; 4] = [MeanForm::Dual, MeanForm::ScaledDual, MeanForm::Standard, MeanForm::Whitened];
@@ -65,10 +65,10 @@ pub struct FormsLine {
     /// Why it could not go on, if it could not.
     pub stuck: Option<String>,
     /// The learning curve.
-    pub curve: Vec<Point>,
+    pub curve: Vec<CurvePoint>,
     /// How it came about.
     #[serde(flatten)]
-    pub origin: Origin,
+    pub provenance: Provenance,
 }
 
 impl Keyed for FormsLine {
@@ -100,51 +100,51 @@ impl std::fmt::Display for FormsRun {
 impl Run for FormsRun {
     type Line = FormsLine;
 
-    fn settings(&self, lab: &Lab) -> FitSettings {
+    fn settings(&self, setup: &Setup) -> FitSettings {
         let Self { dataset, hidden, split, .. } = self.clone();
-        let mut settings = GridRun { dataset, hidden, model: Model::Decoupled, split }.settings(lab);
+        let mut settings = GridRun { dataset, hidden, model: Model::Decoupled, split }.settings(setup);
         settings.model.mean_form = self.mean;
         settings.model.covariance_form = self.covariance;
         settings.train.learning_rate = self.learning_rate;
         settings
     }
 
-    fn make(&self, lab: &Lab, slot: &Slot) -> Result<Made<FormsLine>> {
-        let trial = Trial::new(lab, &self.dataset, self.split, self.settings(lab))?;
-        let (looks, mut curve) = (trial::looks(trial.settings.train.steps), Vec::new());
-        let trained = trial.run(trial.start()?, &looks, slot, |_, point| {
+    fn make(&self, setup: &Setup, slot: &Slot) -> Result<RunOutcome<FormsLine>> {
+        let training = TrainingRun::new(setup, &self.dataset, self.split, self.settings(setup))?;
+        let (looks, mut curve) = (training_run::evaluation_steps(training.settings.train.steps), Vec::new());
+        let trained = training.train(training.start()?, &looks, slot, |_, point| {
             curve.push(point);
             Ok(())
         })?;
-        let Some(trained) = trained else { return Ok(Made::Cut) };
-        let origin = Origin::new(lab, slot, &trial.settings, &trained)?;
-        let Trained { regressor, rolled_back, stuck, .. } = trained;
-        Ok(Made::Done(FormsLine {
+        let Some(trained) = trained else { return Ok(RunOutcome::Cut) };
+        let provenance = Provenance::new(setup, slot, &training.settings, &trained)?;
+        let TrainedModel { regressor, rolled_back, stuck, .. } = trained;
+        Ok(RunOutcome::Done(FormsLine {
             dataset: self.dataset.clone(),
             hidden: self.hidden,
             mean_form: self.mean,
             covariance_form: self.covariance,
             learning_rate: self.learning_rate,
             split: self.split,
-            rows: trial.train.len(),
-            test_log_likelihood: trial.glance(&regressor)?,
+            rows: training.train.len(),
+            test_log_likelihood: training.test_log_likelihood(&regressor)?,
             rolled_back,
             stuck,
             curve,
-            origin,
+            provenance,
         }))
     }
 
-    fn told(line: &FormsLine) -> String {
+    fn in_words(line: &FormsLine) -> String {
         let likelihood = line.test_log_likelihood.map_or_else(|| "none".into(), number);
         let end = line.stuck.as_ref().map_or_else(String::new, |reason| format!(", stuck: {reason}"));
         let back =
             if line.rolled_back > 0 { format!(", {} steps rolled back", line.rolled_back) } else { String::new() };
-        format!("log likelihood {likelihood}, {}{back}{end}", duration(line.origin.seconds))
+        format!("log likelihood {likelihood}, {}{back}{end}", duration(line.provenance.seconds))
     }
 
-    fn origin(line: &FormsLine) -> &Origin {
-        &line.origin
+    fn provenance(line: &FormsLine) -> &Provenance {
+        &line.provenance
     }
 }
 
@@ -174,15 +174,15 @@ pub fn runs(args: &ReproduceArgs) -> Vec<FormsRun> {
 }
 
 /// What to show: for each dataset and depth how the runs end, and how they get there.
-pub fn parts(lines: &[FormsLine]) -> Vec<Part> {
+pub fn sections(lines: &[FormsLine]) -> Vec<ResultSection> {
     let mut kinds: Vec<(&str, usize)> = lines.iter().map(|line| (line.dataset.as_str(), line.hidden)).collect();
     kinds.sort_unstable();
     kinds.dedup();
-    let part = |(dataset, hidden): (&str, usize)| {
+    let section = |(dataset, hidden): (&str, usize)| {
         let own: Vec<&FormsLine> =
             lines.iter().filter(|line| (line.dataset.as_str(), line.hidden) == (dataset, hidden)).collect();
         let id = format!("forms-{dataset}-{hidden}");
-        Part {
+        ResultSection {
             title: format!("Forms, {}, {dataset}", layers(hidden)),
             lead: "Which forms of the mean and the covariance (the paper's Tables 1 and 2) train stably, and how fast? Each run has \
                    the same start and the same rows."
@@ -192,7 +192,7 @@ pub fn parts(lines: &[FormsLine]) -> Vec<Part> {
             id,
         }
     };
-    kinds.into_iter().map(part).collect()
+    kinds.into_iter().map(section).collect()
 }
 
 /// What a form of the mean is called.
@@ -216,15 +216,15 @@ fn covariance_name(form: CovarianceForm) -> &'static str {
 
 #[cfg(test)]
 pub mod tests {
-    use super::super::origin::tests::origin;
     use super::*;
+    use crate::reproduce::runs::provenance::tests::provenance;
 
     /// A run of 20 points that rises to `end`.
     pub fn line(mean_form: MeanForm, covariance_form: CovarianceForm, learning_rate: f64, end: f64) -> FormsLine {
         let point = |i: u64| {
             let value = end - 10.0 / (i * i) as f64;
             let (step, seconds, elbo) = (100 * i, i as f64, 1000.0 * (value - 0.3));
-            Point { step, seconds, elbo, lowest_elbo: elbo - 1.0, test_log_likelihood: Some(value) }
+            CurvePoint { step, seconds, elbo, lowest_elbo: elbo - 1.0, test_log_likelihood: Some(value) }
         };
         FormsLine {
             dataset: "kin8nm".into(),
@@ -238,7 +238,7 @@ pub mod tests {
             rolled_back: 0,
             stuck: None,
             curve: (1..=20).map(point).collect(),
-            origin: origin(20.0, 2000),
+            provenance: provenance(20.0, 2000),
         }
     }
 
@@ -249,7 +249,7 @@ pub mod tests {
             hidden,
             ..line(MeanForm::Whitened, CovarianceForm::Whitened, 0.01, 1.0)
         };
-        let ids = |lines: &[FormsLine]| parts(lines).into_iter().map(|part| part.id).collect::<Vec<_>>();
+        let ids = |lines: &[FormsLine]| sections(lines).into_iter().map(|section| section.id).collect::<Vec<_>>();
         assert!(ids(&[]).is_empty());
         assert_eq!(ids(&[own("kin8nm", 2), own("kin8nm", 1)]), ["forms-kin8nm-1", "forms-kin8nm-2"]);
         assert_eq!(ids(&[own("protein", 1), own("kin8nm", 1)]), ["forms-kin8nm-1", "forms-protein-1"]);

@@ -3,10 +3,10 @@
 
 use deepgp::{CovarianceForm, MeanForm};
 
-use super::super::grid::{median, spread};
-use super::super::table::{Cell, Column, Group, Table};
-use super::super::trial::Point;
 use super::{COVARIANCES, FormsLine, MEANS, RATES, covariance_name, mean_name};
+use crate::reproduce::grid::{median, spread};
+use crate::reproduce::results::table::{Cell, Column, Group, Table};
+use crate::reproduce::runs::training_run::CurvePoint;
 
 /// How to read the tables of a depth.
 const READING: &str = "At the end; in bold the best of those that came to it. Beside a number: how many steps had to be rolled back, and at \
@@ -55,8 +55,8 @@ fn matrix(caption: String, lines: &[&FormsLine], cell: impl Fn(Vec<&FormsLine>) 
 
 /// How far the ELBO of a run falls between points of its curve.
 fn falls(line: &FormsLine) -> Vec<f64> {
-    let late = |point: &Point| point.step as f64 >= EARLY * line.origin.steps as f64;
-    let fall = |pair: &[Point]| (pair[0].elbo - pair[1].lowest_elbo).max(0.0) / line.rows as f64;
+    let late = |point: &CurvePoint| point.step as f64 >= EARLY * line.provenance.steps as f64;
+    let fall = |pair: &[CurvePoint]| (pair[0].elbo - pair[1].lowest_elbo).max(0.0) / line.rows as f64;
     line.curve.windows(2).filter(|pair| late(&pair[0])).map(fall).collect()
 }
 
@@ -109,7 +109,7 @@ fn remark(own: &[&FormsLine]) -> String {
     let back: u64 = own.iter().map(|line| line.rolled_back).sum();
     let back = (back > 0).then(|| format!("{back} rolled back"));
     let stops: Vec<String> =
-        own.iter().filter(|line| line.stuck.is_some()).map(|line| line.origin.steps.to_string()).collect();
+        own.iter().filter(|line| line.stuck.is_some()).map(|line| line.provenance.steps.to_string()).collect();
     let stuck = (!stops.is_empty()).then(|| format!("stuck at {}", stops.join(" and ")));
     back.into_iter().chain(stuck).collect::<Vec<_>>().join(", ")
 }
@@ -126,7 +126,7 @@ fn stuck(lines: &[&FormsLine]) -> Option<Table> {
             )),
             Cell::new(line.learning_rate.to_string()),
             Cell::new(line.split.to_string()),
-            Cell::new(line.origin.steps.to_string()),
+            Cell::new(line.provenance.steps.to_string()),
             Cell::new(reason),
         ])
     };
@@ -142,9 +142,9 @@ fn stuck(lines: &[&FormsLine]) -> Option<Table> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::origin::tests::origin;
-    use super::super::tests::line;
     use super::*;
+    use crate::reproduce::forms::tests::line;
+    use crate::reproduce::runs::provenance::tests::provenance;
 
     #[test]
     fn the_best_that_ended_stands_out_and_what_got_stuck_says_where_and_why() {
@@ -152,7 +152,7 @@ mod tests {
         let rolled = FormsLine { rolled_back: 5, ..line(MeanForm::Whitened, CovarianceForm::Standard, 0.01, 1.25) };
         let stuck = FormsLine {
             stuck: Some("not | finite".into()),
-            origin: origin(1.0, 70),
+            provenance: provenance(1.0, 70),
             ..line(MeanForm::Dual, CovarianceForm::Dual, 0.01, 1.4)
         };
         let lost = FormsLine { test_log_likelihood: None, ..line(MeanForm::Dual, CovarianceForm::Standard, 0.01, 0.0) };

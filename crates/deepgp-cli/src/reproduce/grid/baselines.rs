@@ -4,9 +4,9 @@ use anyhow::Result;
 use deepgp_io::ScoreRecord;
 use serde::{Deserialize, Serialize};
 
-use super::super::journal::{Journal, Keyed};
-use super::super::lab::Lab;
-use crate::score;
+use crate::model::score;
+use crate::reproduce::runs::journal::{Journal, Keyed};
+use crate::reproduce::runs::setup::Setup;
 
 /// One baseline on one split. Scores are in the target's units.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,15 +36,15 @@ pub fn fill(
     journal: &mut Journal<BaselineLine>,
     dataset: &str,
     splits: u64,
-    lab: &Lab,
+    setup: &Setup,
     mut told: impl FnMut(&BaselineLine),
 ) -> Result<()> {
-    for split in (0..splits).take_while(|_| !lab.closes()) {
+    for split in (0..splits).take_while(|_| !setup.is_stopping()) {
         if score::BASELINES.iter().all(|name| journal.has(&(dataset.into(), (*name).into(), split))) {
             continue;
         }
-        let (train, test) = lab.split(dataset, split)?;
-        for ScoreRecord { name, score } in score::baselines(&train, &test, lab.threads)? {
+        let (train, test) = setup.split(dataset, split)?;
+        for ScoreRecord { name, score } in score::baselines(&train, &test, setup.threads)? {
             let line = BaselineLine {
                 dataset: dataset.into(),
                 model: name,

@@ -1,12 +1,12 @@
 //! The paper's two figures: log likelihood and RMSE against the number of hidden layers, a panel for each of its datasets.
 
-use super::super::lab::{DATASETS, DISTINCT};
 use super::Line;
 use super::paper::Printed;
 use super::run::Model;
 use super::summary::{Summary, summaries};
 use crate::html::Figure;
 use crate::picture::{Axis, Chart, Colour, Mark, Panel};
+use crate::reproduce::datasets::{DATASETS, DISTINCT};
 
 /// What is drawn against the depth: ours, mean and deviation, and the paper's.
 struct Quantity {
@@ -119,8 +119,8 @@ fn panel(dataset: &str, all: &[Summary], quantity: &Quantity) -> Panel {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::line;
     use super::*;
+    use crate::reproduce::grid::tests::line;
 
     #[test]
     fn both_figures_are_drawn_with_the_papers_points() {

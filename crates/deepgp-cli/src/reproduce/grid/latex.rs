@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use super::super::lab::DATASETS;
-use super::super::wording::pair;
 use super::Line;
 use super::paper::Printed;
 use super::summary::summaries;
 use super::tables::{digits, seconds};
+use crate::reproduce::datasets::DATASETS;
+use crate::reproduce::results::number_text::mean_with_deviation;
 
 /// All tables for LaTeX, with the package `booktabs`.
 pub fn latex(lines: &[Line]) -> String {
@@ -28,7 +28,7 @@ pub fn latex(lines: &[Line]) -> String {
         for s in all {
             let bold =
                 |best: bool, cell: String| if best { format!("$\\mathbf{{{cell}}}$") } else { format!("${cell}$") };
-            let of = |values, digits| pair(values, s.splits, digits).replace('±', "\\pm");
+            let of = |values, digits| mean_with_deviation(values, s.splits, digits).replace('±', "\\pm");
             let paper =
                 |cell: fn(Printed) -> String| s.printed.map_or_else(String::new, |p| format!("(${}$)", cell(p)));
             let _ = writeln!(
@@ -51,9 +51,9 @@ pub fn latex(lines: &[Line]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::run::Model;
-    use super::super::tests::line;
     use super::*;
+    use crate::reproduce::grid::run::Model;
+    use crate::reproduce::grid::tests::line;
 
     #[test]
     fn the_best_is_bold_and_the_papers_number_is_in_brackets() {

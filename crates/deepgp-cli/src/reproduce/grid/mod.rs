@@ -2,9 +2,9 @@
 //! deep, on random splits.
 
 pub mod baselines;
-mod contrast;
 mod figures;
 mod latex;
+mod paired_comparison;
 mod paper;
 mod run;
 mod summary;
@@ -16,15 +16,16 @@ use deepgp::FitSettings;
 use serde::{Deserialize, Serialize};
 
 use super::Experiment;
-use super::journal::Keyed;
-use super::lab::{DATASETS, DISTINCT, Lab};
-use super::origin::Origin;
-use super::part::Part;
-use super::queue::{Made, Run, Slot};
-use super::trial::{self, Point, Trial};
-use crate::args::ReproduceArgs;
-use crate::progress::duration;
-use crate::text::scores;
+use super::datasets::{DATASETS, DISTINCT};
+use super::results::section::ResultSection;
+use super::runs::journal::Keyed;
+use super::runs::provenance::Provenance;
+use super::runs::queue::{Run, RunOutcome, Slot};
+use super::runs::setup::Setup;
+use super::runs::training_run::{self, CurvePoint, TrainingRun};
+use crate::arguments::ReproduceArgs;
+use crate::terminal::progress::duration;
+use crate::terminal::text::scores;
 pub use baselines::BaselineLine;
 pub use latex::latex;
 pub use run::{GridRun, MODELS, Model};
@@ -55,10 +56,10 @@ pub struct Line {
     pub test_coverage_95: f64,
     /// The learning curve of a run that had the device to itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub curve: Vec<Point>,
+    pub curve: Vec<CurvePoint>,
     /// How it came about.
     #[serde(flatten)]
-    pub origin: Origin,
+    pub provenance: Provenance,
 }
 
 impl Keyed for Line {
@@ -72,26 +73,27 @@ impl Keyed for Line {
 impl Run for GridRun {
     type Line = Line;
 
-    fn settings(&self, lab: &Lab) -> FitSettings {
-        self.fit_settings(lab.epochs, lab.training_rows(&self.dataset), lab.threads)
+    fn settings(&self, setup: &Setup) -> FitSettings {
+        self.fit_settings(setup.epochs, setup.training_rows(&self.dataset), setup.threads)
     }
 
-    fn make(&self, lab: &Lab, slot: &Slot) -> Result<Made<Line>> {
-        let trial = Trial::new(lab, &self.dataset, self.split, self.settings(lab))?;
+    fn make(&self, setup: &Setup, slot: &Slot) -> Result<RunOutcome<Line>> {
+        let training = TrainingRun::new(setup, &self.dataset, self.split, self.settings(setup))?;
         // Seconds mean something where nobody else computes.
-        let looks = if slot.sharing == 1 { trial::looks(trial.settings.train.steps) } else { Vec::new() };
+        let looks =
+            if slot.sharing == 1 { training_run::evaluation_steps(training.settings.train.steps) } else { Vec::new() };
         let mut curve = Vec::new();
-        let trained = trial.run(trial.start()?, &looks, slot, |_, point| {
+        let trained = training.train(training.start()?, &looks, slot, |_, point| {
             curve.push(point);
             Ok(())
         })?;
-        let Some(trained) = trained else { return Ok(Made::Cut) };
-        let origin = Origin::new(lab, slot, &trial.settings, &trained)?;
-        let score = match trial.score(&trained)? {
+        let Some(trained) = trained else { return Ok(RunOutcome::Cut) };
+        let provenance = Provenance::new(setup, slot, &training.settings, &trained)?;
+        let score = match training.score(&trained)? {
             Ok(score) => score,
-            Err(reason) => return Ok(Made::Stuck(reason)),
+            Err(reason) => return Ok(RunOutcome::Stuck(reason)),
         };
-        Ok(Made::Done(Line {
+        Ok(RunOutcome::Done(Line {
             dataset: self.dataset.clone(),
             model: self.model,
             hidden: self.hidden,
@@ -102,16 +104,16 @@ impl Run for GridRun {
             test_crps: score.crps[0],
             test_coverage_95: score.coverage_95[0],
             curve,
-            origin,
+            provenance,
         }))
     }
 
-    fn told(line: &Line) -> String {
-        scores(line.test_log_likelihood, line.test_rmse) + ", " + &duration(line.origin.seconds)
+    fn in_words(line: &Line) -> String {
+        scores(line.test_log_likelihood, line.test_rmse) + ", " + &duration(line.provenance.seconds)
     }
 
-    fn origin(line: &Line) -> &Origin {
-        &line.origin
+    fn provenance(line: &Line) -> &Provenance {
+        &line.provenance
     }
 }
 
@@ -130,9 +132,9 @@ pub fn runs(args: &ReproduceArgs) -> Vec<GridRun> {
 }
 
 /// What to show: whether the paper's numbers are reached, its figures, and a table for each dataset.
-pub fn parts(lines: &[Line], baselines: &[BaselineLine]) -> Vec<Part> {
+pub fn sections(lines: &[Line], baselines: &[BaselineLine]) -> Vec<ResultSection> {
     let mut all = Vec::new();
-    let part = |id: &str, title: &str, lead: &str, tables, figures| Part {
+    let section = |id: &str, title: &str, lead: &str, tables, figures| ResultSection {
         id: id.into(),
         title: title.into(),
         lead: lead.into(),
@@ -143,15 +145,15 @@ pub fn parts(lines: &[Line], baselines: &[BaselineLine]) -> Vec<Part> {
     if !tables.is_empty() || !drawn.is_empty() {
         let lead = "Does a mean over splits, rounded to the paper's digits, reach what the paper prints: a log likelihood at \
                     least as high, an RMSE at most as high? molecules is a rebuilt dataset and has no verdict.";
-        all.push(part("verdict", "Against the paper", lead, tables, drawn));
+        all.push(section("verdict", "Against the paper", lead, tables, drawn));
     }
-    if let Some(table) = contrast::table(lines) {
+    if let Some(table) = paired_comparison::table(lines) {
         let lead = "Is a decoupled model better than the full one, and is it faster?";
-        all.push(part("contrast", "Decoupled against full", lead, vec![table], contrast::figures(lines)));
+        all.push(section("contrast", "Decoupled against full", lead, vec![table], paired_comparison::figures(lines)));
     }
     for dataset in DATASETS {
         let table = tables::table(lines, baselines, dataset);
-        all.extend(table.map(|table| part(dataset, dataset, about(dataset), vec![table], Vec::new())));
+        all.extend(table.map(|table| section(dataset, dataset, about(dataset), vec![table], Vec::new())));
     }
     all
 }
@@ -173,8 +175,8 @@ fn about(dataset: &str) -> &'static str {
 
 #[cfg(test)]
 pub mod tests {
-    use super::super::origin::tests::origin;
     use super::*;
+    use crate::reproduce::runs::provenance::tests::provenance;
 
     /// A line with scores that follow from the likelihood.
     pub fn line(model: Model, hidden: usize, split: u64, log_likelihood: f64) -> Line {
@@ -189,7 +191,7 @@ pub mod tests {
             test_crps: 0.03,
             test_coverage_95: 0.95,
             curve: Vec::new(),
-            origin: origin(10.0 + split as f64, 5000),
+            provenance: provenance(10.0 + split as f64, 5000),
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::super::origin::Clock;
 use super::Line;
 use super::baselines::BaselineLine;
 use super::paper::{Printed, printed};
 use super::run::Model;
+use crate::reproduce::runs::provenance::TimingConditions;
 
 /// What all splits of a dataset, model and depth say together.
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ pub struct Summary<'a> {
     /// Of how many runs.
     pub timed: usize,
     /// Under what circumstances that is.
-    pub clock: Clock<'a>,
+    pub timing: TimingConditions<'a>,
     /// What the paper prints.
     pub printed: Option<Printed>,
     /// Which of the three (likelihood, error, time) are the best among the models of its depth; times, among those taken alike.
@@ -49,11 +49,11 @@ pub fn median(mut values: Vec<f64>) -> f64 {
 }
 
 /// Under which circumstances most times were taken; of several, the first in their order.
-pub fn commonest<'a>(clocks: impl Iterator<Item = Clock<'a>>) -> Option<Clock<'a>> {
+pub fn commonest<'a>(timings: impl Iterator<Item = TimingConditions<'a>>) -> Option<TimingConditions<'a>> {
     let mut counts = BTreeMap::new();
-    clocks.for_each(|clock| *counts.entry(clock).or_insert(0) += 1);
+    timings.for_each(|timing| *counts.entry(timing).or_insert(0) += 1);
     // The last of equal maxima is taken, so from behind it is the first.
-    counts.into_iter().rev().max_by_key(|(_, count)| *count).map(|(clock, _)| clock)
+    counts.into_iter().rev().max_by_key(|(_, count)| *count).map(|(timing, _)| timing)
 }
 
 /// One for each model and depth of a dataset, shallow ones first.
@@ -65,10 +65,10 @@ pub fn summaries<'a>(lines: &'a [Line], dataset: &str) -> Vec<Summary<'a>> {
     let mut all: Vec<Summary> = Vec::new();
     for (hidden, model) in kinds {
         let of: Vec<&&Line> = own.iter().filter(|line| (line.hidden, line.model) == (hidden, model)).collect();
-        let clocks = || of.iter().map(|line| line.origin.clock());
-        let sharing = clocks().map(|clock| clock.sharing).min();
-        let Some(clock) = commonest(clocks().filter(|clock| Some(clock.sharing) == sharing)) else { continue };
-        let times = of.iter().filter(|line| line.origin.clock() == clock).map(|line| line.origin.seconds);
+        let timings = || of.iter().map(|line| line.provenance.timing());
+        let sharing = timings().map(|timing| timing.sharing).min();
+        let Some(timing) = commonest(timings().filter(|timing| Some(timing.sharing) == sharing)) else { continue };
+        let times = of.iter().filter(|line| line.provenance.timing() == timing).map(|line| line.provenance.seconds);
         let times: Vec<f64> = times.collect();
         let each = |value: fn(&Line) -> f64| of.iter().map(|line| value(line)).collect::<Vec<f64>>();
         all.push(Summary {
@@ -79,7 +79,7 @@ pub fn summaries<'a>(lines: &'a [Line], dataset: &str) -> Vec<Summary<'a>> {
             rmse: spread(&each(|line| line.test_rmse)),
             timed: times.len(),
             seconds: median(times),
-            clock,
+            timing,
             printed: printed(dataset, model, hidden),
             best: [false; 3],
         });
@@ -88,7 +88,7 @@ pub fn summaries<'a>(lines: &'a [Line], dataset: &str) -> Vec<Summary<'a>> {
     for i in 0..all.len() {
         let own = &all[i];
         let rivals =
-            |alike: bool| all.iter().filter(move |s| s.hidden == own.hidden && (!alike || s.clock == own.clock));
+            |alike: bool| all.iter().filter(move |s| s.hidden == own.hidden && (!alike || s.timing == own.timing));
         let best = |size: fn(&Summary<'_>) -> f64, alike: bool| {
             rivals(alike).count() > 1 && rivals(alike).all(|other| size(own) <= size(other))
         };
@@ -99,7 +99,7 @@ pub fn summaries<'a>(lines: &'a [Line], dataset: &str) -> Vec<Summary<'a>> {
 
 /// What all splits of a baseline say together.
 #[derive(Clone, Debug)]
-pub struct Simple<'a> {
+pub struct BaselineSummary<'a> {
     /// Which one.
     pub model: &'a str,
     /// How many splits there are.
@@ -111,7 +111,7 @@ pub struct Simple<'a> {
 }
 
 /// One for each baseline of a dataset.
-pub fn simple<'a>(lines: &'a [BaselineLine], dataset: &str) -> Vec<Simple<'a>> {
+pub fn baseline_summaries<'a>(lines: &'a [BaselineLine], dataset: &str) -> Vec<BaselineSummary<'a>> {
     let own: Vec<&BaselineLine> = lines.iter().filter(|line| line.dataset == dataset).collect();
     let mut names: Vec<&str> = own.iter().map(|line| line.model.as_str()).collect();
     names.sort_unstable();
@@ -122,21 +122,21 @@ pub fn simple<'a>(lines: &'a [BaselineLine], dataset: &str) -> Vec<Simple<'a>> {
     let summary = |model| {
         let likelihoods = each(model, |line| line.test_log_likelihood);
         let (splits, log_likelihood) = (likelihoods.len(), spread(&likelihoods));
-        Simple { model, splits, log_likelihood, rmse: spread(&each(model, |line| line.test_rmse)) }
+        BaselineSummary { model, splits, log_likelihood, rmse: spread(&each(model, |line| line.test_rmse)) }
     };
     names.into_iter().map(summary).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::origin::Origin;
-    use super::super::super::origin::tests::origin;
-    use super::super::tests::line;
     use super::*;
+    use crate::reproduce::grid::tests::line;
+    use crate::reproduce::runs::provenance::Provenance;
+    use crate::reproduce::runs::provenance::tests::provenance;
 
     fn timed(model: Model, split: u64, seconds: f64, sharing: usize, device: &str) -> Line {
-        let origin = Origin { sharing, device: device.into(), ..origin(seconds, 1) };
-        Line { origin, ..line(model, 1, split, 1.0) }
+        let provenance = Provenance { sharing, device: device.into(), ..provenance(seconds, 1) };
+        Line { provenance, ..line(model, 1, split, 1.0) }
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! The paper's Tables 3 to 6 from the results of runs, the paper's number beside each of ours.
 
-use super::super::origin::Clock;
-use super::super::table::{Cell, Column, Group, Table};
-use super::super::wording::{layers, pair};
 use super::Line;
 use super::baselines::BaselineLine;
 use super::paper::Printed;
-use super::summary::{Simple, Summary, simple, summaries};
+use super::summary::{BaselineSummary, Summary, baseline_summaries, summaries};
+use crate::reproduce::results::number_text::{layers, mean_with_deviation};
+use crate::reproduce::results::table::{Cell, Column, Group, Table};
+use crate::reproduce::runs::provenance::TimingConditions;
 
 /// Digits after the point that a dataset's RMSE is told with.
 pub fn digits(dataset: &str) -> usize {
@@ -15,7 +15,7 @@ pub fn digits(dataset: &str) -> usize {
 
 /// Seconds, and how many runs shared the device meanwhile.
 pub fn seconds(summary: &Summary<'_>) -> String {
-    let Summary { seconds, clock: Clock { sharing, .. }, .. } = summary;
+    let Summary { seconds, timing: TimingConditions { sharing, .. }, .. } = summary;
     if *sharing > 1 { format!("{seconds:.1} ×{sharing}") } else { format!("{seconds:.1}") }
 }
 
@@ -35,7 +35,7 @@ fn timing(all: &[Summary<'_>]) -> String {
         _ if fewest == most => format!("medians of {most}"),
         _ => format!("medians of {fewest} to {most}"),
     };
-    let alone = match (all.iter().any(|s| s.clock.sharing > 1), most) {
+    let alone = match (all.iter().any(|s| s.timing.sharing > 1), most) {
         (true, _) => "; a number after × says how many runs shared the device",
         (false, 1) => ", which had the device to itself",
         (false, _) => ", which had the device to themselves",
@@ -45,12 +45,12 @@ fn timing(all: &[Summary<'_>]) -> String {
 
 /// The table of a dataset, simpler models below; `None` if there is nothing to tell.
 pub fn table(lines: &[Line], baselines: &[BaselineLine], dataset: &str) -> Option<Table> {
-    let (all, simpler) = (summaries(lines, dataset), simple(baselines, dataset));
+    let (all, simpler) = (summaries(lines, dataset), baseline_summaries(baselines, dataset));
     if all.is_empty() && simpler.is_empty() {
         return None;
     }
     let timing = timing(&all);
-    let apart = all.iter().any(|s| s.clock.device != all[0].clock.device);
+    let apart = all.iter().any(|s| s.timing.device != all[0].timing.device);
     let mut groups: Vec<Group> = Vec::new();
     for s in all {
         let paper = |cell: fn(Printed) -> String| Cell::new(s.printed.map_or_else(|| "–".into(), cell));
@@ -58,9 +58,9 @@ pub fn table(lines: &[Line], baselines: &[BaselineLine], dataset: &str) -> Optio
         let row = vec![
             Cell::new(s.model.name()),
             Cell::new(s.splits.to_string()),
-            Cell::new(pair(s.log_likelihood, s.splits, 3)).best(s.best[0]),
+            Cell::new(mean_with_deviation(s.log_likelihood, s.splits, 3)).best(s.best[0]),
             paper(|p| format!("{:.2} ± {:.2}", p.log_likelihood.0, p.log_likelihood.1)),
-            Cell::new(pair(s.rmse, s.splits, digits(dataset))).best(s.best[1]),
+            Cell::new(mean_with_deviation(s.rmse, s.splits, digits(dataset))).best(s.best[1]),
             paper(|p| format!("{:.2} ± {:.2}", p.rmse.0, p.rmse.1)),
             Cell::new(seconds(&s)).best(s.best[2]),
             paper(|p| format!("{:.0}", p.seconds)),
@@ -70,8 +70,11 @@ pub fn table(lines: &[Line], baselines: &[BaselineLine], dataset: &str) -> Optio
             _ => groups.push(Group { name, title: layers(s.hidden), rows: vec![row] }),
         }
     }
-    let rest = |Simple { model, splits, log_likelihood, rmse }: Simple<'_>| {
-        let (ll, error) = (Cell::new(pair(log_likelihood, splits, 3)), Cell::new(pair(rmse, splits, digits(dataset))));
+    let rest = |BaselineSummary { model, splits, log_likelihood, rmse }: BaselineSummary<'_>| {
+        let (ll, error) = (
+            Cell::new(mean_with_deviation(log_likelihood, splits, 3)),
+            Cell::new(mean_with_deviation(rmse, splits, digits(dataset))),
+        );
         let none = || Cell::new("–");
         vec![Cell::new(model), Cell::new(splits.to_string()), ll, none(), error, none(), none(), none()]
     };
@@ -100,9 +103,9 @@ pub fn table(lines: &[Line], baselines: &[BaselineLine], dataset: &str) -> Optio
 
 #[cfg(test)]
 mod tests {
-    use super::super::run::Model;
-    use super::super::tests::line;
     use super::*;
+    use crate::reproduce::grid::run::Model;
+    use crate::reproduce::grid::tests::line;
 
     #[test]
     fn tables_have_means_deviations_medians_and_the_papers_numbers() {
@@ -123,10 +126,10 @@ mod tests {
         assert!(whole.note.ends_with("ours medians of 3, which had the device to themselves."), "{}", whole.note);
         let one = table(&lines[..2], &[], "kin8nm").unwrap().note;
         assert!(one.ends_with("ours of one run each, which had the device to itself."), "{one}");
-        lines[0].origin.sharing = 4;
+        lines[0].provenance.sharing = 4;
         let some = table(&lines, &[], "kin8nm").unwrap().note;
         assert!(some.ends_with("ours medians of 2 to 3, which had the device to themselves."), "{some}");
-        lines.iter_mut().for_each(|line| line.origin.sharing = 4);
+        lines.iter_mut().for_each(|line| line.provenance.sharing = 4);
         let shared = table(&lines, &[], "kin8nm").unwrap().note;
         assert!(
             shared.ends_with("ours medians of 3; a number after × says how many runs shared the device."),

@@ -2,10 +2,10 @@
 //!
 //! molecules is a rebuilt dataset: its numbers stand beside the paper's without a verdict.
 
-use super::super::table::{Cell, Column, Group, Table};
 use super::Line;
 use super::run::Model;
 use super::summary::summaries;
+use crate::reproduce::results::table::{Cell, Column, Group, Table};
 
 /// The datasets that the paper's numbers hold for.
 pub const JUDGED: [&str; 2] = ["kin8nm", "protein"];
@@ -27,12 +27,12 @@ pub struct Verdict {
 
 impl Verdict {
     /// Whether the log likelihood is at least the paper's.
-    pub fn likely(&self) -> bool {
+    pub fn reaches_log_likelihood(&self) -> bool {
         self.log_likelihood.0 >= self.log_likelihood.1
     }
 
     /// Whether the RMSE is at most the paper's.
-    pub fn close(&self) -> bool {
+    pub fn reaches_rmse(&self) -> bool {
         self.rmse.0 <= self.rmse.1
     }
 
@@ -41,8 +41,8 @@ impl Verdict {
         let part = |name: &str, reached: bool, (ours, paper): (f64, f64)| {
             (!reached).then(|| format!("{name} {:.DIGITS$}", (ours - paper).abs()))
         };
-        let likelihood = part("log likelihood", self.likely(), self.log_likelihood);
-        likelihood.into_iter().chain(part("RMSE", self.close(), self.rmse)).collect::<Vec<_>>().join(", ")
+        let likelihood = part("log likelihood", self.reaches_log_likelihood(), self.log_likelihood);
+        likelihood.into_iter().chain(part("RMSE", self.reaches_rmse(), self.rmse)).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -79,8 +79,8 @@ pub fn tables(all: &[Verdict]) -> Vec<Table> {
         Cell::new(format!("{reached} of {}", of.len()))
     };
     let row = |name: &str, of: &[&Verdict]| {
-        let both = count(of, |v| v.likely() && v.close());
-        vec![Cell::new(name), count(of, Verdict::likely), count(of, Verdict::close), both]
+        let both = count(of, |v| v.reaches_log_likelihood() && v.reaches_rmse());
+        vec![Cell::new(name), count(of, Verdict::reaches_log_likelihood), count(of, Verdict::reaches_rmse), both]
     };
     let group = |dataset: &'static str| {
         let own: Vec<&Verdict> = all.iter().filter(|v| v.dataset == dataset).collect();
@@ -97,7 +97,7 @@ pub fn tables(all: &[Verdict]) -> Vec<Table> {
         rows: vec![row("all models", &all.iter().collect::<Vec<_>>())],
     };
     let groups = JUDGED.into_iter().map(group).chain([whole]).filter(|group| !group.rows.is_empty()).collect();
-    let short: Vec<&Verdict> = all.iter().filter(|v| !(v.likely() && v.close())).collect();
+    let short: Vec<&Verdict> = all.iter().filter(|v| !(v.reaches_log_likelihood() && v.reaches_rmse())).collect();
     let counts = Table {
         caption: "Depths that reach the paper".into(),
         grouped_by: Some(Column::name("dataset")),
@@ -150,8 +150,8 @@ fn shortfalls(short: &[&Verdict]) -> Table {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::line;
     use super::*;
+    use crate::reproduce::grid::tests::line;
 
     #[test]
     fn numbers_are_compared_as_the_paper_prints_them() {
@@ -161,7 +161,10 @@ mod tests {
         let molecules = Line { dataset: "molecules".into(), ..line(Model::Full, 1, 0, -9.0) };
         let whitened = line(Model::DecoupledWhitened, 1, 0, -9.0);
         let all = verdicts(&[reached.clone(), missed, molecules, whitened]);
-        assert_eq!(all.iter().map(|v| (v.likely(), v.close())).collect::<Vec<_>>(), [(true, true), (false, false)]);
+        assert_eq!(
+            all.iter().map(|v| (v.reaches_log_likelihood(), v.reaches_rmse())).collect::<Vec<_>>(),
+            [(true, true), (false, false)]
+        );
         let [counts, short] = &tables(&all)[..] else { panic!("two tables") };
         assert!(counts.markdown().contains("| kin8nm | full | 1 of 2 | 1 of 2 | 1 of 2 |"), "{}", counts.markdown());
         let text = short.markdown();

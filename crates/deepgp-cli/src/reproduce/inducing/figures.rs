@@ -7,13 +7,13 @@
 
 use std::collections::BTreeMap;
 
-use super::super::trial::GLANCE;
-use super::super::window::{Curve, window};
-use super::super::wording::layers;
 use super::gradient::{LayerGradient, Pull};
 use super::{InducingLine, STARTS, start_name};
 use crate::html::Figure;
 use crate::picture::{Axis, Chart, Colour, Mark, Panel};
+use crate::reproduce::results::axis_range::{Curve, axis_range};
+use crate::reproduce::results::number_text::layers;
+use crate::reproduce::runs::training_run::CURVE_SAMPLES;
 use deepgp::InducingStart;
 
 /// Values of several runs at the same steps.
@@ -67,7 +67,7 @@ fn likelihoods(hidden: usize, sets: &[(&str, Vec<&InducingLine>)]) -> Option<Fig
         };
         let curves: Vec<_> = each.map(curve).filter(|(_, _, points)| !points.is_empty()).collect();
         // No run is left out: where inputs stay, what they lose is the point.
-        let windows = curves.iter().filter_map(|c| window(&[Curve { points: c.2.clone(), finished: true }]));
+        let windows = curves.iter().filter_map(|c| axis_range(&[Curve { points: c.2.clone(), finished: true }]));
         let Some((low, high)) = windows.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))) else { continue };
         let mut panel = Panel::new(Axis::new("steps"), Axis::new(*dataset).between(low, high));
         for (start, moved, points) in curves {
@@ -85,7 +85,7 @@ fn likelihoods(hidden: usize, sets: &[(&str, Vec<&InducingLine>)]) -> Option<Fig
     (drawn > 0).then(|| Figure {
         stem: format!("inducing-{hidden}-log-likelihood"),
         picture: chart.draw(),
-        caption: format!("Means over splits, by {GLANCE} samples. Solid: training moves the inducing inputs; dashed: they stay where they started. A gap between \
+        caption: format!("Means over splits, by {CURVE_SAMPLES} samples. Solid: training moves the inducing inputs; dashed: they stay where they started. A gap between \
                   solid and dashed is what moving them is worth, one between colours what the start is worth. The range is that \
                   after a tenth of the steps."),
     })
@@ -173,9 +173,9 @@ fn gradient_panel(row: usize, layer: usize, gather: &dyn Fn(Find<'_>) -> Course)
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::line;
     use super::*;
     use crate::picture::parse;
+    use crate::reproduce::inducing::tests::line;
 
     fn lines() -> Vec<InducingLine> {
         let kinds = STARTS.into_iter().flat_map(|start| [(start, true), (start, false)]);

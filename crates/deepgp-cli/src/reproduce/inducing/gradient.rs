@@ -9,7 +9,7 @@ use deepgp::params::Parameter;
 use deepgp::{Batch, Dataset, DeepGp, Noise, Result, TrainSettings};
 use serde::{Deserialize, Serialize};
 
-use super::super::journal::brief;
+use crate::reproduce::runs::journal::six_digits;
 
 /// Noise that training does not use: steps beyond any run's.
 const UNUSED: [u32; 2] = [u32::MAX, u32::MAX - 1];
@@ -18,10 +18,10 @@ const UNUSED: [u32; 2] = [u32::MAX, u32::MAX - 1];
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pull {
     /// Root mean square of its entries, in nats, by the mean of two estimates: where they disagree, much of it is noise.
-    #[serde(serialize_with = "brief")]
+    #[serde(serialize_with = "six_digits")]
     pub size: f64,
     /// The cosine between the two: from other samples, and other minibatches where there are several.
-    #[serde(serialize_with = "brief")]
+    #[serde(serialize_with = "six_digits")]
     pub agreement: f64,
 }
 
@@ -35,10 +35,10 @@ pub struct LayerGradient {
     /// At the whitened mean.
     pub mean: Pull,
     /// How far the points of `Z_a` are from where they started: root mean square of their distances, in lengthscales.
-    #[serde(serialize_with = "brief")]
+    #[serde(serialize_with = "six_digits")]
     pub mean_moved: f64,
     /// The same of `Z_b`.
-    #[serde(serialize_with = "brief")]
+    #[serde(serialize_with = "six_digits")]
     pub covariance_moved: f64,
 }
 

@@ -13,17 +13,18 @@ use deepgp::{FitSettings, InducingStart};
 use serde::{Deserialize, Serialize};
 
 use super::Experiment;
+use super::datasets::DATASETS;
 use super::grid::{GridRun, Model};
-use super::journal::Keyed;
-use super::lab::{DATASETS, Lab};
-use super::origin::Origin;
-use super::part::Part;
-use super::queue::{Made, Run, Slot};
-use super::trial::{self, Point, Trial};
-use super::wording::layers;
-use crate::args::ReproduceArgs;
-use crate::progress::duration;
-use crate::text::scores;
+use super::results::number_text::layers;
+use super::results::section::ResultSection;
+use super::runs::journal::Keyed;
+use super::runs::provenance::Provenance;
+use super::runs::queue::{Run, RunOutcome, Slot};
+use super::runs::setup::Setup;
+use super::runs::training_run::{self, CurvePoint, TrainingRun};
+use crate::arguments::ReproduceArgs;
+use crate::terminal::progress::duration;
+use crate::terminal::text::scores;
 use gradient::{LayerGradient, gradients, inducing_names};
 
 /// The ways to start.
@@ -44,7 +45,7 @@ pub struct InducingRun {
 pub struct Look {
     /// Where the run was.
     #[serde(flatten)]
-    pub point: Point,
+    pub point: CurvePoint,
     /// One for each layer; none if the gradient could not be computed.
     pub layers: Vec<LayerGradient>,
 }
@@ -70,7 +71,7 @@ pub struct InducingLine {
     pub looks: Vec<Look>,
     /// How it came about.
     #[serde(flatten)]
-    pub origin: Origin,
+    pub provenance: Provenance,
 }
 
 impl Keyed for InducingLine {
@@ -93,38 +94,38 @@ impl std::fmt::Display for InducingRun {
 impl Run for InducingRun {
     type Line = InducingLine;
 
-    fn settings(&self, lab: &Lab) -> FitSettings {
+    fn settings(&self, setup: &Setup) -> FitSettings {
         let Self { dataset, hidden, split, .. } = self.clone();
-        let mut settings = GridRun { dataset, hidden, model: Model::DecoupledWhitened, split }.settings(lab);
+        let mut settings = GridRun { dataset, hidden, model: Model::DecoupledWhitened, split }.settings(setup);
         settings.model.inducing_start = self.start;
         settings
     }
 
-    fn make(&self, lab: &Lab, slot: &Slot) -> Result<Made<InducingLine>> {
-        let trial = Trial::new(lab, &self.dataset, self.split, self.settings(lab))?;
-        let mut start = trial.start()?;
+    fn make(&self, setup: &Setup, slot: &Slot) -> Result<RunOutcome<InducingLine>> {
+        let training = TrainingRun::new(setup, &self.dataset, self.split, self.settings(setup))?;
+        let mut start = training.start()?;
         if !self.moved {
             for name in inducing_names(&start.model) {
                 start.model.freeze(&name)?;
             }
         }
-        let (first, scaled) = (start.model.clone(), start.standardiser.apply(&trial.train)?);
-        let (steps, mut looks) = (trial::looks(trial.settings.train.steps), Vec::new());
-        let trained = trial.run(start, &steps, slot, |model, point| {
-            let layers = match gradients(model, &first, &scaled, &trial.settings.train) {
-                Err(error) if trial::cannot_be_computed(&error) => Vec::new(),
+        let (first, scaled) = (start.model.clone(), start.standardiser.apply(&training.train)?);
+        let (steps, mut looks) = (training_run::evaluation_steps(training.settings.train.steps), Vec::new());
+        let trained = training.train(start, &steps, slot, |model, point| {
+            let layers = match gradients(model, &first, &scaled, &training.settings.train) {
+                Err(error) if training_run::cannot_be_computed(&error) => Vec::new(),
                 other => other?,
             };
             looks.push(Look { point, layers });
             Ok(())
         })?;
-        let Some(trained) = trained else { return Ok(Made::Cut) };
-        let origin = Origin::new(lab, slot, &trial.settings, &trained)?;
-        let score = match trial.score(&trained)? {
+        let Some(trained) = trained else { return Ok(RunOutcome::Cut) };
+        let provenance = Provenance::new(setup, slot, &training.settings, &trained)?;
+        let score = match training.score(&trained)? {
             Ok(score) => score,
-            Err(reason) => return Ok(Made::Stuck(reason)),
+            Err(reason) => return Ok(RunOutcome::Stuck(reason)),
         };
-        Ok(Made::Done(InducingLine {
+        Ok(RunOutcome::Done(InducingLine {
             dataset: self.dataset.clone(),
             hidden: self.hidden,
             start: self.start,
@@ -133,16 +134,16 @@ impl Run for InducingRun {
             test_log_likelihood: score.log_likelihood,
             test_rmse: score.rmse[0],
             looks,
-            origin,
+            provenance,
         }))
     }
 
-    fn told(line: &InducingLine) -> String {
-        scores(line.test_log_likelihood, line.test_rmse) + ", " + &duration(line.origin.seconds)
+    fn in_words(line: &InducingLine) -> String {
+        scores(line.test_log_likelihood, line.test_rmse) + ", " + &duration(line.provenance.seconds)
     }
 
-    fn origin(line: &InducingLine) -> &Origin {
-        &line.origin
+    fn provenance(line: &InducingLine) -> &Provenance {
+        &line.provenance
     }
 }
 
@@ -163,17 +164,17 @@ pub fn runs(args: &ReproduceArgs) -> Vec<InducingRun> {
 }
 
 /// What to show: where the runs of each depth end, how they get there, and what pulls at inducing inputs on the way.
-pub fn parts(lines: &[InducingLine]) -> Vec<Part> {
+pub fn sections(lines: &[InducingLine]) -> Vec<ResultSection> {
     let mut depths: Vec<usize> = lines.iter().map(|line| line.hidden).collect();
     depths.sort_unstable();
     depths.dedup();
-    let part = |hidden: usize| {
+    let section = |hidden: usize| {
         let of = |dataset: &&'static str| -> Vec<&InducingLine> {
             lines.iter().filter(|line| line.dataset == *dataset && line.hidden == hidden).collect()
         };
         let sets = DATASETS.iter().map(|dataset| (*dataset, of(dataset)));
         let sets: Vec<(&str, Vec<&InducingLine>)> = sets.filter(|(_, own)| !own.is_empty()).collect();
-        Part {
+        ResultSection {
             id: format!("inducing-{hidden}"),
             title: format!("Inducing inputs, {}", layers(hidden)),
             lead: "Where should inducing inputs start, is it worth moving them, and do their gradients vanish, as the paper \
@@ -183,7 +184,7 @@ pub fn parts(lines: &[InducingLine]) -> Vec<Part> {
             figures: figures::figures(hidden, &sets),
         }
     };
-    depths.into_iter().map(part).collect()
+    depths.into_iter().map(section).collect()
 }
 
 /// What a start is called.
@@ -197,9 +198,9 @@ fn start_name(start: InducingStart) -> &'static str {
 
 #[cfg(test)]
 pub mod tests {
-    use super::super::origin::tests::origin;
     use super::gradient::Pull;
     use super::*;
+    use crate::reproduce::runs::provenance::tests::provenance;
 
     /// A run of 20 looks at two layers that rises to `end`.
     pub fn line(start: InducingStart, moved: bool, split: u64, end: f64) -> InducingLine {
@@ -215,7 +216,7 @@ pub mod tests {
                 mean_moved: l * far,
                 covariance_moved: 2.0 * l * far,
             };
-            let point = Point { step, seconds, elbo, lowest_elbo: elbo, test_log_likelihood: Some(value) };
+            let point = CurvePoint { step, seconds, elbo, lowest_elbo: elbo, test_log_likelihood: Some(value) };
             Look { point, layers: vec![layer(1.0), layer(2.0)] }
         };
         InducingLine {
@@ -227,7 +228,7 @@ pub mod tests {
             test_log_likelihood: end,
             test_rmse: 0.1 - 0.02 * end,
             looks: (1..=20).map(look).collect(),
-            origin: origin(20.0, 2000),
+            provenance: provenance(20.0, 2000),
         }
     }
 }

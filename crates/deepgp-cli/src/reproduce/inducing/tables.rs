@@ -2,11 +2,11 @@
 
 use deepgp::InducingStart;
 
-use super::super::grid::{digits, spread};
-use super::super::table::{Cell, Column, Group, Table};
-use super::super::wording::{layers, pair};
 use super::gradient::LayerGradient;
 use super::{InducingLine, STARTS, start_name};
+use crate::reproduce::grid::{digits, spread};
+use crate::reproduce::results::number_text::{layers, mean_with_deviation};
+use crate::reproduce::results::table::{Cell, Column, Group, Table};
 
 /// Runs that differ in their split alone, taken together.
 struct Summary {
@@ -46,7 +46,9 @@ pub fn table(dataset: &str, hidden: usize, lines: &[&InducingLine]) -> Table {
         let Summary { splits, log_likelihood, rmse, moved: far } = of(start, moved)?;
         let far = far.map(|far| Cell::new(if moved { format!("{far:.2}") } else { "–".into() }));
         let name = Cell::new(if moved { "moved" } else { "left there" });
-        let [ll, error] = [pair(log_likelihood, splits, 3), pair(rmse, splits, digits(dataset))].map(Cell::new);
+        let [ll, error] =
+            [mean_with_deviation(log_likelihood, splits, 3), mean_with_deviation(rmse, splits, digits(dataset))]
+                .map(Cell::new);
         let ll = ll.best(several && log_likelihood.0 >= highest);
         let scores = [name, Cell::new(splits.to_string()), ll, error.best(several && rmse.0 <= lowest)];
         Some(scores.into_iter().chain(far).collect())
@@ -77,8 +79,8 @@ pub fn table(dataset: &str, hidden: usize, lines: &[&InducingLine]) -> Table {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::line;
     use super::*;
+    use crate::reproduce::inducing::tests::line;
 
     #[test]
     fn splits_are_taken_together_and_the_best_stands_out() {

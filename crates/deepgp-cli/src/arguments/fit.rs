@@ -1,0 +1,75 @@
+//! The arguments of `deepgp fit` and `deepgp resume`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::fit_options::FitOptions;
+use super::value::choice::choice;
+use super::value::duration::{CheckpointInterval, Seconds};
+use super::value::stdio_path;
+use crate::model::device::{DEVICES, Device};
+use crate::terminal::output::Voice;
+
+/// `deepgp fit`.
+#[derive(Args, Debug)]
+pub struct FitArgs {
+    /// CSV or TSV (also gzipped), Parquet, NPY or NPZ
+    #[arg(value_parser = stdio_path::table())]
+    pub table: PathBuf,
+    /// Where the model goes
+    #[arg(long, default_value = "model.deepgp", value_parser = stdio_path::file("a model"))]
+    pub out: PathBuf,
+    /// Where the state of the run is kept until it is done [default: <OUT>.checkpoint]
+    #[arg(long, value_parser = stdio_path::file("a checkpoint"))]
+    pub checkpoint: Option<PathBuf>,
+    /// Also write a report as a web page
+    #[arg(long, value_name = "FILE", value_parser = stdio_path::file("a report"))]
+    pub report: Option<PathBuf>,
+    /// Read options from a TOML file; a flag given here replaces the file's value, a list as a whole
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Start over although there is a checkpoint of an unfinished fit
+    #[arg(long)]
+    pub overwrite: bool,
+    /// Everything that a configuration file can hold too.
+    #[command(flatten)]
+    pub options: FitOptions,
+    /// How to talk.
+    #[command(flatten)]
+    pub voice: Voice,
+}
+
+/// `deepgp resume`.
+#[derive(Args, Debug)]
+pub struct ResumeArgs {
+    /// What the interrupted fit left
+    pub checkpoint: PathBuf,
+    /// The table, if it is no longer where it was
+    #[arg(long, value_parser = stdio_path::table())]
+    pub table: Option<PathBuf>,
+    /// Where the model goes [default: where the fit would have put it]
+    #[arg(long, value_parser = stdio_path::file("a model"))]
+    pub out: Option<PathBuf>,
+    /// Steps in all, those already made included [default: as in the fit]
+    #[arg(long)]
+    pub steps: Option<u64>,
+    /// Stop after this time, e.g. 90s, 10m, 2h
+    #[arg(long)]
+    pub time_limit: Option<Seconds>,
+    /// Save the state every so often: a time (30s, 5m) or a number of steps
+    #[arg(long)]
+    pub checkpoint_every: Option<CheckpointInterval>,
+    /// Threads to work with; 0 for all
+    #[arg(long)]
+    pub threads: Option<usize>,
+    /// Where to compute [default: as in the fit]; on another device than before, last digits differ
+    #[arg(long, value_parser = choice::<Device>(DEVICES))]
+    pub device: Option<Device>,
+    /// Also write a report as a web page
+    #[arg(long, value_name = "FILE", value_parser = stdio_path::file("a report"))]
+    pub report: Option<PathBuf>,
+    /// How to talk.
+    #[command(flatten)]
+    pub voice: Voice,
+}

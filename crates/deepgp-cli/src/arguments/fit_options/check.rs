@@ -1,0 +1,93 @@
+//! Which options of a fit contradict each other, or make no sense whatever the table.
+
+use anyhow::Result;
+
+use super::FitOptions;
+use crate::arguments::usage::Usage;
+use crate::arguments::value::limits;
+
+impl FitOptions {
+    /// Fails if the options contradict each other, or make no sense whatever the table.
+    pub fn check(&self) -> Result<()> {
+        let wrong = |text: String| Err(Usage(text).into());
+        if self.target.is_empty() {
+            return wrong("name the column to predict with --target COLUMN".into());
+        }
+        if self.inducing.is_some() && (self.mean_inducing.is_some() || self.covariance_inducing.is_some()) {
+            return wrong(
+                "--inducing is for mean and covariance alike: leave out --mean-inducing and --covariance-inducing"
+                    .into(),
+            );
+        }
+        if self.steps.is_some() && self.epochs.is_some() {
+            return wrong("give either --steps or --epochs".into());
+        }
+        for (name, fraction) in [("test", self.test), ("validation", self.validation)] {
+            if let Some(fraction) = fraction
+                && !(0.0..1.0).contains(&fraction)
+            {
+                return wrong(format!("--{name} {fraction}: give a share of the rows, from 0 to below 1"));
+            }
+        }
+        if let (Some(patience), Some(0.0)) = (self.patience, self.validation) {
+            return wrong(format!(
+                "--patience {patience} is for validation rows, of which --validation 0 leaves none: leave out one of the two"
+            ));
+        }
+        for (name, size, sizes) in [
+            ("hidden-layers", self.hidden_layers, limits::HIDDEN_LAYERS),
+            ("width", self.width, limits::WIDTH),
+            ("inducing", self.inducing, limits::INDUCING),
+            ("mean-inducing", self.mean_inducing, limits::INDUCING),
+            ("covariance-inducing", self.covariance_inducing, limits::INDUCING),
+            ("samples", self.samples, limits::SAMPLES),
+        ] {
+            if let Some(size) = size
+                && let Err(advice) = limits::allowed(size, &sizes)
+            {
+                return wrong(format!("--{name} {size}: {advice}"));
+            }
+        }
+        if let Some(noise) = self.noise.filter(|noise| !(1e-6..=1.0).contains(noise)) {
+            return wrong(format!("--noise {noise}: give a share of the target's variance, from 1e-6 to 1"));
+        }
+        for (name, count) in [("steps", self.steps), ("epochs", self.epochs)] {
+            if count == Some(0) {
+                return wrong(format!("--{name} 0: give at least 1"));
+            }
+        }
+        Ok(self.settings(1).train.check()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_contradicts_itself_is_wrong_use() {
+        let target = || FitOptions { target: vec!["y".into()], ..FitOptions::default() };
+        target().check().unwrap();
+        let wrong = |options: FitOptions| {
+            let error = crate::arguments::usage::in_words_of_flags(options.check().unwrap_err());
+            assert!(error.is::<Usage>(), "{error}");
+            error.to_string()
+        };
+        assert!(wrong(FitOptions::default()).contains("--target"));
+        assert!(wrong(FitOptions { inducing: Some(5), mean_inducing: Some(5), ..target() }).contains("alike"));
+        assert!(wrong(FitOptions { steps: Some(5), epochs: Some(5), ..target() }).contains("--epochs"));
+        assert!(wrong(FitOptions { test: Some(1.5), ..target() }).contains("--test 1.5"));
+        assert!(wrong(FitOptions { validation: Some(-0.1), ..target() }).contains("--validation"));
+        assert!(wrong(FitOptions { covariance_inducing: Some(0), ..target() }).contains("at least 1"));
+        assert_eq!(wrong(FitOptions { samples: Some(0), ..target() }), "--samples 0: give at least 1");
+        let hasty = FitOptions { patience: Some(3), validation: Some(0.0), ..target() };
+        assert!(wrong(hasty).contains("leave out one of the two"));
+        let deep: FitOptions = toml::from_str("target = 'y'\nhidden-layers = 1001").unwrap();
+        assert_eq!(wrong(deep), "--hidden-layers 1001: give at most 1000");
+        assert!(wrong(FitOptions { learning_rate: Some(-1.0), ..target() }).contains("--learning-rate -1"));
+        assert!(wrong(FitOptions { noise: Some(0.0), ..target() }).contains("--noise 0"));
+        assert!(wrong(FitOptions { batch_size: Some(0), ..target() }).contains("--batch-size 0: give at least 1"));
+        let cosin = toml::from_str::<FitOptions>("schedule = 'cosin'").unwrap_err().to_string();
+        assert!(cosin.contains("cosin") && cosin.contains("constant"), "{cosin}");
+    }
+}

@@ -1,0 +1,236 @@
+//! The options of a fit, from the command line and from a configuration file.
+//!
+//! What contradicts itself is refused in `check.rs`, what the rest means to the library is in `settings.rs`, and the defaults that
+//! `--help` shows come from there, in `defaults.rs`.
+
+mod check;
+mod defaults;
+mod settings;
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use deepgp::{ConstantColumns, CovarianceForm, KernelChoice, MeanForm, Precision};
+use deepgp_io::table::Missing;
+use serde::{Deserialize, Serialize};
+
+use super::usage::Usage;
+use super::value::choice::{CONSTANT_COLUMNS, COVARIANCE_FORMS, KERNELS, MEAN_FORMS, MISSING, PRECISIONS, choice};
+use super::value::duration::{CheckpointInterval, Seconds};
+use crate::model::device::{DEVICES, Device};
+
+pub use defaults::with_default;
+
+/// Names of the schedules, [`RateSchedule`].
+const SCHEDULES: &[&str] = &["constant", "cosine"];
+
+/// Every option of a fit that a configuration file can hold too, under the same name.
+#[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct FitOptions {
+    /// The column to predict; several with commas, or give it again
+    #[arg(long, value_name = "COLUMN")]
+    #[serde(deserialize_with = "one_or_several")]
+    pub target: Vec<String>,
+    /// Leave a column out; several with commas, or give it again
+    #[arg(long, value_name = "COLUMN")]
+    #[serde(deserialize_with = "one_or_several")]
+    pub ignore: Vec<String>,
+    /// Take a column as categories, at most 1000, and half as many as there are rows; several with commas, or give it again
+    #[arg(long, value_name = "COLUMN")]
+    #[serde(deserialize_with = "one_or_several")]
+    pub categorical: Vec<String>,
+    /// What to do with missing values: refuse the table, leave out their rows, or put the mean of the table's column
+    #[arg(long, value_parser = choice::<Missing>(MISSING))]
+    pub missing: Option<Missing>,
+    /// What to do with input columns that have one value only
+    #[arg(long, value_parser = choice::<ConstantColumns>(CONSTANT_COLUMNS))]
+    pub constant: Option<ConstantColumns>,
+
+    /// Layers before the last one
+    #[arg(long, help_heading = "Model")]
+    pub hidden_layers: Option<usize>,
+    /// Outputs of each hidden layer
+    #[arg(long, help_heading = "Model")]
+    pub width: Option<usize>,
+    /// Inducing inputs of each layer, for mean and covariance alike (the full model)
+    #[arg(long, value_name = "M", conflicts_with_all = ["mean_inducing", "covariance_inducing"], help_heading = "Model")]
+    pub inducing: Option<usize>,
+    /// Inducing inputs of each layer's mean
+    #[arg(long, value_name = "M", help_heading = "Model")]
+    pub mean_inducing: Option<usize>,
+    /// Inducing inputs of each layer's covariance
+    #[arg(long, value_name = "M", help_heading = "Model")]
+    pub covariance_inducing: Option<usize>,
+    /// The variables of the mean
+    #[arg(long, value_parser = choice::<MeanForm>(MEAN_FORMS), help_heading = "Model")]
+    pub mean_form: Option<MeanForm>,
+    /// The variables of the covariance
+    #[arg(long, value_parser = choice::<CovarianceForm>(COVARIANCE_FORMS), help_heading = "Model")]
+    pub covariance_form: Option<CovarianceForm>,
+    /// The kernel of every layer
+    #[arg(long, value_parser = choice::<KernelChoice>(KERNELS), help_heading = "Model")]
+    pub kernel: Option<KernelChoice>,
+    /// The noise variance to start with, as a share of the target's variance
+    #[arg(long, help_heading = "Model")]
+    pub noise: Option<f64>,
+
+    /// Steps of the optimiser
+    #[arg(long, conflicts_with = "epochs", help_heading = "Training")]
+    pub steps: Option<u64>,
+    /// Passes over the data, in place of steps
+    #[arg(long, help_heading = "Training")]
+    pub epochs: Option<u64>,
+    /// Rows in a minibatch
+    #[arg(long, help_heading = "Training")]
+    pub batch_size: Option<usize>,
+    /// Adam's learning rate
+    #[arg(long, help_heading = "Training")]
+    pub learning_rate: Option<f64>,
+    /// How the learning rate changes: not at all, or down along half a cosine
+    #[arg(long, value_parser = choice::<RateSchedule>(SCHEDULES), help_heading = "Training")]
+    pub schedule: Option<RateSchedule>,
+    /// Samples of the hidden layers for each row
+    #[arg(long, help_heading = "Training")]
+    pub samples: Option<usize>,
+    /// Seeds everything that is drawn
+    #[arg(long, help_heading = "Training")]
+    pub seed: Option<u64>,
+    /// Threads to work with; 0 for all. No result depends on it
+    #[arg(long, help_heading = "Training")]
+    pub threads: Option<usize>,
+    /// Numbers of the work on rows: f64, or mixed, twice as fast and with more jitter
+    #[arg(long, value_parser = choice::<Precision>(PRECISIONS), help_heading = "Training")]
+    pub precision: Option<Precision>,
+    /// Where to compute
+    #[arg(long, value_parser = choice::<Device>(DEVICES), help_heading = "Training")]
+    pub device: Option<Device>,
+    /// The share of rows to keep away from training and score the model on at the end
+    #[arg(long, value_name = "FRACTION", help_heading = "Training")]
+    pub test: Option<f64>,
+    /// The share of the other rows that decides when to stop; 0 for none
+    #[arg(long, value_name = "FRACTION", help_heading = "Training")]
+    pub validation: Option<f64>,
+    /// Looks at the validation rows, one every 50 steps, without a better result before training stops
+    #[arg(long, help_heading = "Training")]
+    pub patience: Option<u32>,
+    /// Stop after this time, e.g. 90s, 10m, 2h
+    #[arg(long, help_heading = "Training")]
+    pub time_limit: Option<Seconds>,
+    /// Save the state every so often: a time (30s, 5m) or a number of steps
+    #[arg(long, help_heading = "Training")]
+    pub checkpoint_every: Option<CheckpointInterval>,
+}
+
+impl FitOptions {
+    /// These options, and where there are none those of a configuration file.
+    pub fn over_config(self, path: Option<&Path>) -> Result<Self> {
+        let Some(path) = path else { return Ok(self) };
+        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        // A wrong line in a file is wrong use, as the flag of that name would be.
+        let config: Self = toml::from_str(&text)
+            .map_err(|error| Usage(format!("{} is not a configuration: {error}", path.display())))?;
+        Ok(self.over(config))
+    }
+
+    /// Written out, so that the compiler asks for every new option here.
+    fn over(self, config: Self) -> Self {
+        let either = |own: Vec<String>, other: Vec<String>| if own.is_empty() { other } else { own };
+        // A kind of model, or a length of training, given here replaces the other kind in the file.
+        let sizes = self.inducing.is_some() || self.mean_inducing.is_some() || self.covariance_inducing.is_some();
+        let length = self.steps.is_some() || self.epochs.is_some();
+        // Who wants no validation here has no use for the file's patience.
+        let config_patience = if self.validation == Some(0.0) { None } else { config.patience };
+        Self {
+            target: either(self.target, config.target),
+            ignore: either(self.ignore, config.ignore),
+            categorical: either(self.categorical, config.categorical),
+            missing: self.missing.or(config.missing),
+            constant: self.constant.or(config.constant),
+            hidden_layers: self.hidden_layers.or(config.hidden_layers),
+            width: self.width.or(config.width),
+            inducing: if sizes { self.inducing } else { config.inducing },
+            mean_inducing: if self.inducing.is_some() { None } else { self.mean_inducing.or(config.mean_inducing) },
+            covariance_inducing: if self.inducing.is_some() {
+                None
+            } else {
+                self.covariance_inducing.or(config.covariance_inducing)
+            },
+            mean_form: self.mean_form.or(config.mean_form),
+            covariance_form: self.covariance_form.or(config.covariance_form),
+            kernel: self.kernel.or(config.kernel),
+            steps: if length { self.steps } else { config.steps },
+            epochs: if length { self.epochs } else { config.epochs },
+            batch_size: self.batch_size.or(config.batch_size),
+            noise: self.noise.or(config.noise),
+            learning_rate: self.learning_rate.or(config.learning_rate),
+            schedule: self.schedule.or(config.schedule),
+            samples: self.samples.or(config.samples),
+            seed: self.seed.or(config.seed),
+            threads: self.threads.or(config.threads),
+            precision: self.precision.or(config.precision),
+            device: self.device.or(config.device),
+            test: self.test.or(config.test),
+            validation: self.validation.or(config.validation),
+            patience: self.patience.or(config_patience),
+            time_limit: self.time_limit.or(config.time_limit),
+            checkpoint_every: self.checkpoint_every.or(config.checkpoint_every),
+        }
+    }
+}
+
+/// In a file one column may stand without brackets.
+fn one_or_several<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "a column's name, or several in brackets")]
+    enum Names {
+        One(String),
+        Several(Vec<String>),
+    }
+    Ok(match Names::deserialize(deserializer)? {
+        Names::One(name) => vec![name],
+        Names::Several(names) => names,
+    })
+}
+
+/// How the learning rate changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RateSchedule {
+    /// Not at all.
+    Constant,
+    /// Down along half a cosine.
+    Cosine,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_comes_before_the_file() {
+        let config: FitOptions = toml::from_str(
+            "target = 'price'\nhidden-layers = 3\ninducing = 50\nepochs = 7\nmean-form = 'dual'\ntime-limit = '2m'\n\
+             checkpoint-every = 20",
+        )
+        .unwrap();
+        let own = FitOptions { steps: Some(9), mean_inducing: Some(80), width: Some(4), ..FitOptions::default() };
+        let both = own.over(config);
+        assert_eq!((both.steps, both.epochs, both.width, both.hidden_layers), (Some(9), None, Some(4), Some(3)));
+        assert_eq!((both.inducing, both.mean_inducing), (None, Some(80)));
+        assert_eq!((both.mean_form, both.time_limit), (Some(MeanForm::Dual), Some(Seconds(120.0))));
+        assert_eq!(
+            (both.checkpoint_every, both.target),
+            (Some(CheckpointInterval::Steps(20)), vec!["price".to_string()])
+        );
+        // A list is replaced, not joined.
+        let ignoring = |name: &str| FitOptions { ignore: vec![name.into()], ..FitOptions::default() };
+        assert_eq!(ignoring("price").over(ignoring("id")).ignore, ["price"]);
+        let patient = || FitOptions { patience: Some(3), ..FitOptions::default() };
+        let hasty = FitOptions { validation: Some(0.0), ..FitOptions::default() };
+        assert_eq!((hasty.over(patient()).patience, FitOptions::default().over(patient()).patience), (None, Some(3)));
+        let unknown = toml::from_str::<FitOptions>("layers = 3").unwrap_err().to_string();
+        assert!(unknown.contains("unknown field `layers`") && unknown.contains("hidden-layers"), "{unknown}");
+    }
+}

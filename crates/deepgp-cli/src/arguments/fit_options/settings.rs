@@ -1,0 +1,104 @@
+//! What the options of a fit mean to the library: its settings, and what is wanted of the table.
+
+use deepgp::{ConstantColumns, FitSettings, InducingSize, ModelSettings, Schedule, TrainSettings, inducing_for};
+use deepgp_io::table::{Missing, Source, Wanted};
+
+use super::{FitOptions, RateSchedule};
+
+/// The final factor of the cosine schedule.
+const COSINE_LAST: f64 = 0.01;
+
+impl FitOptions {
+    /// How missing values are treated.
+    pub fn missing(&self) -> Missing {
+        self.missing.unwrap_or(Missing::Reject)
+    }
+
+    /// What is done with input columns that have one value in the whole table.
+    pub fn constant(&self) -> ConstantColumns {
+        self.constant.unwrap_or(FitSettings::default().constant_columns)
+    }
+
+    /// What it wants of the table.
+    pub fn wanted(&self, table: &Source) -> Wanted {
+        Wanted {
+            targets: table.named(&self.target),
+            ignore: table.named(&self.ignore),
+            categorical: table.named(&self.categorical),
+            missing: self.missing(),
+        }
+    }
+
+    /// What it asks of the library, for so many rows, those for early stopping included.
+    pub fn settings(&self, rows: usize) -> FitSettings {
+        let validation = match self.validation {
+            None => FitSettings::default().validation,
+            Some(0.0) => None,
+            share => share,
+        };
+        let rows = FitSettings { validation, ..FitSettings::default() }.training_rows(rows);
+        let model = ModelSettings::default();
+        let seed = self.seed.unwrap_or(0);
+        let train = TrainSettings::default();
+        let batch_size = self.batch_size.unwrap_or(train.batch_size);
+        let passes = |epochs: u64| epochs.saturating_mul(rows.div_ceil(batch_size.max(1)) as u64);
+        FitSettings {
+            model: ModelSettings {
+                hidden_layers: self.hidden_layers.unwrap_or(model.hidden_layers),
+                width: self.width.unwrap_or(model.width),
+                inducing: self.inducing_size(rows),
+                mean_form: self.mean_form.unwrap_or(model.mean_form),
+                covariance_form: self.covariance_form.unwrap_or(model.covariance_form),
+                kernel: self.kernel.unwrap_or(model.kernel),
+                noise: self.noise.unwrap_or(model.noise),
+                precision: self.precision.unwrap_or(model.precision),
+                seed,
+                ..model
+            },
+            train: TrainSettings {
+                steps: self.steps.or(self.epochs.map(passes)).unwrap_or(train.steps),
+                batch_size,
+                samples: self.samples.unwrap_or(train.samples),
+                learning_rate: self.learning_rate.unwrap_or(train.learning_rate),
+                schedule: match self.schedule {
+                    Some(RateSchedule::Cosine) => Schedule::Cosine { last: COSINE_LAST },
+                    None | Some(RateSchedule::Constant) => Schedule::Constant,
+                },
+                patience: self.patience.unwrap_or(train.patience),
+                seed,
+                threads: self.threads.unwrap_or(train.threads),
+                ..train
+            },
+            validation,
+            // A column that varies in the table may well not in a part of it.
+            constant_columns: ConstantColumns::Keep,
+        }
+    }
+
+    fn inducing_size(&self, rows: usize) -> Option<InducingSize> {
+        let (usual_mean, usual_covariance) = inducing_for(rows);
+        match (self.inducing, self.mean_inducing, self.covariance_inducing) {
+            (Some(m), ..) => Some(InducingSize::Tied(m)),
+            (None, None, None) => None,
+            (None, mean, covariance) => Some(InducingSize::Decoupled {
+                mean: mean.unwrap_or(usual_mean),
+                covariance: covariance.unwrap_or(usual_covariance),
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn epochs_are_passes_over_the_training_rows() {
+        let options = FitOptions { epochs: Some(3), batch_size: Some(40), ..FitOptions::default() };
+        let options = FitOptions { validation: Some(0.0), ..options };
+        assert_eq!(options.settings(100).train.steps, 9);
+        assert_eq!(FitOptions::default().settings(100).train.steps, 3000);
+        let endless = FitOptions { epochs: Some(u64::MAX), batch_size: Some(7), ..FitOptions::default() };
+        assert_eq!(endless.settings(100).train.steps, u64::MAX);
+    }
+}

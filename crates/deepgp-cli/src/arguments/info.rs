@@ -1,0 +1,15 @@
+//! The arguments of `deepgp info`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// `deepgp info`.
+#[derive(Args, Debug)]
+pub struct InfoArgs {
+    /// A file that `deepgp fit` wrote
+    pub model: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}

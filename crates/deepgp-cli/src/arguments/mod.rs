@@ -1,0 +1,95 @@
+//! The command line: every command's arguments, and what its texts mean.
+//!
+//! Each struct is one command's. The doc comments of its fields are the texts of `--help`; what a fit's options mean to the library is
+//! in [`fit_options`], how single values are read is in [`value`].
+
+mod benchmark;
+mod data;
+mod demo;
+mod fit;
+pub mod fit_options;
+mod info;
+pub mod paths;
+mod predict;
+mod report;
+mod reproduce;
+pub mod usage;
+pub mod value;
+
+use clap::{Parser, Subcommand};
+
+pub use benchmark::BenchmarkArgs;
+pub use data::{DataCommand, FetchArgs, ListArgs};
+pub use demo::DemoArgs;
+pub use fit::{FitArgs, ResumeArgs};
+pub use info::InfoArgs;
+pub use predict::{EvaluateArgs, PredictArgs};
+pub use report::ReportArgs;
+pub use reproduce::ReproduceArgs;
+
+/// Deep Gaussian processes: from a table to a calibrated model, predictions with honest uncertainty, and a report.
+#[derive(Debug, Parser)]
+#[command(name = "deepgp", version, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Train models on a simulated robot arm and compare them, in about a minute
+    #[command(allow_negative_numbers = true, after_help = "Example:\n  deepgp demo --out demo")]
+    Demo(DemoArgs),
+    /// Fit a model to a table
+    #[command(
+        allow_negative_numbers = true,
+        mut_args(fit_options::with_default),
+        after_help = "Examples:\n  deepgp fit houses.csv --target price --test 0.2\n  \
+        deepgp fit houses.parquet --target price --hidden-layers 1 --time-limit 10m --out price.deepgp"
+    )]
+    Fit(Box<FitArgs>),
+    /// Go on with a fit that was interrupted
+    #[command(allow_negative_numbers = true, after_help = "Example:\n  deepgp resume model.deepgp.checkpoint")]
+    Resume(ResumeArgs),
+    /// Predict the rows of a table
+    #[command(
+        after_help = "Example:\n  deepgp predict model.deepgp new.csv --keep id --quantiles 0.05,0.95 --out predictions.csv"
+    )]
+    Predict(PredictArgs),
+    /// Score a model on the rows of a table whose targets are known
+    #[command(allow_negative_numbers = true, after_help = "Example:\n  deepgp evaluate model.deepgp test.csv --json")]
+    Evaluate(EvaluateArgs),
+    /// Tell what is in a model file
+    #[command(allow_negative_numbers = true, after_help = "Example:\n  deepgp info model.deepgp")]
+    Info(InfoArgs),
+    /// Write a report on a model, with pictures, as one web page
+    #[command(
+        allow_negative_numbers = true,
+        after_help = "Example:\n  deepgp report model.deepgp test.csv --out report.html"
+    )]
+    Report(ReportArgs),
+    /// Time training steps on synthetic data
+    #[command(
+        after_help = "Example:\n  deepgp benchmark --rows 10000 --columns 9 --hidden-layers 4 --precision mixed --json"
+    )]
+    Benchmark(BenchmarkArgs),
+    /// Run the paper's experiments again, beside its numbers
+    #[command(
+        after_help = "Example:\n  deepgp reproduce --data data --out paper --dataset kin8nm --hidden-layers 0,1 --splits 2"
+    )]
+    Reproduce(ReproduceArgs),
+    /// Fetch public tables, such as the paper's
+    #[command(subcommand)]
+    Data(DataCommand),
+    /// Print completions for a shell
+    #[command(
+        allow_negative_numbers = true,
+        after_help = "Example:\n  deepgp completions bash > ~/.local/share/bash-completion/completions/deepgp"
+    )]
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+}

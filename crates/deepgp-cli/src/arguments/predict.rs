@@ -1,0 +1,93 @@
+//! The arguments of `deepgp predict` and `deepgp evaluate`, and how rows are predicted wherever a model predicts some.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use deepgp::PredictSettings;
+use deepgp_io::ModelFile;
+use deepgp_io::table::{Missing, Schema};
+
+use super::value::choice::{MISSING, choice};
+use super::value::limits::{self, within};
+use super::value::stdio_path;
+use crate::model::device::{DEVICES, Device};
+use crate::terminal::output::Voice;
+
+/// `deepgp predict`.
+#[derive(Args, Debug)]
+pub struct PredictArgs {
+    /// A file that `deepgp fit` wrote
+    pub model: PathBuf,
+    /// The rows to predict; it may be larger than memory
+    #[arg(value_parser = stdio_path::table())]
+    pub table: PathBuf,
+    /// Where predictions go, as CSV, or with tabs as .tsv; `-` is standard output [default: standard output]
+    #[arg(long)]
+    pub out: Option<PathBuf>,
+    /// Write a column of the table, such as an id, beside the predictions; several with commas, or give it again
+    #[arg(long, value_name = "COLUMN")]
+    pub keep: Vec<String>,
+    /// Quantiles to add, between 0 and 1
+    #[arg(long, value_delimiter = ',', value_name = "LEVELS")]
+    pub quantiles: Vec<f64>,
+    /// Draws of the target to add, as columns. Each is right for a row by itself; for sums or differences of rows add --joint
+    #[arg(long, default_value_t = 0, value_parser = within(limits::DRAWS))]
+    pub draws: usize,
+    /// Draw all rows together, each column from one function; up to 2000 rows
+    #[arg(long)]
+    pub joint: bool,
+    /// How to predict.
+    #[command(flatten)]
+    pub sampling: PredictionOptions,
+    /// How to talk.
+    #[command(flatten)]
+    pub voice: Voice,
+}
+
+/// `deepgp evaluate`.
+#[derive(Args, Debug)]
+pub struct EvaluateArgs {
+    /// A file that `deepgp fit` wrote
+    pub model: PathBuf,
+    /// Rows with known targets
+    #[arg(value_parser = stdio_path::table())]
+    pub table: PathBuf,
+    /// How to predict.
+    #[command(flatten)]
+    pub sampling: PredictionOptions,
+    /// How to talk.
+    #[command(flatten)]
+    pub voice: Voice,
+}
+
+/// How to predict the rows of a table.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct PredictionOptions {
+    /// Samples of the hidden layers behind each prediction
+    #[arg(long, default_value_t = PredictSettings::default().samples, value_parser = within(limits::SAMPLES))]
+    pub samples: usize,
+    /// Seeds the samples
+    #[arg(long, default_value_t = PredictSettings::default().seed)]
+    pub seed: u64,
+    /// Threads to work with; 0 for all
+    #[arg(long, default_value_t = 0)]
+    pub threads: usize,
+    /// Where to compute
+    #[arg(long, default_value = "auto", value_parser = choice::<Device>(DEVICES))]
+    pub device: Device,
+    /// What to do with missing values [default: as in the fit]
+    #[arg(long, value_parser = choice::<Missing>(MISSING))]
+    pub missing: Option<Missing>,
+}
+
+impl PredictionOptions {
+    /// What it asks of the library.
+    pub fn settings(self) -> PredictSettings {
+        PredictSettings { samples: self.samples, seed: self.seed, threads: self.threads }
+    }
+
+    /// The columns that a model reads, with missing values treated as was asked for here.
+    pub fn schema(self, file: &ModelFile) -> Schema {
+        Schema { missing: self.missing.unwrap_or(file.schema.missing), ..file.schema.clone() }
+    }
+}

@@ -1,0 +1,53 @@
+//! One of a closed set by its name: the library's enums on the command line.
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use serde::de::DeserializeOwned;
+
+/// Names of the ways to treat missing values, [`Missing`](deepgp_io::table::Missing).
+pub const MISSING: &[&str] = &["reject", "drop", "mean"];
+/// Names of what to do with columns that have one value, [`ConstantColumns`](deepgp::ConstantColumns).
+pub const CONSTANT_COLUMNS: &[&str] = &["reject", "keep"];
+/// Names of the forms of the mean, [`MeanForm`](deepgp::MeanForm).
+pub const MEAN_FORMS: &[&str] = &["whitened", "standard", "dual", "scaled-dual"];
+/// Names of the forms of the covariance, [`CovarianceForm`](deepgp::CovarianceForm).
+pub const COVARIANCE_FORMS: &[&str] = &["whitened", "standard", "dual"];
+/// Names of the kernels, [`KernelChoice`](deepgp::KernelChoice).
+pub const KERNELS: &[&str] = &["squared-exponential", "matern12", "matern32", "matern52", "rational-quadratic"];
+/// Names of the precisions, [`Precision`](deepgp::Precision).
+pub const PRECISIONS: &[&str] = &["f64", "mixed"];
+
+/// A parser of the enum `T` that knows its values by `names`, those that serde gives them.
+pub fn choice<T: DeserializeOwned + Clone + Send + Sync + 'static>(
+    names: &'static [&'static str],
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(names).try_map(|name| serde_json::from_value::<T>(serde_json::Value::String(name)))
+}
+
+/// The one of `names` that means `value`: how a default of the library is written on the command line.
+pub fn name_of<T: DeserializeOwned + PartialEq>(names: &'static [&'static str], value: T) -> &'static str {
+    let means = |name: &&&str| serde_json::from_value::<T>((**name).into()).is_ok_and(|named| named == value);
+    names.iter().find(means).copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use deepgp::{ConstantColumns, CovarianceForm, KernelChoice, MeanForm, Precision};
+    use deepgp_io::table::Missing;
+
+    #[test]
+    fn every_name_is_one_that_the_library_knows() {
+        fn assert_known<T: DeserializeOwned>(names: &[&str]) {
+            for name in names {
+                assert!(serde_json::from_value::<T>((*name).into()).is_ok(), "{name}");
+            }
+        }
+        assert_known::<Missing>(MISSING);
+        assert_known::<ConstantColumns>(CONSTANT_COLUMNS);
+        assert_known::<MeanForm>(MEAN_FORMS);
+        assert_known::<CovarianceForm>(COVARIANCE_FORMS);
+        assert_known::<KernelChoice>(KERNELS);
+        assert_known::<Precision>(PRECISIONS);
+        assert_eq!(name_of(MEAN_FORMS, MeanForm::ScaledDual), "scaled-dual");
+    }
+}

@@ -1,0 +1,162 @@
+//! `deepgp demo`: the whole job on simulated data. An arm of eight links, a table, models deep and shallow, full and decoupled, beside
+//! simpler ones, and a report.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use deepgp::{FitSettings, InducingSize, Schedule, simulate};
+use deepgp_io::table::{Missing, Schema, Source, Wanted};
+use deepgp_io::{ScoreRecord, TableRecord, atomic};
+use serde_json::{Map, Value, json};
+
+use crate::arguments::DemoArgs;
+use crate::arguments::paths;
+use crate::arguments::value::duration::CheckpointInterval;
+use crate::fit::start;
+use crate::fit::training_run::{self, Ending, Run};
+use crate::model::description::describe;
+use crate::model::score::Scored;
+use crate::model::{json_summary, rows};
+use crate::report;
+use crate::terminal::output::{self, Outcome};
+use crate::terminal::text::{number, percent, table as aligned};
+use crate::terminal::{date, interrupt, shell};
+
+/// Chosen so that the whole takes about a minute on two cores.
+const ROWS: usize = 3000;
+const STEPS: u64 = 1000;
+const SEED: u64 = 1;
+const TEST: f64 = 0.2;
+
+/// The models: a file name, and hidden layers and inducing inputs.
+const MODELS: [(&str, usize, InducingSize); 4] = [
+    ("sparse-gp", 0, InducingSize::Tied(100)),
+    ("full", 1, InducingSize::Tied(100)),
+    ("decoupled", 1, InducingSize::Decoupled { mean: 250, covariance: 50 }),
+    ("decoupled-deep", 2, InducingSize::Decoupled { mean: 250, covariance: 50 }),
+];
+
+/// Simulates, trains, compares, reports.
+pub fn demo(args: DemoArgs) -> Result<Outcome> {
+    let DemoArgs { out, threads, voice } = args;
+    interrupt::listen();
+    fs::create_dir_all(&out).with_context(|| format!("cannot make the folder {}", out.display()))?;
+    let path = out.join("arm.csv");
+    atomic::write(&path, arm().as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
+    output::say(voice, "How far is the tip of a robot arm from a point, given the angles of its eight joints?");
+    output::say(voice, &format!("{ROWS} simulated postures: {}\n", path.display()));
+    let source = Source::open(&path)?;
+    let (targets, ignore, categorical) = (vec!["distance".to_string()], Vec::new(), Vec::new());
+    let (schema, _) = Schema::scan(&source, &Wanted { targets, ignore, categorical, missing: Missing::Reject })?;
+    let (data, _) = rows::load(&schema, &source)?;
+    let (train, test) = data.split(TEST, SEED)?;
+    let table = TableRecord { path: paths::absolute(&path), sha256: source.sha256()?, rows: data.len() };
+    let mut lines: Vec<(ScoreRecord, f64)> = Vec::new();
+    let mut summary = Map::new();
+    for (name, hidden_layers, inducing) in MODELS {
+        let started = Instant::now();
+        let out_file = out.join(format!("{name}.deepgp"));
+        let mut file = start::begin(&schema, &table, settings(hidden_layers, inducing, threads), &train)?;
+        file.record.test = Some(TEST);
+        file.record.test_rows = test.len();
+        file.record.out = paths::absolute(&out_file);
+        output::say(voice, &describe(&file.regressor));
+        let checkpoint = paths::beside(&out_file, "checkpoint");
+        let run = Run { checkpoint, every: CheckpointInterval::default(), time_limit: None, quiet: voice.quiet };
+        let training_run::Finished { mut file, ending, .. } = training_run::train(file, &train, &run)?;
+        if ending == Ending::Interrupted {
+            output::say(voice, &format!("to go on: deepgp resume {}", shell::word(&run.checkpoint)));
+            return Ok(Outcome::Interrupted);
+        }
+        let seconds = started.elapsed().as_secs_f64();
+        let scored = Scored::new(&file, Some(&train), &test, threads)?;
+        file.record.scores = scored.records();
+        file.record.written = date::now();
+        file.save(&out_file)?;
+        let _ = atomic::remove(&run.checkpoint);
+        output::notes(voice, &file.record.notes);
+        if lines.is_empty() {
+            lines.extend(scored.scores[1..].iter().map(|own| (own.clone(), f64::NAN)));
+        }
+        let label = format!("{} ({name})", own_name(hidden_layers, inducing));
+        summary.insert(name.into(), json_summary::score(&scored.scores[0].score, test.len(), &schema.targets));
+        lines.push((ScoreRecord { name: label, score: scored.scores[0].score.clone() }, seconds));
+        report::write_of_fit(&file, Some(&scored), Some(&train), &out.join(format!("{name}.html")))?;
+    }
+    lines.sort_by(|a, b| a.0.score.log_likelihood.total_cmp(&b.0.score.log_likelihood));
+    let result = format!("\nOn {} test postures:\n{}", test.len(), comparison(&lines));
+    if voice.json {
+        output::say(voice, &result);
+    } else {
+        output::print(format!("{result}\n").as_bytes())?;
+    }
+    let report = out.join("decoupled-deep.html");
+    output::say(voice, &format!("report: {}", report.display()));
+    output::say(
+        voice,
+        &format!(
+            "try:    deepgp predict {} {} --quantiles 0.05,0.95 --out predictions.csv",
+            shell::word(&out.join("decoupled-deep.deepgp")),
+            shell::word(&path)
+        ),
+    );
+    if voice.json {
+        let baselines = lines.iter().filter(|(_, seconds)| seconds.is_nan());
+        for (own, _) in baselines {
+            summary.insert(own.name.clone(), json_summary::score(&own.score, test.len(), &schema.targets));
+        }
+        let version = env!("CARGO_PKG_VERSION");
+        output::json(&json!({ "test": Value::Object(summary), "out": out.display().to_string(), "version": version }))?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn settings(hidden_layers: usize, inducing: InducingSize, threads: usize) -> FitSettings {
+    let mut settings = FitSettings { validation: None, ..FitSettings::default() };
+    settings.model.hidden_layers = hidden_layers;
+    settings.model.inducing = Some(inducing);
+    settings.train.steps = STEPS;
+    settings.train.schedule = Schedule::Cosine { last: 0.01 };
+    settings.train.seed = SEED;
+    settings.train.threads = threads;
+    settings
+}
+
+/// The simulated table.
+fn arm() -> String {
+    let data = simulate::eight_link_arm(ROWS, SEED);
+    let mut text = (1..=8).map(|joint| format!("angle{joint},")).collect::<String>() + "distance\n";
+    for i in 0..data.len() {
+        for angle in data.x().row(i) {
+            // Writing to a text cannot fail.
+            let _ = write!(text, "{angle},");
+        }
+        let _ = writeln!(text, "{}", data.y()[(i, 0)]);
+    }
+    text
+}
+
+fn own_name(hidden: usize, inducing: InducingSize) -> String {
+    let sizes = match inducing {
+        InducingSize::Tied(m) => format!("full {m}"),
+        InducingSize::Decoupled { mean, covariance } => format!("decoupled {mean}/{covariance}"),
+    };
+    match hidden {
+        0 => format!("one layer, {sizes}"),
+        1 => format!("1 hidden layer, {sizes}"),
+        _ => format!("{hidden} hidden layers, {sizes}"),
+    }
+}
+
+/// A line for each model, from worst to best.
+fn comparison(lines: &[(ScoreRecord, f64)]) -> String {
+    let mut rows = vec![["", "log likelihood", "RMSE", "in 95 %", "seconds"].map(String::from).to_vec()];
+    for (ScoreRecord { name, score }, seconds) in lines {
+        let seconds = if seconds.is_nan() { String::new() } else { format!("{seconds:.1}") };
+        let numbers = [number(score.log_likelihood), number(score.rmse[0]), percent(score.coverage_95[0]), seconds];
+        rows.push([name.clone()].into_iter().chain(numbers).collect());
+    }
+    aligned(&rows)
+}

@@ -1,0 +1,33 @@
+//! `deepgp evaluate`: how good a model is on rows with known targets.
+
+use anyhow::Result;
+use deepgp_io::ModelFile;
+use serde_json::{Value, json};
+
+use crate::arguments::EvaluateArgs;
+use crate::model::score::{self, Scored};
+use crate::model::{json_summary, rows};
+use crate::terminal::output::{self, Outcome};
+use crate::terminal::text::count;
+
+/// Scores a model.
+pub fn evaluate(args: EvaluateArgs) -> Result<Outcome> {
+    let EvaluateArgs { model, table, sampling, voice } = args;
+    let mut file = ModelFile::load(&model)?;
+    let schema = sampling.schema(&file);
+    let (data, notes) = rows::to_score(&file, &schema, &table, None)?;
+    output::notes(voice, &notes);
+    sampling.device.place(&mut file.regressor, voice)?;
+    let scored = Scored::with(&file, None, &data, sampling.settings())?;
+    if voice.json {
+        let mut summary = json!({ "version": env!("CARGO_PKG_VERSION"), "model": model.display().to_string() });
+        if let Value::Object(summary) = &mut summary {
+            summary.extend(json_summary::scores(&scored, &schema.targets));
+        }
+        output::json(&summary)?;
+    } else {
+        let text = format!("{}\n{}", count(scored.rows(), "row"), score::table(&scored, &schema.targets));
+        output::print(text.as_bytes())?;
+    }
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,112 @@
+//! `deepgp fit`: a table in, a model file out.
+
+use anyhow::{Result, bail};
+use deepgp::{ConstantColumns, Dataset, Error, InducingSize};
+use deepgp_io::table::{Schema, Source};
+use deepgp_io::{ModelFile, TableRecord, atomic};
+
+use crate::arguments::FitArgs;
+use crate::arguments::paths;
+use crate::arguments::usage::Usage;
+use crate::fit::checkpoint as checkpoints;
+use crate::fit::finish::finish;
+use crate::fit::start::begin;
+use crate::fit::training_run::{self, Run};
+use crate::model::description::{columns_in_words, describe};
+use crate::model::{device, rows};
+use crate::terminal::explain::in_words_of;
+use crate::terminal::output::{self, Outcome};
+use crate::terminal::shell;
+use crate::terminal::text::count;
+
+/// Fits a model.
+pub fn fit(args: FitArgs) -> Result<Outcome> {
+    let FitArgs { table, out, checkpoint, report, config, overwrite, options, voice } = args;
+    let checkpoint = checkpoint.unwrap_or_else(|| paths::beside(&out, "checkpoint"));
+    let named = [
+        ("the table", Some(&table)),
+        ("--config", config.as_ref()),
+        ("--out", Some(&out)),
+        ("--checkpoint", Some(&checkpoint)),
+        ("--report", report.as_ref()),
+    ];
+    paths::check_distinct(&named)?;
+    let options = options.over_config(config.as_deref())?;
+    if options.target.is_empty() {
+        let columns = Source::open(&table)?.names().join(", ");
+        bail!(Usage(format!("name the column to predict with --target COLUMN; the columns are {columns}")));
+    }
+    options.check()?;
+    let device = options.device.unwrap_or_default();
+    let accelerator = device.open(voice)?;
+    let lock = checkpoints::lock(&checkpoint)?;
+    if checkpoint.exists() {
+        let shown = checkpoint.display();
+        if !ModelFile::load(&checkpoint).is_ok_and(|file| file.state.is_some()) {
+            bail!("{shown} is there, and is no checkpoint: name another place with --checkpoint, or remove it");
+        }
+        if !overwrite {
+            bail!(
+                "{shown} is the checkpoint of a fit that has not ended: go on with `deepgp resume {}`, or start over \
+                 with --overwrite",
+                shell::word(&checkpoint)
+            );
+        }
+    }
+    for path in [Some(&out), report.as_ref()].into_iter().flatten() {
+        paths::check_writable(path)?;
+    }
+    let source = Source::open(&table)?;
+    let (schema, mut notes) = Schema::scan(&source, &options.wanted(&source))?;
+    let (data, more) = rows::load(&schema, &source)?;
+    // Columns that are not used are those that were to be ignored.
+    let told = |note: &String| notes.contains(note) || note.contains("does not use");
+    let more: Vec<String> = more.into_iter().filter(|note| !told(note)).collect();
+    notes.extend(more);
+    output::notes(voice, &notes);
+    if out.exists() {
+        // For this moment, not for the model's record.
+        output::say(voice, &format!("note: {} is there already and will be replaced", out.display()));
+    }
+    if options.constant() == ConstantColumns::Reject {
+        rows::check_constant(&schema, &data)?;
+    }
+    let test = options.test.filter(|share| *share > 0.0);
+    let (train, held_out) = rows::split(&data, test, options.seed.unwrap_or(0))?;
+    output::say(voice, &format!("{}: {}; {}", table.display(), count(data.len(), "row"), columns_in_words(&schema)));
+    let table = TableRecord { path: paths::absolute(&table), sha256: source.sha256()?, rows: data.len() };
+    let mut settings = options.settings(train.len());
+    let mut started = begin(&schema, &table, settings.clone(), &train);
+    // Of two sizes, the one that was not asked for gives way to what the table has.
+    if let (Err(Error::TooManyInducing { distinct, .. }), Some(InducingSize::Decoupled { mean, covariance })) =
+        (&started, settings.model.inducing)
+    {
+        settings.model.inducing = Some(InducingSize::Decoupled {
+            mean: if options.mean_inducing.is_none() { mean.min(*distinct) } else { mean },
+            covariance: if options.covariance_inducing.is_none() { covariance.min(*distinct) } else { covariance },
+        });
+        started = begin(&schema, &table, settings, &train);
+    }
+    let mut file = started.map_err(|e| in_words_of(&schema, e))?;
+    output::say(voice, &describe(&file.regressor));
+    device::place_on(accelerator, &mut file.regressor, voice);
+    let every = options.checkpoint_every.unwrap_or_default();
+    file.record.test = test;
+    file.record.test_rows = held_out.as_ref().map_or(0, Dataset::len);
+    file.record.notes = notes;
+    file.record.out = paths::absolute(&out);
+    file.record.checkpoint_every = every.to_string();
+    file.record.device = device.name().into();
+    let run = Run { checkpoint, every, time_limit: options.time_limit.map(|span| span.0), quiet: voice.quiet };
+    // Even before the first step there is something to go on from.
+    file.save(&run.checkpoint)?;
+    let finished = training_run::train(file, &train, &run).inspect_err(|_| {
+        // A run that could not make a step leaves nothing worth going on from.
+        if ModelFile::load(&run.checkpoint).is_ok_and(|left| left.record.steps == 0) {
+            let _ = atomic::remove(&run.checkpoint);
+        }
+    })?;
+    let outcome = finish(finished, &train, held_out.as_ref(), &run, &out, report.as_deref(), voice);
+    drop(lock);
+    outcome
+}

@@ -1,0 +1,146 @@
+//! `deepgp info`: what is in a model file.
+
+use std::fmt::Write;
+
+use anyhow::Result;
+use deepgp::Inducing;
+use deepgp_io::ModelFile;
+use deepgp_io::table::Kind;
+use serde_json::{Value, json};
+
+use crate::arguments::InfoArgs;
+use crate::model::description::{describe, inputs_in_words};
+use crate::model::relevance::relevance;
+use crate::model::{json_summary, notes, score, units};
+use crate::terminal::date::date;
+use crate::terminal::output::{self, Outcome};
+use crate::terminal::progress::duration;
+use crate::terminal::text::{count, number, table as aligned};
+
+/// Inputs whose lengthscales are shown.
+const SHOWN_INPUTS: usize = 10;
+
+/// Tells what is in a file.
+pub fn info(args: &InfoArgs) -> Result<Outcome> {
+    let file = ModelFile::load(&args.model)?;
+    if args.json {
+        output::json(&as_json(&file))?;
+    } else {
+        output::print(in_words(&file)?.as_bytes())?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn as_json(file: &ModelFile) -> Value {
+    let record = &file.record;
+    let layers: Vec<Value> = file
+        .regressor
+        .model
+        .layers()
+        .iter()
+        .map(|layer| {
+            let sizes = match &layer.inducing {
+                Inducing::Tied(z) => json!({ "inducing": z.nrows() }),
+                Inducing::Decoupled { mean, covariance } => {
+                    json!({ "mean_inducing": mean.nrows(), "covariance_inducing": covariance.nrows() })
+                }
+            };
+            json!({
+                "inputs": layer.input_width(),
+                "outputs": layer.output_width(),
+                "kernel": layer.kernel.name(),
+                "mean_form": layer.mean.form,
+                "covariance_form": layer.covariance.form,
+                "sizes": sizes,
+            })
+        })
+        .collect();
+    let scores = record
+        .scores
+        .iter()
+        .map(|own| (own.name.clone(), json_summary::score(&own.score, record.test_rows, &file.schema.targets)));
+    json!({
+        "version": record.version,
+        "written": date(record.written),
+        "checkpoint": file.state.is_some(),
+        "summary": describe(&file.regressor),
+        "layers": layers,
+        "parameters": file.regressor.model.raw().len(),
+        "precision": file.regressor.model.precision(),
+        "targets": file.schema.targets,
+        "columns": file.schema.inputs,
+        "inputs": file.schema.feature_names(),
+        "table": record.table,
+        "steps": record.steps,
+        "train_seconds": record.train_seconds,
+        "elbo": record.elbo,
+        "kept": json_summary::kept(file),
+        "stop": record.stop,
+        "settings": record.settings,
+        "scores": Value::Object(scores.collect()),
+        "notes": notes::all(file),
+    })
+}
+
+fn in_words(file: &ModelFile) -> Result<String, std::fmt::Error> {
+    let (record, model) = (&file.record, &file.regressor.model);
+    let mut out = String::new();
+    let kind = if file.state.is_some() { "a checkpoint of " } else { "" };
+    writeln!(out, "{kind}{}", describe(&file.regressor))?;
+    writeln!(
+        out,
+        "{}, written {} by deepgp {}\n",
+        count(model.raw().len(), "parameter"),
+        date(record.written),
+        record.version
+    )?;
+    writeln!(out, "predicts  {}", file.schema.targets.join(", "))?;
+    writeln!(out, "from      {}", inputs_in_words(file, "input"))?;
+    for column in &file.schema.inputs {
+        match &column.kind {
+            Kind::Category { levels } => {
+                writeln!(out, "          `{}` is one of {} categories", column.name, levels.len())?;
+            }
+            Kind::Date { .. } => writeln!(out, "          `{}` is a date, in seconds since 1970", column.name)?,
+            Kind::Number { .. } | Kind::Boolean { .. } => {}
+        }
+    }
+    writeln!(out, "table     {}, {}", record.table.path, count(record.table.rows, "row"))?;
+    let stop = record.stop.as_deref().unwrap_or("to be continued");
+    let steps = count(record.steps as usize, "step");
+    writeln!(out, "training  {steps} in {}; {stop}", duration(record.train_seconds))?;
+    if let Some((step, score)) = units::kept(file) {
+        writeln!(out, "kept      step {step}, the best by the validation rows (log likelihood {})", number(score))?;
+    }
+    if let Some(elbo) = record.elbo {
+        writeln!(out, "ELBO      {} (at the last step)", number(elbo))?;
+    }
+    for (target, noise) in file.schema.targets.iter().zip(units::noise(file)) {
+        writeln!(out, "noise     {} (standard deviation, in units of {target})", number(noise))?;
+    }
+    let bends = relevance(file, 0);
+    if !bends.is_empty() {
+        let shown: Vec<String> = bends.iter().take(SHOWN_INPUTS).map(|(name, r)| format!("{name} {r:.2}")).collect();
+        writeln!(out, "bends     {}", shown.join(", "))?;
+        writeln!(out, "          (1 / lengthscale in the first layer: how fast the function bends along an input;")?;
+        writeln!(out, "          it is near 0 along a straight line, too, however much that input matters)")?;
+    }
+    if !record.scores.is_empty() {
+        writeln!(
+            out,
+            "\nOn {}:\n{}",
+            count(record.test_rows, "test row"),
+            score::record_table(&record.scores, &file.schema.targets)
+        )?;
+    }
+    let mut rows = vec![["parameter", "shape"].map(String::from).to_vec()];
+    rows.extend(model.parameters().iter().map(|p| {
+        let shape: Vec<String> = p.shape.iter().map(usize::to_string).collect();
+        vec![p.name.clone(), shape.join(" x ")]
+    }));
+    writeln!(out, "\n{}", aligned(&rows).trim_end())?;
+    for note in notes::all(file) {
+        writeln!(out, "note: {note}")?;
+    }
+    Ok(out)
+}

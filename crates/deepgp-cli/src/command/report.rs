@@ -1,0 +1,68 @@
+//! `deepgp report`: scores a model, and writes the page on it.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use deepgp_io::ModelFile;
+
+use crate::arguments::ReportArgs;
+use crate::arguments::paths;
+use crate::model::rows;
+use crate::model::score::Scored;
+use crate::report::content::{Basis, gather};
+use crate::report::{write_page, write_pictures};
+use crate::terminal::output::{self, Outcome};
+
+/// Writes a report, and its pictures if they are asked for.
+pub fn report(args: ReportArgs) -> Result<Outcome> {
+    let ReportArgs { model, table, out, pictures, formats, sampling, voice } = args;
+    paths::check_distinct(&[("the model", Some(&model)), ("the table", table.as_ref()), ("--out", Some(&out))])?;
+    let mut file = ModelFile::load(&model)?;
+    // The table of the fit is read although nobody named it here; it may be the one that was.
+    let of_fit = PathBuf::from(&file.record.table.path);
+    paths::check_distinct(&[("the table of the fit", Some(&of_fit)), ("--out", Some(&out))])?;
+    paths::check_writable(&out)?;
+    let training = rows::of_fit(&file, None)
+        .and_then(|data| rows::split(&data, file.record.test, file.record.settings.train.seed));
+    let mut notes = Vec::new();
+    if let Err(reason) = &training {
+        notes.push(format!("{}: {reason:#}", missing_without_rows(&file, table.is_some())));
+    }
+    let (train, own_test) = training.map_or((None, None), |(train, test)| (Some(train), test));
+    let test = match &table {
+        None => own_test,
+        Some(path) => {
+            let (data, more) = rows::to_score(&file, &sampling.schema(&file), path, train.as_ref())?;
+            notes.extend(more);
+            Some(data)
+        }
+    };
+    output::notes(voice, &notes);
+    sampling.device.place(&mut file.regressor, voice)?;
+    let settings = sampling.settings();
+    let scored = test.as_ref().map(|test| Scored::with(&file, train.as_ref(), test, settings)).transpose()?;
+    let basis = Basis { scored: scored.as_ref(), table: table.as_deref(), train: train.as_ref(), settings, notes };
+    let content = gather(&file, &basis)?;
+    write_page(&content, &out)?;
+    output::say(voice, &format!("report: {}", out.display()));
+    if let Some(folder) = pictures {
+        let count = write_pictures(&content, &folder, &formats)?;
+        output::say(voice, &format!("{count} pictures: {}", folder.display()));
+    }
+    if voice.json {
+        output::json(
+            &serde_json::json!({ "report": out.display().to_string(), "version": env!("CARGO_PKG_VERSION") }),
+        )?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// What a page lacks where the rows of the fit are not there any more; `other`: whether it is on another table.
+fn missing_without_rows(file: &ModelFile, other: bool) -> &'static str {
+    match (&file.record.scores[..], file.record.test) {
+        _ if other => "there are no baselines in the report",
+        ([_, ..], _) => "the scores are those that the fit took down, and there are no pictures of predictions",
+        ([], Some(_)) => "there are neither scores nor pictures of predictions",
+        ([], None) => "the training rows are not drawn beside the inducing inputs",
+    }
+}

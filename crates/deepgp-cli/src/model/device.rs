@@ -1,0 +1,83 @@
+//! `--device`: where a model is computed.
+
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow, bail};
+use deepgp::accelerator::Accelerator;
+use deepgp::{Error, Regressor};
+use deepgp_cuda::Cuda;
+use serde::{Deserialize, Serialize};
+
+use crate::terminal::output;
+use crate::terminal::output::Voice;
+
+/// Where to compute.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Device {
+    /// On an NVIDIA GPU if there is one, else on the processor.
+    #[default]
+    Auto,
+    /// On the processor.
+    Cpu,
+    /// On an NVIDIA GPU.
+    Cuda,
+}
+
+/// The names that the command line knows.
+pub const DEVICES: &[&str] = &["auto", "cpu", "cuda"];
+
+impl Device {
+    /// What the command line calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Cpu => "cpu",
+            Self::Cuda => "cuda",
+        }
+    }
+
+    /// The device that is called so.
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Auto, Self::Cpu, Self::Cuda].into_iter().find(|device| device.name() == name)
+    }
+
+    /// The accelerator, if it is to be one. A GPU that is there but cannot be used is told of.
+    pub fn open(self, voice: Voice) -> Result<Option<Arc<dyn Accelerator>>> {
+        if self == Self::Cpu {
+            return Ok(None);
+        }
+        match Cuda::open(0) {
+            Ok(cuda) => Ok(Some(Arc::new(cuda))),
+            Err(error) if self == Self::Cuda => bail!("{error} (--device cpu)"),
+            Err(error) => {
+                if Cuda::has_driver() {
+                    output::say(voice, &format!("note: {error}; going on without the GPU"));
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    /// Has `regressor` computed there, and says so.
+    pub fn place(self, regressor: &mut Regressor, voice: Voice) -> Result<()> {
+        place_on(self.open(voice)?, regressor, voice);
+        Ok(())
+    }
+}
+
+/// An error of the library in the words of the command line: what a device cannot do, the CPU can.
+pub fn explain(error: Error) -> anyhow::Error {
+    match error {
+        Error::Device { .. } => anyhow!("{error} (--device cpu)"),
+        other => other.into(),
+    }
+}
+
+/// Has `regressor` computed on an accelerator, if there is one, and says so.
+pub fn place_on(accelerator: Option<Arc<dyn Accelerator>>, regressor: &mut Regressor, voice: Voice) {
+    if let Some(accelerator) = &accelerator {
+        output::say(voice, &format!("computing on {}", accelerator.name()));
+    }
+    regressor.model = regressor.model.clone().computed_on(accelerator);
+}

@@ -1,0 +1,12 @@
+//! What is worth knowing of a model.
+
+use deepgp_io::ModelFile;
+
+use super::score;
+
+/// What is worth knowing of a model: of its fit, then of its test scores.
+pub fn all(file: &ModelFile) -> Vec<String> {
+    let notes = &file.record.notes;
+    let remarks = score::remarks_of_fit(file).into_iter().filter(|remark| !notes.contains(remark));
+    notes.iter().cloned().chain(remarks).collect()
+}

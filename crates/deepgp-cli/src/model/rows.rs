@@ -1,0 +1,154 @@
+//! Rows of a table as a dataset: loaded, checked, split.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use deepgp::Dataset;
+use deepgp_io::table::{Kind, Schema, Source, Targets};
+use deepgp_io::{ModelFile, TableRecord};
+
+use crate::arguments::paths;
+
+/// Constant columns that are named.
+const SHOWN: usize = 10;
+
+/// All rows, with their targets, and what is worth knowing about them.
+pub fn load(schema: &Schema, source: &Source) -> Result<(Dataset, Vec<String>)> {
+    let (chunk, notes) = schema.encoder(source, Targets::Needed)?.read_all()?;
+    let y = chunk.y.context("the table has no targets")?;
+    Ok((Dataset::new(chunk.x, y)?, notes))
+}
+
+/// The rows that a model was fitted to, from where its table was or from `elsewhere`, if that is the same table.
+pub fn of_fit(file: &ModelFile, elsewhere: Option<&Path>) -> Result<Dataset> {
+    let TableRecord { path, sha256, .. } = &file.record.table;
+    let path = elsewhere.unwrap_or(Path::new(path));
+    let source = Source::open(path).context("the table of the fit")?;
+    let found = source.sha256()?;
+    if found != *sha256 {
+        let short = |hash: &str| hash.chars().take(12).collect::<String>();
+        bail!(
+            "{} is not the table of the fit, or has changed since (SHA-256 {}… then, {}… now)",
+            path.display(),
+            short(sha256),
+            short(&found)
+        );
+    }
+    Ok(load(&file.schema, &source)?.0)
+}
+
+/// Rows to score a model on, with notes that name their table: what was found in it, and whether training has seen its rows, which are
+/// `train`, if they are there.
+pub fn to_score(
+    file: &ModelFile,
+    schema: &Schema,
+    path: &Path,
+    train: Option<&Dataset>,
+) -> Result<(Dataset, Vec<String>)> {
+    let source = Source::open(path)?;
+    let (data, notes) = load(schema, &source)?;
+    let name = paths::file_name(path);
+    let mut notes: Vec<String> = notes.iter().map(|note| format!("{name}: {note}")).collect();
+    if source.sha256()? == file.record.table.sha256 {
+        notes.push(format!(
+            "{} is the table of the fit: the model has seen its rows, so the scores flatter it",
+            path.display()
+        ));
+    } else if let Some(train) = train {
+        notes.extend(copies_in_words(train, &data, &format!("rows of {name}")));
+    }
+    Ok((data, notes))
+}
+
+/// The share of rows with copies among the training rows from which on they are told of.
+const MANY_COPIES: f64 = 0.1;
+
+/// A note if many of the rows `test`, which `name` names, have a copy among the rows `train`.
+pub fn copies_in_words(train: &Dataset, test: &Dataset, name: &str) -> Option<String> {
+    let copies = copies(train, test);
+    (copies as f64 >= MANY_COPIES * test.len() as f64 && copies > 0).then(|| {
+        format!("{copies} of {} {name} have a copy among the training rows: the scores flatter the model", test.len())
+    })
+}
+
+/// How many rows of `test` are, inputs and targets, rows of `train` too.
+fn copies(train: &Dataset, test: &Dataset) -> usize {
+    let bits = |data: &Dataset, i: usize| -> Vec<u64> {
+        data.x().row(i).iter().chain(data.y().row(i)).map(|v| v.to_bits()).collect()
+    };
+    let wanted: HashSet<Vec<u64>> = (0..test.len()).map(|i| bits(test, i)).collect();
+    let found: HashSet<Vec<u64>> =
+        (0..train.len()).map(|i| bits(train, i)).filter(|row| wanted.contains(row)).collect();
+    (0..test.len()).filter(|&i| found.contains(&bits(test, i))).count()
+}
+
+/// Training and test rows. The same share and seed give the same rows.
+pub fn split(data: &Dataset, test: Option<f64>, seed: u64) -> Result<(Dataset, Option<Dataset>)> {
+    Ok(match test {
+        None => (data.clone(), None),
+        Some(share) => {
+            let (train, test) = data.split(share, seed)?;
+            (train, Some(test))
+        }
+    })
+}
+
+/// Fails if a column is the same in every row, naming the columns of the table that are.
+pub fn check_constant(schema: &Schema, data: &Dataset) -> Result<()> {
+    if data.len() < 2 {
+        return Ok(());
+    }
+    let constant = |c: usize| (1..data.len()).all(|i| data.x()[(i, c)] == data.x()[(0, c)]);
+    let (mut first, mut found) = (0, Vec::new());
+    for column in &schema.inputs {
+        let own = first..first + column.kind.width();
+        first = own.end;
+        if own.clone().all(constant) {
+            found.push(format!("`{}` = {}", column.name, in_words(&column.kind, &data.x().row(0)[own])));
+        }
+    }
+    if found.is_empty() {
+        return Ok(());
+    }
+    let more = if found.len() > SHOWN { format!(" and {} more", found.len() - SHOWN) } else { String::new() };
+    let (noun, them) = if found.len() == 1 { ("an input column is", "it") } else { ("input columns are", "them") };
+    bail!(
+        "{noun} the same in every row ({}{more}), so nothing can be learnt from {them}: leave {them} out with --ignore \
+         COLUMN, or keep {them} with --constant keep",
+        found[..found.len().min(SHOWN)].join(", ")
+    )
+}
+
+/// What a cell of the table was, from what it became.
+fn in_words(kind: &Kind, encoded: &[f64]) -> String {
+    match kind {
+        Kind::Number { .. } => encoded[0].to_string(),
+        Kind::Date { .. } => format!("{} seconds since 1970", encoded[0]),
+        Kind::Boolean { .. } => (encoded[0] != 0.0).to_string(),
+        Kind::Category { levels } => {
+            let level = levels.iter().zip(encoded).find(|(_, one)| **one != 0.0);
+            level.map_or("nothing".into(), |(level, _)| format!("\"{level}\""))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use deepgp::Mat;
+
+    #[test]
+    fn a_row_with_the_same_inputs_and_target_is_a_copy() {
+        let data = |rows: &[[f64; 2]]| {
+            let column = |c: usize| Mat::column(rows.iter().map(|row| row[c]).collect());
+            Dataset::new(column(0), column(1)).unwrap()
+        };
+        let train = data(&[[1.0, 5.0], [2.0, 6.0], [3.0, 7.0], [3.0, 7.0]]);
+        let test = data(&[[3.0, 7.0], [2.0, 6.5], [3.0, 7.0], [9.0, 9.0]]);
+        assert_eq!(copies(&train, &test), 2);
+        let told = copies_in_words(&train, &test, "test rows").unwrap();
+        assert!(told.starts_with("2 of 4 test rows have a copy"), "{told}");
+        assert_eq!(copies_in_words(&train, &data(&[[1.0, 6.0]]), "test rows"), None);
+    }
+}

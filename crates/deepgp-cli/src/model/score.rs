@@ -1,0 +1,190 @@
+//! A model beside simpler ones on rows with known targets.
+
+use anyhow::Result;
+use deepgp::{Assessment, Dataset, PredictSettings, Score, baseline};
+use deepgp_io::{ModelFile, ScoreRecord};
+
+use super::device;
+use crate::terminal::text::{number, percent, table as aligned};
+
+/// How many neighbours vote.
+const NEIGHBOURS: usize = 10;
+/// The names of the simpler models.
+pub const BASELINES: [&str; 3] = ["10 nearest neighbours", "linear regression", "the mean"];
+
+/// Rows with known targets, what the model says of them, and how simpler models do.
+#[derive(Clone, Debug)]
+pub struct Scored<'a> {
+    /// The rows.
+    pub data: &'a Dataset,
+    /// The model, row by row.
+    pub model: Assessment,
+    /// The model's score and the baselines'.
+    pub scores: Vec<ScoreRecord>,
+}
+
+impl<'a> Scored<'a> {
+    /// Scores on `test`; the baselines learn from `train`, if it is there.
+    pub fn new(file: &ModelFile, train: Option<&Dataset>, test: &'a Dataset, threads: usize) -> Result<Self> {
+        let settings = PredictSettings { threads, ..PredictSettings::default() };
+        Self::with(file, train, test, settings)
+    }
+
+    /// The same with other settings of the prediction.
+    pub fn with(
+        file: &ModelFile,
+        train: Option<&Dataset>,
+        test: &'a Dataset,
+        settings: PredictSettings,
+    ) -> Result<Self> {
+        let predictor = file.regressor.predictor(settings).map_err(device::explain)?;
+        let model = predictor.assess(test)?;
+        let name = if file.regressor.model.layers().len() == 1 { "sparse GP" } else { "deep GP" };
+        let mut scores = vec![ScoreRecord { name: name.into(), score: Score::new(test.y().view(), &model) }];
+        if let Some(train) = train {
+            scores.extend(baselines(train, test, settings.threads)?);
+        }
+        Ok(Self { data: test, model, scores })
+    }
+
+    /// How many rows.
+    pub fn rows(&self) -> usize {
+        self.data.len()
+    }
+
+    /// What a file can keep: numbers that JSON has.
+    pub fn records(&self) -> Vec<ScoreRecord> {
+        let finite = |record: &&ScoreRecord| {
+            let Score { log_likelihood, rmse, mae, crps, .. } = &record.score;
+            log_likelihood.is_finite() && [rmse, mae, crps].iter().all(|all| all.iter().all(|v| v.is_finite()))
+        };
+        self.scores.iter().filter(finite).cloned().collect()
+    }
+}
+
+/// What a model has to beat on `test`, learnt from `train`: from the best to the plainest, as a rule.
+pub fn baselines(train: &Dataset, test: &Dataset, threads: usize) -> deepgp::Result<Vec<ScoreRecord>> {
+    let neighbours = baseline::nearest_neighbours(train, test, NEIGHBOURS, threads)?;
+    let all = [neighbours, baseline::linear(train, test)?, baseline::mean(train, test)?];
+    let record =
+        |(name, own): (&str, Assessment)| ScoreRecord { name: name.into(), score: Score::new(test.y().view(), &own) };
+    Ok(BASELINES.into_iter().zip(all).map(record).collect())
+}
+
+/// Rows that are enough to judge intervals by.
+pub const ENOUGH_ROWS: usize = 30;
+/// Intervals that should hold nine of ten rows and hold fewer than this are told of.
+const TOO_FEW: f64 = 0.8;
+/// Intervals that should hold half of the rows and hold more than this are told of: chance hardly does that, nor do heavy tails.
+const TOO_MANY: f64 = 0.8;
+
+/// What is worth telling of scores on so many rows, which `on` names: intervals that are too narrow or too wide, and a simpler model
+/// that does better.
+pub fn remarks(scores: &[ScoreRecord], on: &str, rows: usize, targets: &[String]) -> Vec<String> {
+    let simpler = |record: &&ScoreRecord| BASELINES.contains(&record.name.as_str());
+    let best = scores.iter().filter(simpler).max_by(|a, b| a.score.log_likelihood.total_cmp(&b.score.log_likelihood));
+    let Some(model) = scores.iter().find(|record| !simpler(record)) else {
+        // A file does not keep what is no number.
+        return best.map(|_| format!("on {on} the model has no scores that are numbers")).into_iter().collect();
+    };
+    let Score { coverage_50, coverage_90, log_likelihood, .. } = &model.score;
+    let mut all = Vec::new();
+    for (target, (in_50, in_90)) in
+        targets.iter().zip(coverage_50.iter().zip(coverage_90)).filter(|_| rows >= ENOUGH_ROWS)
+    {
+        let told = |level: u32, held: f64, what: &str| {
+            format!("`{target}`: the {level} % intervals hold {} of {on}: they are too {what}", percent(held))
+        };
+        if *in_90 < TOO_FEW {
+            all.push(told(90, *in_90, "narrow"));
+        } else if *in_50 > TOO_MANY {
+            all.push(told(50, *in_50, "wide"));
+        }
+    }
+    if let Some(best) = best.filter(|best| best.score.log_likelihood > *log_likelihood || log_likelihood.is_nan()) {
+        let (theirs, ours) = (number(best.score.log_likelihood), number(*log_likelihood));
+        all.push(format!("on {on} the model is beaten by {}: a log likelihood of {ours} against {theirs}", best.name));
+    }
+    all
+}
+
+/// The same of the scores that a fit took down.
+pub fn remarks_of_fit(file: &ModelFile) -> Vec<String> {
+    remarks(&file.record.scores, "the test rows", file.record.test_rows, &file.schema.targets)
+}
+
+/// All scores, a line for each model, and for each target where there are several.
+pub fn table(scored: &Scored, targets: &[String]) -> String {
+    record_table(&scored.scores, targets)
+}
+
+/// The same of scores that a file has kept.
+pub fn record_table(scores: &[ScoreRecord], targets: &[String]) -> String {
+    let head = ["", "log likelihood", "RMSE", "MAE", "CRPS", "in 50 %", "in 90 %", "in 95 %"];
+    let mut rows = vec![head.map(String::from).to_vec()];
+    for ScoreRecord { name, score } in scores {
+        for (p, target) in targets.iter().enumerate() {
+            let (label, likelihood) = match (targets.len(), p) {
+                (1, _) => (name.clone(), number(score.log_likelihood)),
+                (_, 0) => (format!("{name}: {target}"), format!("{} (joint)", number(score.log_likelihood))),
+                _ => (format!("{name}: {target}"), String::new()),
+            };
+            let [rmse, mae, crps] = [score.rmse[p], score.mae[p], score.crps[p]].map(number);
+            let [in_50, in_90, in_95] = [score.coverage_50[p], score.coverage_90[p], score.coverage_95[p]].map(percent);
+            rows.push(vec![label, likelihood, rmse, mae, crps, in_50, in_90, in_95]);
+        }
+    }
+    aligned(&rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A model with one target.
+    fn record(name: &str, log_likelihood: f64, in_50: f64, in_90: f64) -> ScoreRecord {
+        let score = Score {
+            log_likelihood,
+            rmse: vec![1.0],
+            mae: vec![1.0],
+            crps: vec![1.0],
+            coverage_50: vec![in_50],
+            coverage_90: vec![in_90],
+            coverage_95: vec![in_90],
+        };
+        ScoreRecord { name: name.into(), score }
+    }
+
+    fn told(scores: &[ScoreRecord], rows: usize) -> Vec<String> {
+        remarks(scores, "the rows of new.csv", rows, &["y".into()])
+    }
+
+    #[test]
+    fn bad_intervals_and_better_simple_models_are_told_of_with_the_rows_they_are_of() {
+        let simple = [record("linear regression", -3.801, 0.5, 0.9), record("the mean", -4.0, 0.5, 0.9)];
+        let beside = |model: ScoreRecord| [&[model][..], &simple].concat();
+        let bad = beside(record("deep GP", -5.249, 0.2, 0.494));
+        let [narrow, beaten] = &told(&bad, 40)[..] else { panic!("two remarks") };
+        assert_eq!(narrow, "`y`: the 90 % intervals hold 49.4 % of the rows of new.csv: they are too narrow");
+        assert!(beaten.contains("by linear regression") && beaten.contains("-5.249 against -3.801"), "{beaten}");
+        assert!(beaten.contains("the rows of new.csv"), "{beaten}");
+        assert_eq!(told(&bad, 10).len(), 1, "too few rows to judge intervals by");
+        assert!(told(&beside(record("deep GP", 1.0, 0.5, 0.9)), 40).is_empty());
+        let wide = beside(record("deep GP", 1.0, 0.98, 1.0));
+        assert_eq!(told(&wide, 40), ["`y`: the 50 % intervals hold 98.0 % of the rows of new.csv: they are too wide"]);
+        assert!(told(&wide, 10).is_empty());
+        // Residuals with heavy tails put more than half of the rows into such intervals, and that is no fault worth a word.
+        assert!(told(&beside(record("deep GP", 1.0, 0.7, 0.93)), 1000).is_empty());
+    }
+
+    #[test]
+    fn a_model_without_numbers_is_told_of_whether_or_not_a_file_keeps_them() {
+        let mean = record("the mean", -4.0, 0.5, 0.9);
+        for log_likelihood in [f64::NAN, f64::NEG_INFINITY] {
+            let all = told(&[record("deep GP", log_likelihood, 0.5, 0.9), mean.clone()], 40);
+            assert!(all[0].contains("beaten by the mean"), "{all:?}");
+        }
+        assert!(told(&[mean], 40)[0].contains("no scores that are numbers"));
+        assert!(told(&[], 40).is_empty());
+    }
+}

@@ -1,0 +1,52 @@
+//! One axis of a panel: its title, and how its scale comes about.
+
+pub(super) mod scale;
+mod ticks;
+
+use scale::{Kind, Scale};
+
+/// An axis, before it has seen the data.
+#[derive(Debug, Clone)]
+pub struct Axis {
+    pub(super) title: String,
+    kind: Kind,
+    fixed: Option<(f64, f64)>,
+    from_zero: bool,
+    pub(super) bare: bool,
+}
+
+impl Axis {
+    /// An axis that spans the data.
+    pub fn new(title: impl Into<String>) -> Self {
+        Self { title: title.into(), kind: Kind::Linear, fixed: None, from_zero: false, bare: false }
+    }
+
+    /// With equal ratios at equal distances.
+    pub fn log(self) -> Self {
+        Self { kind: Kind::Log, ..self }
+    }
+
+    /// Over exactly `[low, high]`, whatever the data.
+    pub fn between(self, low: f64, high: f64) -> Self {
+        Self { fixed: Some((low, high)), ..self }
+    }
+
+    /// Beginning exactly at zero, as lengths of bars must.
+    pub fn starting_at_zero(self) -> Self {
+        Self { from_zero: true, ..self }
+    }
+
+    /// Without labels: a neighbouring panel has them, or they would tell nothing.
+    pub fn bare(self) -> Self {
+        Self { bare: true, ..self }
+    }
+
+    /// The scale for `values`; `None` if no value has a place.
+    pub(super) fn scale(&self, values: &[f64]) -> Option<Scale> {
+        if let Some((low, high)) = self.fixed {
+            return Scale::between(low, high);
+        }
+        let scale = Scale::spanning(self.kind, values.iter().copied())?;
+        Some(if self.from_zero { scale.starting_at_zero() } else { scale })
+    }
+}

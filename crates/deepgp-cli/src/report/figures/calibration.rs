@@ -1,0 +1,85 @@
+//! Whether stated probabilities come true: coverage of central intervals, and the histogram of PIT values.
+
+use super::{Figure, stem, title};
+use crate::picture::{Axis, Chart, Colour, Mark, Panel};
+use crate::report::Output;
+use crate::report::number::percent;
+use crate::report::statistics::{binomial_share, histogram};
+
+const BINS: usize = 20;
+
+/// Both figures of output `index` of `outputs`; none without PIT values.
+pub(in crate::report) fn calibration(outputs: &[Output], index: usize) -> Vec<Figure> {
+    let output = &outputs[index];
+    let pit: Vec<f64> = output.pit.iter().copied().filter(|u| (0.0..=1.0).contains(u)).collect();
+    if pit.is_empty() {
+        return Vec::new();
+    }
+    let named = |base: &str| title(base, &output.name, outputs.len());
+    let coverage = Figure {
+        stem: stem("coverage", index, outputs.len()),
+        picture: Chart::new(named("Coverage of central intervals")).with(coverage_panel(&pit), 1.0).draw(),
+        caption: format!(
+            "How many rows fell into intervals that promised a given share. Good: the line stays in the grey band; \
+             below the diagonal the model is overconfident, above it too cautious. The 90 % intervals held {}.",
+            percent(coverage_at(&pit, 0.9))
+        ),
+    };
+    let histogram = Figure {
+        stem: stem("pit", index, outputs.len()),
+        picture: Chart::new(named("Where truth fell in the prediction")).with(pit_panel(&pit), 1.0).draw(),
+        caption: "The probability the model gave to values below the true one. Good: bars level, within the grey \
+                  band; high ends mean intervals too narrow, a hump too wide, a slope predictions too low or high."
+            .to_owned(),
+    };
+    vec![coverage, histogram]
+}
+
+/// The share of rows inside their central interval of probability `level`: those with `|u - ½| <= level / 2`.
+fn coverage_at(pit: &[f64], level: f64) -> f64 {
+    pit.iter().filter(|&&u| (u - 0.5).abs() <= 0.5 * level + 1e-12).count() as f64 / pit.len() as f64
+}
+
+fn coverage_panel(pit: &[f64]) -> Panel {
+    let levels: Vec<f64> = (5..=99).map(|percent| f64::from(percent) / 100.0).collect();
+    let band = levels.iter().map(|&level| {
+        let (low, high) = binomial_share(pit.len(), level);
+        (100.0 * level, 100.0 * low, 100.0 * high)
+    });
+    let observed = levels.iter().map(|&level| (100.0 * level, 100.0 * coverage_at(pit, level)));
+    let axis = |name: &str| Axis::new(name).between(0.0, 100.0);
+    Panel::new(axis("promised coverage (%)"), axis("observed coverage (%)"))
+        .with(Mark::band(band, Colour::Muted).opacity(0.25).labelled("95 % range of chance"))
+        .with(Mark::line([(0.0, 0.0), (100.0, 100.0)], Colour::Ink).stroke(1.0).labelled("perfect"))
+        .with(Mark::line(observed, Colour::Model).stroke(2.2).labelled("model"))
+}
+
+fn pit_panel(pit: &[f64]) -> Panel {
+    let counts = histogram(pit, 0.0, 1.0, BINS);
+    let edge = |bin: usize| bin as f64 / BINS as f64;
+    let boxes = counts.iter().enumerate().map(|(bin, &count)| [(edge(bin), 0.0), (edge(bin + 1), count as f64)]);
+    let expected = 1.0 / BINS as f64;
+    let (low, high) = binomial_share(pit.len(), expected);
+    let rows = pit.len() as f64;
+    let band = [(0.0, rows * low, rows * high), (1.0, rows * low, rows * high)];
+    let edge = |share: f64| Mark::level(rows * share, Colour::Muted).stroke(1.0).dashed();
+    Panel::new(Axis::new("P(Y ≤ y)").between(0.0, 1.0), Axis::new("rows").starting_at_zero())
+        .with(Mark::band(band, Colour::Muted).opacity(0.25).labelled("95 % range of chance"))
+        .with(Mark::level(rows * expected, Colour::Ink).stroke(1.0).labelled("perfect"))
+        .with(Mark::boxes(boxes, Colour::Model).opacity(0.65).labelled("model"))
+        .with(edge(low))
+        .with(edge(high))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coverage_by_hand() {
+        // Central 50 %: 0.25 to 0.75, ends included.
+        let pit = [0.1, 0.25, 0.5, 0.75, 0.76];
+        assert_eq!(coverage_at(&pit, 0.5), 0.6);
+        assert_eq!(coverage_at(&pit, 0.9), 1.0);
+    }
+}

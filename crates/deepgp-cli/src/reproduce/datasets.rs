@@ -1,0 +1,65 @@
+//! The datasets of the experiments, from their files.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use deepgp::Dataset;
+use deepgp_io::table::{Missing, Schema, Source, Wanted};
+
+use crate::data::{RECIPES, Recipe};
+use crate::model::rows;
+
+/// The datasets of the paper, as files are named after them, and [`DISTINCT`].
+pub const DATASETS: &[&str] = &["kin8nm", "protein", "molecules", DISTINCT];
+/// The rows of protein whose inputs no earlier row has: random splits of the whole put equal rows on both sides.
+pub const DISTINCT: &str = "protein-distinct";
+/// Endings of a dataset's file.
+const ENDINGS: [&str; 3] = ["csv.gz", "csv", "parquet"];
+/// The target's column.
+const TARGET: &str = "y";
+/// A dataset of the paper from its file in `folder`.
+pub fn load(folder: &Path, name: &str) -> Result<Dataset> {
+    let file = if name == DISTINCT { "protein" } else { name };
+    let paths: Vec<PathBuf> = ENDINGS.iter().map(|ending| folder.join(format!("{file}.{ending}"))).collect();
+    let Some(path) = paths.iter().find(|path| path.exists()) else {
+        let tried: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+        let help = match Recipe::find(file) {
+            Some(_) => format!("run `deepgp data fetch {file} --out {}`, or ", folder.display()),
+            None => {
+                let others: Vec<&str> = RECIPES.iter().map(|recipe| recipe.name).collect();
+                format!("leave it out with --dataset {}, or ", others.join(","))
+            }
+        };
+        bail!(
+            "{name} was not found: {help}put it at one of {}, with the target in the column `{TARGET}`",
+            tried.join(", ")
+        );
+    };
+    let source = Source::open(path)?;
+    let (targets, ignore, categorical) = (vec![TARGET.to_string()], Vec::new(), Vec::new());
+    let (schema, _) = Schema::scan(&source, &Wanted { targets, ignore, categorical, missing: Missing::Reject })?;
+    let data = rows::load(&schema, &source)?.0;
+    if name == DISTINCT { distinct(&data) } else { Ok(data) }
+}
+
+/// The first of all rows with the same inputs, in their order.
+fn distinct(data: &Dataset) -> Result<Dataset> {
+    let mut seen = std::collections::HashSet::new();
+    let bits = |i: u32| data.x().row(i as usize).iter().map(|v| v.to_bits()).collect::<Vec<u64>>();
+    let first: Vec<u32> = (0..data.len() as u32).filter(|&i| seen.insert(bits(i))).collect();
+    Ok(data.gather(&first)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use deepgp::Mat;
+
+    #[test]
+    fn of_equal_inputs_the_first_row_stays() {
+        let x = Mat::from_fn(5, 2, |i, j| [[0.0, 1.0], [2.0, 3.0], [0.0, 1.0], [2.0, 4.0], [2.0, 3.0]][i][j]);
+        let y = Mat::from_fn(5, 1, |i, _| i as f64);
+        let kept = distinct(&Dataset::new(x, y).unwrap()).unwrap();
+        assert_eq!(kept.y().as_slice(), [0.0, 1.0, 3.0]);
+    }
+}

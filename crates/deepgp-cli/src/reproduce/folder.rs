@@ -1,0 +1,152 @@
+//! The folder of results: a journal for each experiment, and what is drawn from them.
+
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail};
+use deepgp_io::atomic;
+
+use super::Experiment;
+use super::forms::{self, FormsLine};
+use super::grid::{self, BaselineLine, Line};
+use super::inducing::{self, InducingLine};
+use super::page;
+use super::results::section::ResultSection;
+use super::runs::journal::Journal;
+use super::runs::queue::{QueueOutcome, Run, make_all};
+use super::runs::setup::Setup;
+use crate::arguments::ReproduceArgs;
+use crate::html::Figure;
+use crate::picture;
+use crate::terminal::output;
+use crate::terminal::text::count;
+
+/// The journals of a folder.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    /// Keeps others out while this one is here.
+    _lock: Option<File>,
+    results: Journal<Line>,
+    /// Of simpler models on the grid's splits.
+    pub baselines: Journal<BaselineLine>,
+    forms: Journal<FormsLine>,
+    inducing: Journal<InducingLine>,
+}
+
+/// All lines there are.
+#[derive(Clone, Copy, Debug)]
+pub struct Lines<'a> {
+    /// Of the grid.
+    pub results: &'a [Line],
+    /// Of simpler models on its splits.
+    pub baselines: &'a [BaselineLine],
+    /// Of the forms.
+    pub forms: &'a [FormsLine],
+    /// Of the inducing inputs.
+    pub inducing: &'a [InducingLine],
+}
+
+impl Folder {
+    /// Reads what is there. Fails if another process works on it: both would make the same runs.
+    pub fn open(path: &Path) -> Result<Self> {
+        // Not every system can lock a folder; where it cannot, users take care.
+        let lock = File::open(path).ok();
+        if let Some(Err(TryLockError::WouldBlock)) = lock.as_ref().map(File::try_lock) {
+            let shown = path.display();
+            bail!("another process works on {shown}: wait for it, or give this one a folder of its own with --out");
+        }
+        Ok(Self {
+            path: path.into(),
+            _lock: lock,
+            results: Journal::open(&path.join("results.jsonl"))?,
+            baselines: Journal::open(&path.join("baselines.jsonl"))?,
+            forms: Journal::open(&path.join("forms.jsonl"))?,
+            inducing: Journal::open(&path.join("inducing.jsonl"))?,
+        })
+    }
+
+    /// Makes what is left of an experiment.
+    pub fn perform(&mut self, experiment: Experiment, args: &ReproduceArgs, setup: &Setup) -> Result<QueueOutcome> {
+        match experiment {
+            Experiment::Tables => self.complete("tables", &grid::runs(args), setup, |folder| &mut folder.results),
+            Experiment::Forms => self.complete("forms", &forms::runs(args), setup, |folder| &mut folder.forms),
+            Experiment::Inducing => {
+                self.complete("inducing inputs", &inducing::runs(args), setup, |folder| &mut folder.inducing)
+            }
+        }
+    }
+
+    /// How many runs of an experiment are asked for, and how many of them are there.
+    pub fn count(&self, experiment: Experiment, args: &ReproduceArgs) -> (usize, usize) {
+        fn of<R: Run>(runs: &[R], journal: &Journal<R::Line>) -> (usize, usize) {
+            (runs.len(), runs.iter().filter(|run| journal.has(run)).count())
+        }
+        match experiment {
+            Experiment::Tables => of(&grid::runs(args), &self.results),
+            Experiment::Forms => of(&forms::runs(args), &self.forms),
+            Experiment::Inducing => of(&inducing::runs(args), &self.inducing),
+        }
+    }
+
+    /// Makes those of `runs` that their journal lacks, and publishes after each.
+    fn complete<R: Run>(
+        &mut self,
+        name: &str,
+        runs: &[R],
+        setup: &Setup,
+        journal: fn(&mut Self) -> &mut Journal<R::Line>,
+    ) -> Result<QueueOutcome> {
+        let mut left = Vec::new();
+        for run in runs {
+            let asked = run.settings(setup).train.steps;
+            match journal(self).find(run).map(|line| R::provenance(line).planned_steps()) {
+                None => left.push(run),
+                // Results of another length do not stand for these.
+                Some(Some(found)) if found != asked => bail!(
+                    "{run} is there already, but of {found} steps instead of {asked}: choose another --out, or the same --epochs"
+                ),
+                Some(_) => {}
+            }
+        }
+        let device = setup.accelerator.as_ref().map_or_else(|| "the CPU".into(), |accelerator| accelerator.name());
+        let jobs = setup.jobs.min(left.len());
+        let at_a_time = if jobs > 1 { format!(", {jobs} at a time") } else { String::new() };
+        let counts = format!("{}, {} of them done", count(runs.len(), "run"), runs.len() - left.len());
+        output::say(setup.voice, &format!("{name}: {counts}; computing on {device}{at_a_time}"));
+        make_all(&left, setup, |line| {
+            journal(self).add(line)?;
+            self.publish()
+        })
+    }
+
+    /// Tables, figures and page of all results so far.
+    pub fn publish(&self) -> Result<()> {
+        let Self { path, results, baselines, forms, inducing, .. } = self;
+        let (results, baselines) = (&results.lines, &baselines.lines);
+        publish(path, Lines { results, baselines, forms: &forms.lines, inducing: &inducing.lines })
+    }
+}
+
+/// What all experiments have to show.
+pub fn sections(lines: Lines<'_>) -> Vec<ResultSection> {
+    let grid = grid::sections(lines.results, lines.baselines);
+    grid.into_iter().chain(forms::sections(lines.forms)).chain(inducing::sections(lines.inducing)).collect()
+}
+
+fn publish(folder: &Path, lines: Lines<'_>) -> Result<()> {
+    let write = |name: &str, bytes: &[u8]| {
+        let path = folder.join(name);
+        atomic::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))
+    };
+    let sections = sections(lines);
+    let tables: String = sections.iter().map(ResultSection::markdown).collect();
+    write("tables.md", format!("# The paper's experiments, run again\n{tables}").as_bytes())?;
+    write("tables.tex", grid::latex(lines.results).as_bytes())?;
+    for Figure { stem, picture, .. } in sections.iter().flat_map(|section| &section.figures) {
+        let svg = picture.standalone();
+        write(&format!("{stem}.svg"), svg.as_bytes())?;
+        write(&format!("{stem}.png"), &picture::png(&svg).map_err(|reason| anyhow!("{stem}: {reason}"))?)?;
+    }
+    write("index.html", page::page(lines, &sections).as_bytes())
+}

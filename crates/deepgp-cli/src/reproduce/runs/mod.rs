@@ -1,0 +1,8 @@
+//! Making runs: what they share, in which order they are made, how one is trained, what is written down of it.
+
+pub mod journal;
+mod progress;
+pub mod provenance;
+pub mod queue;
+pub mod setup;
+pub mod training_run;

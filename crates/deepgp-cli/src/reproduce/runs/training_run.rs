@@ -1,0 +1,195 @@
+//! One training run with looks at the model on the way.
+//!
+//! The clock stands while somebody looks, so that learning curves against time do not depend on how often that is.
+
+use std::ops::ControlFlow;
+
+use anyhow::Result;
+use deepgp::accelerator::BURST;
+use deepgp::{Dataset, DeepGp, Error, FitSettings, PredictSettings, Regressor, Score, StepOutcome, Stop, Trainer};
+use serde::{Deserialize, Serialize};
+
+use super::journal::{six_digits, six_digits_if_any};
+use super::queue::Slot;
+use super::setup::Setup;
+
+/// Looks are taken after these shares of the steps: more of them early, where more happens.
+const EARLY: [f64; 9] = [0.002, 0.004, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.1];
+/// And from then on at this distance.
+const LATER: f64 = 0.05;
+/// Samples behind a test log likelihood on the way: fewer than behind a final one, which is a little higher for it.
+pub const CURVE_SAMPLES: usize = 20;
+
+/// A point of a learning curve.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CurvePoint {
+    /// Steps made.
+    pub step: u64,
+    /// Of training, by the clock.
+    #[serde(serialize_with = "six_digits")]
+    pub seconds: f64,
+    /// The ELBO of the last step, an estimate from its minibatch.
+    #[serde(serialize_with = "six_digits")]
+    pub elbo: f64,
+    /// The lowest one since the point before.
+    #[serde(serialize_with = "six_digits")]
+    pub lowest_elbo: f64,
+    /// Mean log density of the test rows, in the target's units; nothing if the model could not be asked.
+    #[serde(serialize_with = "six_digits_if_any")]
+    pub test_log_likelihood: Option<f64>,
+}
+
+/// What came of a run.
+#[derive(Debug)]
+pub struct TrainedModel {
+    /// The model at the end, or the last that could be computed.
+    pub regressor: Regressor,
+    /// Of training, by the clock.
+    pub seconds: f64,
+    /// Steps made.
+    pub steps: u64,
+    /// Those that had to be rolled back.
+    pub rolled_back: u64,
+    /// Why it could not go on, if it could not.
+    pub stuck: Option<String>,
+}
+
+/// The steps after which to look: multiples of [`BURST`], where steps allow, since accelerators make as many at once.
+pub fn evaluation_steps(steps: u64) -> Vec<u64> {
+    let shares = EARLY.into_iter().chain((3..=20).map(|k| f64::from(k) * LATER));
+    let rounded = |share: f64| {
+        let step = share * steps as f64;
+        // At least one burst, if there is one.
+        let least = if steps >= BURST { BURST } else { 1 };
+        ((step / least as f64).round() as u64 * least).max(least).min(steps)
+    };
+    let mut all: Vec<u64> = shares.map(rounded).collect();
+    all.dedup();
+    all
+}
+
+/// Rows to learn from and rows to be tested on, and how to learn.
+#[derive(Debug)]
+pub struct TrainingRun<'a> {
+    setup: &'a Setup,
+    /// The rows to learn from.
+    pub train: Dataset,
+    /// The rows to be tested on.
+    pub test: Dataset,
+    /// All settings.
+    pub settings: FitSettings,
+}
+
+impl<'a> TrainingRun<'a> {
+    /// On a split of a dataset.
+    pub fn new(setup: &'a Setup, dataset: &str, split: u64, settings: FitSettings) -> Result<Self> {
+        let (train, test) = setup.split(dataset, split)?;
+        Ok(Self { setup, train, test, settings })
+    }
+
+    /// The model before the first step.
+    pub fn start(&self) -> Result<Regressor> {
+        Ok(Regressor::start(&self.train, &self.settings)?)
+    }
+
+    /// Trains from `start`. `look` sees the model and the point of the curve after each of the steps in `looks`. Returns nothing if
+    /// the run was cut short.
+    pub fn train(
+        &self,
+        start: Regressor,
+        evaluation_steps: &[u64],
+        slot: &Slot,
+        mut observe: impl FnMut(&DeepGp, CurvePoint) -> Result<()>,
+    ) -> Result<Option<TrainedModel>> {
+        let Regressor { model, standardiser } = start;
+        let (data, settings) = (standardiser.apply(&self.train)?, self.settings.train);
+        let mut trainer = Trainer::new(model.computed_on(self.setup.accelerator.clone()), &data, None, settings)?;
+        let (mut seconds, mut elbo, mut lowest, mut cut) = (0.0, f64::NAN, f64::INFINITY, false);
+        let (mut ahead, mut stuck) = (evaluation_steps.iter().copied(), None);
+        while trainer.state().step < settings.steps && stuck.is_none() {
+            let until = ahead.next();
+            let stop = trainer.run(|report, _| {
+                seconds += report.seconds;
+                if let StepOutcome::Taken(own) = &report.outcome {
+                    elbo = own.total();
+                    lowest = lowest.min(elbo);
+                }
+                slot.show(report.step as f64 / settings.steps as f64);
+                cut = self.setup.is_stopping();
+                let there = until.is_some_and(|until| report.step >= until);
+                if cut || there { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+            match stop {
+                Ok(Stop::Stuck(reason)) => stuck = Some(reason.to_string()),
+                // The first step of all cannot be rolled back.
+                Err(reason) if cannot_be_computed(&reason) => stuck = Some(reason.to_string()),
+                Err(other) => return Err(other.into()),
+                Ok(_) => {}
+            }
+            if cut {
+                return Ok(None);
+            }
+            if until.is_some() && elbo.is_finite() {
+                let now = Regressor { model: trainer.model().clone(), standardiser: standardiser.clone() };
+                let (step, test_log_likelihood) = (trainer.state().step, self.test_log_likelihood(&now)?);
+                // Steps that were rolled back have no ELBO.
+                let lowest_elbo = lowest.min(elbo);
+                observe(&now.model, CurvePoint { step, seconds, elbo, lowest_elbo, test_log_likelihood })?;
+                lowest = f64::INFINITY;
+            }
+        }
+        let (steps, rolled_back) = (trainer.state().step, trainer.state().rolled_back);
+        let regressor = Regressor { model: trainer.finish(), standardiser };
+        Ok(Some(TrainedModel { regressor, seconds, steps, rolled_back, stuck }))
+    }
+
+    /// Scores on the test rows; in words why not, if training could not be finished or the model cannot be computed there.
+    pub fn score(&self, trained: &TrainedModel) -> Result<std::result::Result<Score, String>> {
+        if let Some(reason) = &trained.stuck {
+            return Ok(Err(reason.clone()));
+        }
+        let settings = PredictSettings { threads: self.setup.threads, ..PredictSettings::default() };
+        match trained.regressor.predictor(settings).and_then(|predictor| predictor.score(&self.test)) {
+            Ok(score) if score.log_likelihood.is_finite() && score.rmse[0].is_finite() => Ok(Ok(score)),
+            Ok(_) => Ok(Err("its scores on the test rows are not finite".into())),
+            Err(error) if cannot_be_computed(&error) => Ok(Err(error.to_string())),
+            Err(other) => Err(other.into()),
+        }
+    }
+
+    /// Mean log density of the test rows by a few samples; nothing if the model cannot be computed.
+    pub fn test_log_likelihood(&self, regressor: &Regressor) -> Result<Option<f64>> {
+        let settings =
+            PredictSettings { threads: self.setup.threads, samples: CURVE_SAMPLES, ..PredictSettings::default() };
+        let (x, y) = (self.test.x().view(), self.test.y().view());
+        match regressor.predictor(settings).and_then(|predictor| predictor.log_density(x, y)) {
+            Ok(densities) => {
+                let mean = densities.iter().sum::<f64>() / densities.len() as f64;
+                Ok(mean.is_finite().then_some(mean))
+            }
+            Err(error) if cannot_be_computed(&error) => Ok(None),
+            Err(other) => Err(other.into()),
+        }
+    }
+}
+
+/// Whether it is the model's parameters that do not allow it.
+pub fn cannot_be_computed(error: &Error) -> bool {
+    matches!(error, Error::NonFinite { .. } | Error::NotPositiveDefinite { .. })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_are_dense_at_first_and_end_with_the_run() {
+        let all = evaluation_steps(5000);
+        assert_eq!(all[..5], [10, 20, 50, 100, 150]);
+        assert_eq!((all.len(), all.last()), (27, Some(&5000)));
+        assert!(all.windows(2).all(|pair| pair[0] < pair[1]) && all.iter().all(|step| step % 10 == 0));
+        assert_eq!(evaluation_steps(3), [1, 2, 3]);
+        assert_eq!(evaluation_steps(100), [10, 20, 30, 40, 50, 60, 70, 80, 90, 100]);
+        assert!(evaluation_steps(1200).iter().all(|step| step % 10 == 0));
+    }
+}
