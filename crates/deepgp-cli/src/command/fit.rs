@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow, bail};
 use deepgp::{ConstantColumns, Dataset, Error, FitSettings, Inducing, InducingSize, Regressor};
 use deepgp_io::atomic::{self, Lock};
+use deepgp_io::note::ScoredRows;
 use deepgp_io::table::{Kind, Schema, Source};
-use deepgp_io::{History, ModelFile, Record, TableRecord};
+use deepgp_io::{History, ModelFile, Note, Provenance, Record, StopReason, TableRecord};
 
 use super::report;
 use crate::arguments::paths;
@@ -63,8 +64,8 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
     let (schema, mut notes) = Schema::scan(&source, &options.wanted(&source))?;
     let (data, more) = rows::load(&schema, &source)?;
     // Columns that are not used are those that were to be ignored.
-    let told = |note: &String| notes.contains(note) || note.contains("does not use");
-    let more: Vec<String> = more.into_iter().filter(|note| !told(note)).collect();
+    let told = |note: &Note| notes.contains(note) || matches!(note, Note::UnusedColumns { .. });
+    let more: Vec<Note> = more.into_iter().filter(|note| !told(note)).collect();
     notes.extend(more);
     output::notes(voice, &notes);
     if out.exists() {
@@ -125,9 +126,9 @@ pub fn resume(args: ResumeArgs) -> Result<Outcome> {
         bail!("{} is a finished model, not a checkpoint: there is nothing to go on with", checkpoint.display());
     };
     let out = out.unwrap_or_else(|| PathBuf::from(&file.record.out));
-    let fitted = PathBuf::from(&file.record.table.path);
+    let fitted = file.record.data.table().map(|table| PathBuf::from(&table.path));
     paths::check_distinct(&[
-        ("the table", Some(table.as_ref().unwrap_or(&fitted))),
+        ("the table", table.as_ref().or(fitted.as_ref())),
         ("the checkpoint", Some(&checkpoint)),
         ("--out", Some(&out)),
         ("--report", report.as_ref()),
@@ -153,8 +154,8 @@ pub fn resume(args: ResumeArgs) -> Result<Outcome> {
         Some(every) => every,
         None => file.record.checkpoint_every.parse().unwrap_or_default(),
     };
-    if let Some(table) = &table {
-        file.record.table.path = paths::absolute(table);
+    if let (Some(table), Provenance::Table(fitted)) = (&table, &mut file.record.data) {
+        fitted.path = paths::absolute(table);
     }
     file.record.out = paths::absolute(&out);
     file.record.checkpoint_every = every.to_string();
@@ -177,25 +178,7 @@ pub fn begin(
 ) -> deepgp::Result<ModelFile> {
     let regressor = Regressor::start(train, &settings)?;
     let state = Some(regressor.begin(train, &settings)?);
-    let record = Record {
-        table: table.clone(),
-        settings,
-        test: None,
-        steps: 0,
-        train_seconds: 0.0,
-        elbo: None,
-        stop: None,
-        written: output::now(),
-        version: env!("CARGO_PKG_VERSION").into(),
-        test_rows: 0,
-        scores: Vec::new(),
-        notes: Vec::new(),
-        out: String::new(),
-        checkpoint_every: String::new(),
-        device: String::new(),
-        prediction_samples: None,
-        steps_before: 0,
-    };
+    let record = Record::new(Provenance::Table(table.clone()), settings);
     Ok(ModelFile { regressor, schema: schema.clone(), record, history: History::default(), state })
 }
 
@@ -210,7 +193,7 @@ fn finish(
     voice: Voice,
 ) -> Result<Outcome> {
     let Finished { mut file, ending, known_notes } = finished;
-    file.record.written = output::now();
+    file.record.written = deepgp_io::now();
     // A finished model is worth more than one that was cut short, and that one is in the checkpoint too.
     let stays = ending == Ending::Interrupted && is_finished(out);
     let model = if stays { &run.checkpoint } else { out };
@@ -225,7 +208,7 @@ fn finish(
     };
     if let Some(scored) = &scored {
         file.record.scores = scored.records();
-        if let Some(note) = rows::copies_in_words(train, scored.data, "test rows") {
+        if let Some(note) = rows::copies_note(train, scored.data, ScoredRows::Test) {
             file.record.remark(note);
         }
         file.save(out)?;
@@ -243,7 +226,7 @@ fn finish(
         report::write(&file, scored.as_ref(), Some(train), path)?;
     }
     let Record { steps, train_seconds, stop, notes, .. } = &file.record;
-    let (steps, stop) = (count(*steps as usize, "step"), stop.as_deref().unwrap_or_default());
+    let (steps, stop) = (count(*steps as usize, "step"), stop.as_ref().map_or(String::new(), StopReason::to_string));
     output::say(voice, &format!("{steps} in {}: {stop}", progress::duration(*train_seconds)));
     output::notes(voice, &notes[known_notes.min(notes.len())..]);
     output::notes(voice, &score::remarks_of_fit(&file));
@@ -268,7 +251,10 @@ fn finish(
 /// Whether there is a model whose training nobody cut short.
 fn is_finished(path: &Path) -> bool {
     let stop = ModelFile::load(path).ok().and_then(|file| file.record.stop);
-    stop.is_some_and(|stop| stop != Record::INTERRUPTED)
+    stop.is_some_and(|stop| match stop {
+        StopReason::Interrupted => false,
+        StopReason::Steps | StopReason::Patience | StopReason::TimeLimit | StopReason::Stuck { .. } => true,
+    })
 }
 
 fn lock(checkpoint: &Path) -> Result<Lock> {

@@ -22,8 +22,8 @@ pub fn report(args: ReportArgs) -> Result<Outcome> {
     paths::check_distinct(&[("the model", Some(&model)), ("the table", table.as_ref()), ("--out", Some(&out))])?;
     let mut file = ModelFile::load(&model)?;
     // The table of the fit is read although nobody named it here; it may be the one that was.
-    let of_fit = PathBuf::from(&file.record.table.path);
-    paths::check_distinct(&[("the table of the fit", Some(&of_fit)), ("--out", Some(&out))])?;
+    let of_fit = file.record.data.table().map(|table| PathBuf::from(&table.path));
+    paths::check_distinct(&[("the table of the fit", of_fit.as_ref()), ("--out", Some(&out))])?;
     paths::check_writable(&out)?;
     let training = rows::of_fit(&file, None)
         .and_then(|data| rows::split(&data, file.record.test, file.record.settings.train.seed));
@@ -36,7 +36,7 @@ pub fn report(args: ReportArgs) -> Result<Outcome> {
         None => own_test,
         Some(path) => {
             let (data, more) = rows::to_score(&file, &sampling.schema(&file), path, train.as_ref())?;
-            notes.extend(more);
+            notes.extend(output::sentences(&more));
             Some(data)
         }
     };

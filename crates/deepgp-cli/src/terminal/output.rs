@@ -1,12 +1,12 @@
 //! What commands say: to people on standard error, to scripts as one JSON object on standard output.
 
+use std::fmt::Display;
 use std::io::Write;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use deepgp::Score;
-use deepgp_io::ModelFile;
+use deepgp_io::{ModelFile, Note, StopReason};
 use serde_json::{Map, Value, json};
 
 use crate::arguments::Voice;
@@ -42,7 +42,7 @@ pub fn say(voice: Voice, text: &str) {
 }
 
 /// Tells people what is worth knowing.
-pub fn notes(voice: Voice, notes: &[String]) {
+pub fn notes(voice: Voice, notes: &[impl Display]) {
     for note in notes {
         say(voice, &format!("note: {note}"));
     }
@@ -70,11 +70,6 @@ pub fn print(bytes: &[u8]) -> Result<Reader> {
         Err(error) => Err(error).context("cannot write to standard output"),
         Ok(()) => Ok(Reader::There),
     }
-}
-
-/// Seconds since 1970.
-pub fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 /// A moment as `2026-11-15 09:30 UTC`.
@@ -121,7 +116,7 @@ pub fn scores(scored: &Scored, targets: &[String]) -> Map<String, Value> {
     let [model, baselines @ ..] = &scored.scores[..] else { return out };
     out.insert("test".into(), score(&model.score, scored.rows(), targets));
     if !baselines.is_empty() {
-        let each = baselines.iter().map(|own| (own.name.clone(), score(&own.score, scored.rows(), targets)));
+        let each = baselines.iter().map(|own| (own.of.to_string(), score(&own.score, scored.rows(), targets)));
         out.insert("baselines".into(), Value::Object(each.collect()));
     }
     out
@@ -133,10 +128,15 @@ pub fn kept(file: &ModelFile) -> Option<Value> {
 }
 
 /// What is worth knowing of a model: of its fit, then of its test scores.
-pub fn all_notes(file: &ModelFile) -> Vec<String> {
+pub fn all_notes(file: &ModelFile) -> Vec<Note> {
     let notes = &file.record.notes;
     let remarks = score::remarks_of_fit(file).into_iter().filter(|remark| !notes.contains(remark));
     notes.iter().cloned().chain(remarks).collect()
+}
+
+/// Notes as scripts get them: in sentences.
+pub fn sentences(notes: &[Note]) -> Vec<String> {
+    notes.iter().map(Note::to_string).collect()
 }
 
 /// What `fit --json` prints.
@@ -149,13 +149,13 @@ pub fn fit_summary(file: &ModelFile, scored: Option<&Scored>, out: &Path, run: &
         "kept": kept(file),
         "steps": record.steps,
         "train_seconds": record.train_seconds,
-        "stop": record.stop,
+        "stop": record.stop.as_ref().map(StopReason::to_string),
         "interrupted": ending == Ending::Interrupted,
-        "rows": record.table.rows,
+        "rows": record.data.rows(),
         "targets": file.schema.targets,
         "inputs": file.schema.feature_names(),
         "settings": record.settings,
-        "notes": all_notes(file),
+        "notes": sentences(&all_notes(file)),
     });
     if let Value::Object(summary) = &mut summary {
         if ending != Ending::Done {
