@@ -6,6 +6,7 @@
 mod arguments;
 mod command;
 mod data;
+mod fit;
 mod html;
 mod model;
 mod picture;

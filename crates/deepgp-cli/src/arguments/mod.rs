@@ -17,6 +17,7 @@ use deepgp_io::table::{Missing, Schema};
 use crate::data::{Mirror, RECIPES};
 use crate::model::device::{DEVICES, Device};
 use crate::reproduce::{DATASETS, EXPERIMENTS, Experiment, MODELS, Model};
+use crate::terminal::output::Voice;
 use duration::{Every, Span};
 use fit_options::{COVARIANCE_FORMS, FitOptions, MISSING, choice};
 use limits::within;
@@ -98,17 +99,6 @@ pub enum DataCommand {
     /// Tell what can be fetched, from where, and under what terms
     #[command(after_help = "Example:\n  deepgp data list")]
     List(ListArgs),
-}
-
-/// How to talk.
-#[derive(Args, Clone, Copy, Debug, Default)]
-pub struct Voice {
-    /// Print one JSON object on standard output; everything for people goes to standard error
-    #[arg(long)]
-    pub json: bool,
-    /// Say nothing but errors
-    #[arg(long, short)]
-    pub quiet: bool,
 }
 
 /// How to predict the rows of a table.

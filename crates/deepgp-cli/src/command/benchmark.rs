@@ -15,7 +15,8 @@ use deepgp::{
 };
 use serde_json::json;
 
-use crate::arguments::{BenchmarkArgs as Plan, Voice};
+use crate::arguments::BenchmarkArgs as Plan;
+use crate::terminal::output::Voice;
 use crate::terminal::output::{self, Outcome};
 use crate::terminal::text::{number, percent};
 

@@ -11,16 +11,18 @@ use deepgp_io::table::{Missing, Schema, Source, Wanted};
 use deepgp_io::{TableRecord, atomic};
 use serde_json::{Map, Value, json};
 
-use super::{fit, report};
 use crate::arguments::DemoArgs;
 use crate::arguments::duration::Every;
 use crate::arguments::paths;
-use crate::model::rows;
+use crate::fit::start;
+use crate::fit::training_run::{self, Ending, Run};
+use crate::model::description::describe;
 use crate::model::score::Scored;
-use crate::model::training_run::{self, Ending, Run};
+use crate::model::{json_summary, rows};
+use crate::report;
 use crate::terminal::output::{self, Outcome};
 use crate::terminal::text::{number, percent, table as aligned};
-use crate::terminal::{interrupt, shell};
+use crate::terminal::{date, interrupt, shell};
 
 /// Chosen so that the whole takes about a minute on two cores.
 const ROWS: usize = 3000;
@@ -56,11 +58,11 @@ pub fn demo(args: DemoArgs) -> Result<Outcome> {
     for (name, hidden_layers, inducing) in MODELS {
         let started = Instant::now();
         let out_file = out.join(format!("{name}.deepgp"));
-        let mut file = fit::begin(&schema, &table, settings(hidden_layers, inducing, threads), &train)?;
+        let mut file = start::begin(&schema, &table, settings(hidden_layers, inducing, threads), &train)?;
         file.record.test = Some(TEST);
         file.record.test_rows = test.len();
         file.record.out = paths::absolute(&out_file);
-        output::say(voice, &fit::describe(&file.regressor));
+        output::say(voice, &describe(&file.regressor));
         let checkpoint = paths::beside(&out_file, "checkpoint");
         let run = Run { checkpoint, every: Every::default(), time_limit: None, quiet: voice.quiet };
         let training_run::Finished { mut file, ending, .. } = training_run::train(file, &train, &run)?;
@@ -71,7 +73,7 @@ pub fn demo(args: DemoArgs) -> Result<Outcome> {
         let seconds = started.elapsed().as_secs_f64();
         let scored = Scored::new(&file, Some(&train), &test, threads)?;
         file.record.scores = scored.records();
-        file.record.written = deepgp_io::now();
+        file.record.written = date::now();
         file.save(&out_file)?;
         let _ = atomic::remove(&run.checkpoint);
         output::notes(voice, &file.record.notes);
@@ -84,9 +86,9 @@ pub fn demo(args: DemoArgs) -> Result<Outcome> {
             }));
         }
         let label = format!("{} ({name})", own_name(hidden_layers, inducing));
-        summary.insert(name.into(), output::score(&scored.scores[0].score, test.len(), &schema.targets));
+        summary.insert(name.into(), json_summary::score(&scored.scores[0].score, test.len(), &schema.targets));
         lines.push(Line { name: label, score: scored.scores[0].score.clone(), seconds: Some(seconds) });
-        report::write(&file, Some(&scored), Some(&train), &out.join(format!("{name}.html")))?;
+        report::write_of_fit(&file, Some(&scored), Some(&train), &out.join(format!("{name}.html")))?;
     }
     lines.sort_by(|a, b| a.score.log_likelihood.total_cmp(&b.score.log_likelihood));
     let result = format!("\nOn {} test postures:\n{}", test.len(), comparison(&lines));
@@ -107,7 +109,7 @@ pub fn demo(args: DemoArgs) -> Result<Outcome> {
     );
     if voice.json {
         for own in lines.iter().filter(|own| own.seconds.is_none()) {
-            summary.insert(own.name.clone(), output::score(&own.score, test.len(), &schema.targets));
+            summary.insert(own.name.clone(), json_summary::score(&own.score, test.len(), &schema.targets));
         }
         let version = env!("CARGO_PKG_VERSION");
         output::json(&json!({ "test": Value::Object(summary), "out": out.display().to_string(), "version": version }))?;

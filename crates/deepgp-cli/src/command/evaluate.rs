@@ -5,8 +5,8 @@ use deepgp_io::ModelFile;
 use serde_json::{Value, json};
 
 use crate::arguments::EvaluateArgs;
-use crate::model::rows;
 use crate::model::score::{self, Scored};
+use crate::model::{json_summary, rows};
 use crate::terminal::output::{self, Outcome};
 use crate::terminal::text::count;
 
@@ -22,7 +22,7 @@ pub fn evaluate(args: EvaluateArgs) -> Result<Outcome> {
     if voice.json {
         let mut summary = json!({ "version": env!("CARGO_PKG_VERSION"), "model": model.display().to_string() });
         if let Value::Object(summary) = &mut summary {
-            summary.extend(output::scores(&scored, &schema.targets));
+            summary.extend(json_summary::scores(&scored, &schema.targets));
         }
         output::json(&summary)?;
     } else {

@@ -8,9 +8,11 @@ use deepgp_io::table::Kind;
 use deepgp_io::{ModelFile, StopReason};
 use serde_json::{Value, json};
 
-use super::fit;
 use crate::arguments::InfoArgs;
-use crate::model::{score, units};
+use crate::model::description::{describe, inputs_in_words};
+use crate::model::relevance::relevance;
+use crate::model::{json_summary, notes, score, units};
+use crate::terminal::date::date;
 use crate::terminal::output::{self, Outcome};
 use crate::terminal::progress::duration;
 use crate::terminal::text::{count, number, table as aligned};
@@ -57,12 +59,12 @@ fn as_json(file: &ModelFile) -> Value {
     let scores = record
         .scores
         .iter()
-        .map(|own| (own.of.to_string(), output::score(&own.score, record.test_rows, &file.schema.targets)));
+        .map(|own| (own.of.to_string(), json_summary::score(&own.score, record.test_rows, &file.schema.targets)));
     json!({
         "version": record.version,
-        "written": output::date(record.written),
+        "written": date(record.written),
         "checkpoint": file.state.is_some(),
-        "summary": fit::describe(&file.regressor),
+        "summary": describe(&file.regressor),
         "layers": layers,
         "parameters": file.regressor.model.raw().len(),
         "precision": file.regressor.model.precision(),
@@ -77,11 +79,11 @@ fn as_json(file: &ModelFile) -> Value {
         "steps": record.steps,
         "train_seconds": record.train_seconds,
         "elbo": record.elbo,
-        "kept": output::kept(file),
+        "kept": json_summary::kept(file),
         "stop": record.stop.as_ref().map(StopReason::to_string),
         "settings": record.settings,
         "scores": Value::Object(scores.collect()),
-        "notes": output::sentences(&output::all_notes(file)),
+        "notes": notes::sentences(&notes::all(file)),
     })
 }
 
@@ -89,12 +91,12 @@ fn in_words(file: &ModelFile) -> Result<String, std::fmt::Error> {
     let (record, model) = (&file.record, &file.regressor.model);
     let mut out = String::new();
     let kind = if file.state.is_some() { "a checkpoint of " } else { "" };
-    writeln!(out, "{kind}{}", fit::describe(&file.regressor))?;
+    writeln!(out, "{kind}{}", describe(&file.regressor))?;
     writeln!(
         out,
         "{}, written {} by deepgp {}\n",
         count(model.raw().len(), "parameter"),
-        output::date(record.written),
+        date(record.written),
         record.version
     )?;
     writeln!(out, "predicts  {}", file.schema.targets.join(", "))?;
@@ -142,29 +144,8 @@ fn in_words(file: &ModelFile) -> Result<String, std::fmt::Error> {
         vec![p.name.clone(), shape.join(" x ")]
     }));
     writeln!(out, "\n{}", aligned(&rows).trim_end())?;
-    for note in output::all_notes(file) {
+    for note in notes::all(file) {
         writeln!(out, "note: {note}")?;
     }
     Ok(out)
-}
-
-/// How many columns there are, and how many inputs they become, by the name that is given to these: `3 columns, 5 inputs`.
-pub fn inputs_in_words(file: &ModelFile, name: &str) -> String {
-    format!("{}, {}", count(file.schema.inputs.len(), "column"), count(file.schema.width(), name))
-}
-
-/// `1 / lengthscale` of each input of a layer, largest first, where its kernel has lengthscales: how fast the function bends
-/// along it, which is not how much it matters.
-pub fn relevance(file: &ModelFile, layer: usize) -> Vec<(String, f64)> {
-    let wanted = format!("layers.{layer}.kernel.lengthscales");
-    let parameters = file.regressor.model.parameters();
-    let Some(found) = parameters.into_iter().find(|p| p.name == wanted) else { return Vec::new() };
-    let names = if layer == 0 {
-        file.schema.feature_names()
-    } else {
-        (1..=found.values.len()).map(|i| format!("unit {i}")).collect()
-    };
-    let mut all: Vec<(String, f64)> = names.into_iter().zip(found.values.iter().map(|ell| 1.0 / ell)).collect();
-    all.sort_by(|a, b| b.1.total_cmp(&a.1));
-    all
 }

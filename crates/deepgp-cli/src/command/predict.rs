@@ -14,6 +14,7 @@ use crate::arguments::PredictArgs;
 use crate::arguments::usage::Usage;
 use crate::arguments::{paths, stdio_path};
 use crate::model::device;
+use crate::model::notes::sentences;
 use crate::terminal::delimited::Delimiter;
 use crate::terminal::interrupt;
 use crate::terminal::output::{self, Outcome, Reader};
@@ -81,7 +82,7 @@ pub fn predict(mut args: PredictArgs) -> Result<Outcome> {
             "predicted": predicted,
             "out": out.map(|path| path.display().to_string()),
             "columns": columns.names(),
-            "notes": output::sentences(&notes),
+            "notes": sentences(&notes),
             "version": env!("CARGO_PKG_VERSION"),
         }))?;
     }

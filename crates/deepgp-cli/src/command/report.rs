@@ -1,19 +1,17 @@
 //! `deepgp report`: scores a model, and writes the page on it.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result, anyhow};
-use deepgp::{Dataset, PredictSettings};
-use deepgp_io::{ModelFile, atomic};
+use anyhow::Result;
+use deepgp_io::ModelFile;
 
 use crate::arguments::ReportArgs;
 use crate::arguments::paths;
+use crate::model::notes::sentences;
 use crate::model::rows;
 use crate::model::score::Scored;
-use crate::picture;
 use crate::report::content::{Basis, gather};
-use crate::report::{self, Report};
+use crate::report::{write_page, write_pictures};
 use crate::terminal::output::{self, Outcome};
 
 /// Writes a report, and its pictures if they are asked for.
@@ -36,7 +34,7 @@ pub fn report(args: ReportArgs) -> Result<Outcome> {
         None => own_test,
         Some(path) => {
             let (data, more) = rows::to_score(&file, &sampling.schema(&file), path, train.as_ref())?;
-            notes.extend(output::sentences(&more));
+            notes.extend(sentences(&more));
             Some(data)
         }
     };
@@ -68,32 +66,4 @@ fn missing_without_rows(file: &ModelFile, other: bool) -> &'static str {
         ([], Some(_)) => "there are neither scores nor pictures of predictions",
         ([], None) => "the training rows are not drawn beside the inducing inputs",
     }
-}
-
-/// Writes the report on a model that has just been fitted, with the threads of the fit.
-pub fn write(file: &ModelFile, scored: Option<&Scored>, train: Option<&Dataset>, path: &Path) -> Result<()> {
-    let settings = PredictSettings { threads: file.record.settings.train.threads, ..PredictSettings::default() };
-    write_page(&gather(file, &Basis { scored, table: None, train, settings, notes: Vec::new() })?, path)
-}
-
-fn write_page(content: &Report, path: &Path) -> Result<()> {
-    atomic::write(path, report::page(content).as_bytes()).with_context(|| format!("cannot write {}", path.display()))
-}
-
-fn write_pictures(content: &Report, folder: &Path, formats: &[String]) -> Result<usize> {
-    let writing = || format!("cannot write to {}", folder.display());
-    fs::create_dir_all(folder).with_context(writing)?;
-    let mut count = 0;
-    for (stem, svg) in report::pictures(content) {
-        for format in formats {
-            let path = folder.join(format!("{stem}.{format}"));
-            let bytes = match format.as_str() {
-                "png" => picture::png(&svg).map_err(|reason| anyhow!("{}: {reason}", path.display()))?,
-                _ => svg.clone().into_bytes(),
-            };
-            atomic::write(&path, &bytes).with_context(writing)?;
-            count += 1;
-        }
-    }
-    Ok(count)
 }

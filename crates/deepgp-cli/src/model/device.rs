@@ -8,8 +8,8 @@ use deepgp::{Error, Regressor};
 use deepgp_cuda::Cuda;
 use serde::{Deserialize, Serialize};
 
-use crate::arguments::Voice;
 use crate::terminal::output;
+use crate::terminal::output::Voice;
 
 /// Where to compute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

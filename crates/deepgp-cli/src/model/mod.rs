@@ -1,8 +1,10 @@
-//! What several commands do with a model: load its rows, train it, score it, place it on a device.
+//! What several commands ask of a model: its rows, its scores, what it is, where it is computed.
 
+pub mod description;
 pub mod device;
-pub mod learned_nothing;
+pub mod json_summary;
+pub mod notes;
+pub mod relevance;
 pub mod rows;
 pub mod score;
-pub mod training_run;
 pub mod units;

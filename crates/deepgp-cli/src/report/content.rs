@@ -10,11 +10,12 @@ use deepgp_io::{ModelFile, Note, Quantity, Record, ScoreRecord, StopReason};
 use serde_json::Value;
 
 use crate::arguments::paths::file_name;
-use crate::command::{fit, info};
+use crate::model::description::{describe, inputs_in_words};
+use crate::model::relevance::relevance as bends;
 use crate::model::score::{Scored, remarks};
-use crate::model::{device, units};
+use crate::model::{device, notes as model_notes, units};
 use crate::report::{self, History, InducingView, Interval, LayerRelevance, Output, Report, ScoreRow};
-use crate::terminal::output;
+use crate::terminal::date;
 use crate::terminal::text::count;
 
 /// Rows whose way through the layers is drawn.
@@ -54,7 +55,7 @@ pub fn gather(file: &ModelFile, basis: &Basis<'_>) -> Result<Report> {
     Ok(Report {
         title: format!("{} from {fitted}{title}", schema.targets.join(", ")),
         summary: sentence(file),
-        created: output::date(deepgp_io::now()),
+        created: date::date(date::now()),
         version: format!("deepgp {}", env!("CARGO_PKG_VERSION")),
         targets: schema.targets.clone(),
         scores: score_rows(file, scores),
@@ -81,7 +82,7 @@ fn notes(file: &ModelFile, basis: &Basis<'_>, scores: &[ScoreRecord], rows: usiz
         Some(_) => format!("the fit to {}: {note}", data_name(record)),
         None => note.to_string(),
     };
-    let of_scores = output::sentences(&remarks(scores, &on, rows, &file.schema.targets));
+    let of_scores = model_notes::sentences(&remarks(scores, &on, rows, &file.schema.targets));
     record.notes.iter().map(of_fit).chain(basis.notes.iter().cloned()).chain(of_scores).collect()
 }
 
@@ -89,7 +90,7 @@ fn sentence(file: &ModelFile) -> String {
     let record = &file.record;
     let held_out = record.test_rows;
     let rows = record.settings.training_rows(record.data.rows().saturating_sub(held_out));
-    let described = fit::describe(&file.regressor);
+    let described = describe(&file.regressor);
     let mut first = described.chars();
     let described = first.next().map_or(String::new(), |c| c.to_uppercase().collect::<String>() + first.as_str());
     let took = crate::terminal::progress::duration(record.train_seconds);
@@ -163,7 +164,7 @@ fn layer_name(file: &ModelFile, layer: usize) -> String {
 
 fn relevance(file: &ModelFile) -> Vec<LayerRelevance> {
     let layers = 0..file.regressor.model.layers().len();
-    let each = layers.map(|l| LayerRelevance { layer: layer_name(file, l), inputs: info::relevance(file, l) });
+    let each = layers.map(|l| LayerRelevance { layer: layer_name(file, l), inputs: bends(file, l) });
     each.filter(|own| !own.inputs.is_empty()).collect()
 }
 
@@ -205,7 +206,7 @@ fn ordered_inputs(file: &ModelFile, layer: usize) -> (Vec<String>, Vec<usize>) {
     let width = file.regressor.model.layers()[layer].input_width();
     let names: Vec<String> =
         if layer == 0 { file.schema.feature_names() } else { (1..=width).map(|i| format!("unit {i}")).collect() };
-    let ranked = info::relevance(file, layer);
+    let ranked = bends(file, layer);
     let mut order: Vec<usize> =
         ranked.iter().filter_map(|(name, _)| names.iter().position(|own| own == name)).collect();
     if order.len() != width {
@@ -243,7 +244,7 @@ fn all_settings(file: &ModelFile) -> Vec<(String, String)> {
         ("rows".into(), record.data.rows().to_string()),
         ("SHA-256 of the table".into(), record.data.table().map_or(String::new(), |table| table.sha256.clone())),
         ("targets".into(), file.schema.targets.join(", ")),
-        ("inputs".into(), info::inputs_in_words(file, "number")),
+        ("inputs".into(), inputs_in_words(file, "number")),
         ("parameters".into(), file.regressor.model.raw().len().to_string()),
         ("end of training".into(), record.stop.as_ref().map_or(String::new(), StopReason::to_string)),
     ];

@@ -12,6 +12,7 @@ mod page;
 mod sections;
 mod statistics;
 mod tables;
+mod write;
 
 #[cfg(test)]
 mod example;
@@ -20,6 +21,7 @@ mod tests;
 
 pub use figures::accuracy::rows_with_interval;
 pub use page::page;
+pub use write::{write_of_fit, write_page, write_pictures};
 
 use deepgp::Score;
 

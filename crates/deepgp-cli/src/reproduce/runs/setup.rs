@@ -11,11 +11,12 @@ use deepgp::accelerator::Accelerator;
 use deepgp::{Dataset, split_rows};
 use deepgp_io::table::{Missing, Schema, Source, Wanted};
 
-use crate::arguments::{ReproduceArgs, Voice};
+use crate::arguments::ReproduceArgs;
 use crate::data::{RECIPES, Recipe};
 use crate::model::rows;
 use crate::reproduce::Experiment;
 use crate::terminal::interrupt;
+use crate::terminal::output::Voice;
 
 /// The datasets of the paper, as files are named after them, and [`DISTINCT`].
 pub const DATASETS: &[&str] = &["kin8nm", "protein", "molecules", DISTINCT];

@@ -1,16 +1,17 @@
 //! A run of training: progress, checkpoints, time limit and Ctrl-C around the library's loop. `fit` begins one, `resume` goes on.
 
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use deepgp::{Dataset, Fit, Regressor, StepReport, TrainState};
+use deepgp::{Dataset, Fit, StepReport, TrainState};
 use deepgp_io::note::TrainingEvent;
-use deepgp_io::{LikelihoodWatch, ModelError, ModelFile, StopReason};
+use deepgp_io::{LikelihoodWatch, ModelFile, StopReason};
 
-use super::{device, units};
+use super::checkpoint;
 use crate::arguments::duration::Every;
+use crate::model::{device, units};
 use crate::terminal::interrupt;
 use crate::terminal::progress::Progress;
 
@@ -78,7 +79,7 @@ pub fn train(mut file: ModelFile, data: &Dataset, run: &Run) -> Result<Finished>
         // An accelerator's state is not fetched at every step.
         if due && report.step < settings.train.steps && state.step == report.step {
             (saved, due) = (Instant::now(), false);
-            if let Err(error) = save_checkpoint(&file, &start, state, &run.checkpoint) {
+            if let Err(error) = checkpoint::save(&file, &start, state, &run.checkpoint) {
                 failed = Some(error);
                 return ControlFlow::Break(());
             }
@@ -101,7 +102,7 @@ pub fn train(mut file: ModelFile, data: &Dataset, run: &Run) -> Result<Finished>
     file.record.steps = state.step;
     file.log_start(&state);
     if ending != Ending::Done {
-        save_checkpoint(&file, &start, &state, &run.checkpoint)?;
+        checkpoint::save(&file, &start, &state, &run.checkpoint)?;
     }
     if let StopReason::Stuck { cause } = &reason {
         file.record.note_event(TrainingEvent::Stuck, cause);
@@ -109,11 +110,4 @@ pub fn train(mut file: ModelFile, data: &Dataset, run: &Run) -> Result<Finished>
     file.record.stop = Some(reason);
     file.regressor = regressor;
     Ok(Finished { file, ending, known_notes })
-}
-
-/// Saves where a run stands. The file is a model too: the best one so far.
-pub fn save_checkpoint(file: &ModelFile, start: &Regressor, state: &TrainState, path: &Path) -> Result<(), ModelError> {
-    let mut regressor = start.clone();
-    regressor.model.set_raw(state.best.as_ref().map_or(&state.now.raw, |best| &best.raw));
-    ModelFile { regressor, state: Some(state.clone()), ..file.clone() }.save(path)
 }

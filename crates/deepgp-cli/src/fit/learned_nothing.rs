@@ -3,8 +3,8 @@
 use deepgp::{Dataset, Result, Score, baseline, hold_out};
 use deepgp_io::{ModelFile, Note};
 
-use super::score::ENOUGH_ROWS;
-use super::units;
+use crate::model::score::ENOUGH_ROWS;
+use crate::model::units;
 
 /// What is worth telling of a model that was trained on `train`: that it is no better than the mean of the targets with their spread,
 /// by the validation rows, or by the training rows where there are no others.

@@ -1,0 +1,122 @@
+//! The end of a fit: the model is saved, scored on its test rows, and told of.
+
+use std::path::Path;
+
+use anyhow::Result;
+use deepgp::Dataset;
+use deepgp_io::note::ScoredRows;
+use deepgp_io::{ModelFile, Record, StopReason, atomic};
+use serde_json::{Value, json};
+
+use super::learned_nothing;
+use super::training_run::{Ending, Finished, Run};
+use crate::model::score::{self, Scored};
+use crate::model::{json_summary, notes as model_notes, rows};
+use crate::report;
+use crate::terminal::output::{self, Outcome, Voice};
+use crate::terminal::text::count;
+use crate::terminal::{date, progress, shell};
+
+/// Saves, scores, tells.
+pub fn finish(
+    finished: Finished,
+    train: &Dataset,
+    held_out: Option<&Dataset>,
+    run: &Run,
+    out: &Path,
+    report: Option<&Path>,
+    voice: Voice,
+) -> Result<Outcome> {
+    let Finished { mut file, ending, known_notes } = finished;
+    file.record.written = date::now();
+    // A finished model is worth more than one that was cut short, and that one is in the checkpoint too.
+    let stays = ending == Ending::Interrupted && is_finished(out);
+    let model = if stays { &run.checkpoint } else { out };
+    if !stays {
+        // Before the scores, which may take a while.
+        file.save(out)?;
+    }
+    let threads = file.record.settings.train.threads;
+    let scored = match held_out {
+        Some(test) if ending != Ending::Interrupted => Some(Scored::new(&file, Some(train), test, threads)?),
+        _ => None,
+    };
+    if let Some(scored) = &scored {
+        file.record.scores = scored.records();
+        if let Some(note) = rows::copies_note(train, scored.data, ScoredRows::Test) {
+            file.record.remark(note);
+        }
+        file.save(out)?;
+    } else if ending != Ending::Interrupted {
+        for doubt in learned_nothing::remarks(&file, train)? {
+            file.record.remark(doubt);
+        }
+        file.save(out)?;
+    }
+    if ending == Ending::Done {
+        // The model is safe; a checkpoint that cannot be removed does no harm.
+        let _ = atomic::remove(&run.checkpoint);
+    }
+    if let Some(path) = report {
+        report::write_of_fit(&file, scored.as_ref(), Some(train), path)?;
+    }
+    let Record { steps, train_seconds, stop, notes, .. } = &file.record;
+    let (steps, stop) = (count(*steps as usize, "step"), stop.as_ref().map_or(String::new(), StopReason::to_string));
+    output::say(voice, &format!("{steps} in {}: {stop}", progress::duration(*train_seconds)));
+    output::notes(voice, &notes[known_notes.min(notes.len())..]);
+    output::notes(voice, &score::remarks_of_fit(&file));
+    if let Some(scored) = &scored {
+        let table = score::table(scored, &file.schema.targets);
+        output::say(voice, &format!("\nOn {}:\n{table}", count(scored.rows(), "test row")));
+    }
+    let instead = if stays { format!(" ({} stays as it was)", out.display()) } else { String::new() };
+    output::say(voice, &format!("model: {}{instead}", model.display()));
+    if let Some(path) = report {
+        output::say(voice, &format!("report: {}", path.display()));
+    }
+    if ending != Ending::Done {
+        output::say(voice, &format!("to go on: deepgp resume {}", shell::word(&run.checkpoint)));
+    }
+    if voice.json {
+        output::json(&as_json(&file, scored.as_ref(), model, run, ending))?;
+    }
+    Ok(if ending == Ending::Interrupted { Outcome::Interrupted } else { Outcome::Done })
+}
+
+/// Whether there is a model whose training nobody cut short.
+fn is_finished(path: &Path) -> bool {
+    let stop = ModelFile::load(path).ok().and_then(|file| file.record.stop);
+    stop.is_some_and(|stop| match stop {
+        StopReason::Interrupted => false,
+        StopReason::Steps | StopReason::Patience | StopReason::TimeLimit | StopReason::Stuck { .. } => true,
+    })
+}
+
+/// What `fit --json` prints.
+fn as_json(file: &ModelFile, scored: Option<&Scored>, out: &Path, run: &Run, ending: Ending) -> Value {
+    let record = &file.record;
+    let mut summary = json!({
+        "version": record.version,
+        "model": out.display().to_string(),
+        "elbo": record.elbo,
+        "kept": json_summary::kept(file),
+        "steps": record.steps,
+        "train_seconds": record.train_seconds,
+        "stop": record.stop.as_ref().map(StopReason::to_string),
+        "interrupted": ending == Ending::Interrupted,
+        "rows": record.data.rows(),
+        "targets": file.schema.targets,
+        "inputs": file.schema.feature_names(),
+        "settings": record.settings,
+        "notes": model_notes::sentences(&model_notes::all(file)),
+    });
+    if let Value::Object(summary) = &mut summary {
+        if ending != Ending::Done {
+            summary.insert("checkpoint".into(), json!(run.checkpoint.display().to_string()));
+        }
+        if let Some(scored) = scored {
+            summary.extend(json_summary::scores(scored, &file.schema.targets));
+        }
+    }
+    summary
+}

@@ -1,0 +1,7 @@
+//! A fit from its first step to its last: a model file at its start, the training run with its checkpoints, and what comes of it.
+
+pub mod checkpoint;
+pub mod finish;
+pub mod learned_nothing;
+pub mod start;
+pub mod training_run;

@@ -1,0 +1,54 @@
+//! A model and the columns that it reads, in a sentence each.
+
+use deepgp::{Inducing, Regressor};
+use deepgp_io::ModelFile;
+use deepgp_io::table::{Kind, Schema};
+
+use crate::terminal::text::count;
+
+/// The model in a sentence.
+pub fn describe(regressor: &Regressor) -> String {
+    let layers = regressor.model.layers();
+    let hidden = layers.len() - 1;
+    let sizes = match &layers[0].inducing {
+        Inducing::Tied(z) => format!("{} inducing inputs", z.nrows()),
+        Inducing::Decoupled { mean, covariance } => {
+            format!("{} inducing inputs for the mean and {} for the covariance", mean.nrows(), covariance.nrows())
+        }
+    };
+    let shape = match hidden {
+        0 => "a sparse GP".to_string(),
+        1 => format!("a deep GP with 1 hidden layer of {}", layers[0].output_width()),
+        _ => format!("a deep GP with {hidden} hidden layers of {}", layers[0].output_width()),
+    };
+    format!("{shape}, {sizes} a layer, {} kernel", layers[0].kernel.name())
+}
+
+/// What the columns were taken for: `9 numbers, 1 boolean, 2 categories (colour of 3, city of 12)`.
+pub fn columns_in_words(schema: &Schema) -> String {
+    let count = |wanted: fn(&Kind) -> bool| schema.inputs.iter().filter(|column| wanted(&column.kind)).count();
+    let levels: Vec<String> = schema
+        .inputs
+        .iter()
+        .filter_map(|column| match &column.kind {
+            Kind::Category { levels } => Some(format!("{} of {}", column.name, levels.len())),
+            _ => None,
+        })
+        .collect();
+    let plural = |n: usize, one: &str, many: &str| if n == 1 { format!("1 {one}") } else { format!("{n} {many}") };
+    let mut parts =
+        vec![plural(count(|kind| matches!(kind, Kind::Number { .. } | Kind::Date { .. })), "number", "numbers")];
+    let booleans = count(|kind| matches!(kind, Kind::Boolean { .. }));
+    if booleans > 0 {
+        parts.push(plural(booleans, "boolean", "booleans"));
+    }
+    if !levels.is_empty() {
+        parts.push(format!("{} ({})", plural(levels.len(), "category", "categories"), levels.join(", ")));
+    }
+    format!("inputs: {}", parts.join(", "))
+}
+
+/// How many columns there are, and how many inputs they become, by the name that is given to these: `3 columns, 5 inputs`.
+pub fn inputs_in_words(file: &ModelFile, name: &str) -> String {
+    format!("{}, {}", count(file.schema.inputs.len(), "column"), count(file.schema.width(), name))
+}

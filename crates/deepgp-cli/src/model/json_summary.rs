@@ -1,0 +1,48 @@
+//! What scripts are told of a model and its scores: JSON for `--json`.
+
+use deepgp::Score;
+use deepgp_io::ModelFile;
+use serde_json::{Map, Value, json};
+
+use super::score::Scored;
+use super::units;
+
+/// One number, or one for each target where there are several.
+fn by_target(values: &[f64], targets: &[String]) -> Value {
+    match values {
+        [one] => json!(one),
+        several => Value::Object(targets.iter().cloned().zip(several.iter().map(|v| json!(v))).collect()),
+    }
+}
+
+/// A score for scripts, in original units.
+pub fn score(score: &Score, rows: usize, targets: &[String]) -> Value {
+    let each = |values: &[f64]| by_target(values, targets);
+    json!({
+        "rows": rows,
+        "log_likelihood": score.log_likelihood,
+        "rmse": each(&score.rmse),
+        "mae": each(&score.mae),
+        "crps": each(&score.crps),
+        "coverage_50": each(&score.coverage_50),
+        "coverage_90": each(&score.coverage_90),
+        "coverage_95": each(&score.coverage_95),
+    })
+}
+
+/// The scores of the model and of the baselines: `test` and `baselines`.
+pub fn scores(scored: &Scored, targets: &[String]) -> Map<String, Value> {
+    let mut out = Map::new();
+    let [model, baselines @ ..] = &scored.scores[..] else { return out };
+    out.insert("test".into(), score(&model.score, scored.rows(), targets));
+    if !baselines.is_empty() {
+        let each = baselines.iter().map(|own| (own.of.to_string(), score(&own.score, scored.rows(), targets)));
+        out.insert("baselines".into(), Value::Object(each.collect()));
+    }
+    out
+}
+
+/// The step whose parameters the model has, where validation rows chose it, with their mean log density in the targets' units.
+pub fn kept(file: &ModelFile) -> Option<Value> {
+    units::kept(file).map(|(step, score)| json!({ "step": step, "validation_log_likelihood": score }))
+}

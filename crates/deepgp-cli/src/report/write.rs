@@ -1,0 +1,43 @@
+//! The page and its pictures as files.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow};
+use deepgp::{Dataset, PredictSettings};
+use deepgp_io::{ModelFile, atomic};
+
+use super::content::{Basis, gather};
+use super::{Report, page, pictures};
+use crate::model::score::Scored;
+use crate::picture;
+
+/// Writes the report on a model that has just been fitted, with the threads of the fit.
+pub fn write_of_fit(file: &ModelFile, scored: Option<&Scored>, train: Option<&Dataset>, path: &Path) -> Result<()> {
+    let settings = PredictSettings { threads: file.record.settings.train.threads, ..PredictSettings::default() };
+    write_page(&gather(file, &Basis { scored, table: None, train, settings, notes: Vec::new() })?, path)
+}
+
+/// Writes the page.
+pub fn write_page(content: &Report, path: &Path) -> Result<()> {
+    atomic::write(path, page(content).as_bytes()).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Writes each picture of the page in each of `formats`, `svg` or `png`; returns how many files that are.
+pub fn write_pictures(content: &Report, folder: &Path, formats: &[String]) -> Result<usize> {
+    let writing = || format!("cannot write to {}", folder.display());
+    fs::create_dir_all(folder).with_context(writing)?;
+    let mut count = 0;
+    for (stem, svg) in pictures(content) {
+        for format in formats {
+            let path = folder.join(format!("{stem}.{format}"));
+            let bytes = match format.as_str() {
+                "png" => picture::png(&svg).map_err(|reason| anyhow!("{}: {reason}", path.display()))?,
+                _ => svg.clone().into_bytes(),
+            };
+            atomic::write(&path, &bytes).with_context(writing)?;
+            count += 1;
+        }
+    }
+    Ok(count)
+}
