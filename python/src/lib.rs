@@ -30,7 +30,7 @@ mod _core {
     #[pymodule_export]
     use crate::fit::fit;
     #[pymodule_export]
-    use crate::settings::{default_settings, inducing_for};
+    use crate::settings::{default_settings, inducing_for, limits};
     #[pymodule_export]
     use crate::simulate::{eight_link_arm, step_curve};
     #[pymodule_export]

@@ -47,7 +47,7 @@ const TOLERANCE: f64 = 1e-3;
 const TOLERANCE_MIXED: f64 = 1e-2;
 
 const TIED: InducingSize = InducingSize::Tied(5);
-const DECOUPLED: InducingSize = InducingSize::Decoupled { mean: 7, covariance: 5 };
+const DECOUPLED: InducingSize = InducingSize::Decoupled { mean: Some(7), covariance: Some(5) };
 
 /// A choice under the name that fixtures know it by.
 type Named<T> = (&'static str, T);
@@ -128,7 +128,7 @@ impl Digits {
 }
 
 fn model(hidden_layers: usize, inducing: InducingSize) -> ModelSettings {
-    ModelSettings { hidden_layers, width: 2, inducing: Some(inducing), ..ModelSettings::default() }
+    ModelSettings { hidden_layers, width: 2, inducing, ..ModelSettings::default() }
 }
 
 fn steps(steps: u64) -> TrainSettings {

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use deepgp::{JOINT_ROWS, Mat, UserPredictor};
-use deepgp_io::ModelFile;
 use deepgp_io::atomic::AtomicFile;
 use deepgp_io::table::{Chunk, Source, Targets};
+use deepgp_io::{ModelFile, chunks};
 use serde_json::json;
 
 use crate::arguments::PredictArgs;
@@ -15,13 +15,11 @@ use crate::arguments::paths;
 use crate::arguments::usage::Usage;
 use crate::arguments::value::stdio_path;
 use crate::model::device;
+use crate::model::notes::sentences;
 use crate::terminal::delimited::Delimiter;
 use crate::terminal::interrupt;
 use crate::terminal::output::{self, Outcome, Reader};
 
-/// Rows in memory at once, at most; and rows times samples, so that progress shows and an interruption is heard.
-const CHUNK: usize = 8192;
-const CHUNK_SAMPLES: usize = 200_000;
 /// Endings that promise what is not written.
 const OTHER_FORMATS: [&str; 4] = ["parquet", "npy", "npz", "gz"];
 
@@ -41,8 +39,8 @@ pub fn predict(mut args: PredictArgs) -> Result<Outcome> {
     let predictor = file.regressor.predictor(sampling.settings()).map_err(device::explain)?;
     // The levels are checked before anything is written.
     predictor.quantiles(Mat::zeros(0, schema.width()).view(), &quantiles)?;
-    let few = (CHUNK_SAMPLES / sampling.samples.saturating_add(draws).max(1)).clamp(16, CHUNK);
-    let rows_at_once = if joint { JOINT_ROWS + 1 } else { few };
+    let rows_at_once =
+        if joint { JOINT_ROWS + 1 } else { chunks::rows_at_once(sampling.samples.saturating_add(draws)) };
     let live = !voice.quiet && io::stderr().is_terminal();
     let delimiter = Delimiter::of(out.as_deref());
     interrupt::listen();
@@ -64,16 +62,17 @@ pub fn predict(mut args: PredictArgs) -> Result<Outcome> {
         }
         rows += chunk.read;
         predicted += chunk.kept.len() as u64;
-        if live && rows > CHUNK as u64 {
+        if live && rows > chunks::MOST_ROWS as u64 {
             output::show(&format!("\r{rows} rows "));
         }
         next = encoder.next_chunk(rows_at_once)?;
     }
     sink.finish()?;
-    if live && rows > CHUNK as u64 {
+    if live && rows > chunks::MOST_ROWS as u64 {
         output::show(&format!("\r{:30}\r", ""));
     }
-    output::notes(voice, &encoder.notes());
+    let notes = encoder.notes();
+    output::notes(voice, &notes);
     if let Some(path) = &out {
         let empty = if predicted < rows { " (the others have empty cells)" } else { "" };
         output::say(voice, &format!("{predicted} of {rows} rows predicted{empty}: {}", path.display()));
@@ -84,7 +83,7 @@ pub fn predict(mut args: PredictArgs) -> Result<Outcome> {
             "predicted": predicted,
             "out": out.map(|path| path.display().to_string()),
             "columns": columns.names(),
-            "notes": encoder.notes(),
+            "notes": sentences(&notes),
             "version": env!("CARGO_PKG_VERSION"),
         }))?;
     }

@@ -36,7 +36,7 @@ pub fn scores(scored: &Scored, targets: &[String]) -> Map<String, Value> {
     let [model, baselines @ ..] = &scored.scores[..] else { return out };
     out.insert("test".into(), score(&model.score, scored.rows(), targets));
     if !baselines.is_empty() {
-        let each = baselines.iter().map(|own| (own.name.clone(), score(&own.score, scored.rows(), targets)));
+        let each = baselines.iter().map(|own| (own.of.to_string(), score(&own.score, scored.rows(), targets)));
         out.insert("baselines".into(), Value::Object(each.collect()));
     }
     out

@@ -1,5 +1,6 @@
 //! What commands say: to people on standard error, to scripts as one JSON object on standard output.
 
+use std::fmt::Display;
 use std::io::Write;
 
 use anyhow::{Context, Result};
@@ -45,7 +46,7 @@ pub fn say(voice: Voice, text: &str) {
 }
 
 /// Tells people what is worth knowing.
-pub fn notes(voice: Voice, notes: &[String]) {
+pub fn notes(voice: Voice, notes: &[impl Display]) {
     for note in notes {
         say(voice, &format!("note: {note}"));
     }

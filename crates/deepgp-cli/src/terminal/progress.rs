@@ -3,32 +3,15 @@
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
+use deepgp_io::{Bound, TrainingProgress};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::output::tell;
+use super::text::number;
 
 /// Seconds between plain lines, at first; they grow rarer.
 const FIRST_LINE: f64 = 2.0;
 const RAREST_LINE: f64 = 60.0;
-
-/// What a step says.
-#[derive(Clone, Copy, Debug)]
-pub struct StepProgress {
-    /// Its number, from 1.
-    pub step: u64,
-    /// Passes over the data so far.
-    pub epoch: f64,
-    /// The bound and its parts.
-    pub elbo: f64,
-    /// The data term.
-    pub data_term: f64,
-    /// The KL.
-    pub kl: f64,
-    /// Standard deviation of the noise, in the target's units.
-    pub noise: f64,
-    /// The mean log density of the validation rows at the last look, if any, in the target's units.
-    pub validation: Option<f64>,
-}
 
 /// The display of a run of so many steps.
 #[derive(Debug)]
@@ -59,17 +42,20 @@ impl Progress {
         Self { bar, lines: !terminal && !quiet, steps, first, started: now, last_line: now, pause: FIRST_LINE }
     }
 
-    /// Shows a step.
-    pub fn show(&mut self, pulse: StepProgress) {
+    /// Shows a step, unless it was rolled back. `validation` is the mean log density of the validation rows at the last look, if any, in
+    /// the target's units.
+    pub fn show(&mut self, progress: &TrainingProgress, validation: Option<f64>) {
+        let Ok(bound) = progress.bound else { return };
         let elapsed = self.started.elapsed().as_secs_f64();
-        let speed = (pulse.step - self.first) as f64 / elapsed.max(1e-9);
+        let step = progress.step;
+        let speed = (step - self.first) as f64 / elapsed.max(1e-9);
         if let Some(bar) = &self.bar {
-            bar.set_position(pulse.step);
-            bar.set_message(describe(pulse, speed));
+            bar.set_position(step);
+            bar.set_message(describe(progress, bound, validation, speed));
         } else if self.lines && self.last_line.elapsed().as_secs_f64() >= self.pause {
-            let left = (self.steps - pulse.step) as f64 / speed;
-            let (step, steps, left) = (pulse.step, self.steps, duration(left));
-            tell(&format!("step {step}/{steps}  {}  {left} left", describe(pulse, speed)));
+            let left = (self.steps - step) as f64 / speed;
+            let (steps, left) = (self.steps, duration(left));
+            tell(&format!("step {step}/{steps}  {}  {left} left", describe(progress, bound, validation, speed)));
             self.last_line = Instant::now();
             self.pause = (self.pause * 1.5).min(RAREST_LINE);
         }
@@ -83,13 +69,14 @@ impl Progress {
     }
 }
 
-fn describe(pulse: StepProgress, speed: f64) -> String {
-    let StepProgress { epoch, elbo, data_term, kl, noise, .. } = pulse;
-    let validation = pulse.validation.map_or(String::new(), |score| format!("  validation {score:.3}"));
-    format!(
-        "{speed:.1} steps/s  epoch {epoch:.0}  ELBO {elbo:.1} = {data_term:.1} - {kl:.1}  noise {}{validation}",
-        crate::terminal::text::number(noise)
-    )
+/// A step in words; of what the likelihood has learnt, the first number.
+fn describe(progress: &TrainingProgress, bound: Bound, validation: Option<f64>, speed: f64) -> String {
+    let Bound { elbo, data_term, kl } = bound;
+    let epoch = progress.epoch;
+    let learnt = progress.likelihood.first();
+    let learnt = learnt.map_or(String::new(), |own| format!("  {} {}", own.name, number(own.value)));
+    let validation = validation.map_or(String::new(), |score| format!("  validation {score:.3}"));
+    format!("{speed:.1} steps/s  epoch {epoch:.0}  ELBO {elbo:.1} = {data_term:.1} - {kl:.1}{learnt}{validation}")
 }
 
 /// A time for people: `4 s`, `3 min 20 s`, `2 h 5 min`.
@@ -108,6 +95,25 @@ pub fn duration(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_step_is_one_line() {
+        let noise = deepgp_io::Quantity { name: "noise".into(), output: Some(0), value: 0.25 };
+        let bound = Bound { elbo: -3.0, data_term: -1.0, kl: 2.0 };
+        let mut step = TrainingProgress {
+            step: 7,
+            epoch: 7.0,
+            bound: Ok(bound),
+            likelihood: vec![noise],
+            learning_rate: 0.01,
+            validation: None,
+            seconds: 1.0,
+        };
+        let told = describe(&step, bound, Some(-1.5), 2.0);
+        assert_eq!(told, "2.0 steps/s  epoch 7  ELBO -3.0 = -1.0 - 2.0  noise 0.2500  validation -1.500");
+        step.likelihood.clear();
+        assert_eq!(describe(&step, bound, None, 2.0), "2.0 steps/s  epoch 7  ELBO -3.0 = -1.0 - 2.0");
+    }
 
     #[test]
     fn times_read_well() {

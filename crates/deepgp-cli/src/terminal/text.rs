@@ -1,31 +1,10 @@
 //! Numbers and tables for people.
 
-/// A number with four significant digits, in plain notation where that is short.
-pub fn number(value: f64) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return format!("{value}");
-    }
-    let magnitude = value.abs().log10().floor() as i32;
-    match magnitude {
-        -4..=3 => format!("{value:.*}", (3 - magnitude).max(0) as usize),
-        4..=6 => format!("{value:.0}"),
-        _ => format!("{value:.3e}"),
-    }
-}
-
-/// A share as a percentage.
-pub fn percent(share: f64) -> String {
-    format!("{:.1} %", 100.0 * share)
-}
+pub use deepgp_io::words::{count, number, percent};
 
 /// The two scores that everybody asks for.
 pub fn scores(log_likelihood: f64, rmse: f64) -> String {
     format!("log likelihood {}, RMSE {}", number(log_likelihood), number(rmse))
-}
-
-/// `1 run`, `2 runs`.
-pub fn count(n: usize, what: &str) -> String {
-    if n == 1 { format!("{n} {what}") } else { format!("{n} {what}s") }
 }
 
 /// Rows of cells as aligned columns: the first to the left, the others to the right; a line under the first row.
@@ -54,13 +33,6 @@ pub fn table(rows: &[Vec<String>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_have_four_digits() {
-        let all = [0.0, 1.0, -0.012_345_6, 123.456, 9876.54, 1_234_567.0, 1e12, 3e-7];
-        let shown: Vec<String> = all.iter().map(|v| number(*v)).collect();
-        assert_eq!(shown, ["0", "1.000", "-0.01235", "123.5", "9877", "1234567", "1.000e12", "3.000e-7"]);
-    }
 
     #[test]
     fn tables_are_aligned() {

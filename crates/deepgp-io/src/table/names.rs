@@ -12,7 +12,7 @@ const LISTED: usize = 20;
 const SHOWN: usize = 40;
 
 /// The names in backticks, at most twenty of them.
-pub(super) fn list<'a>(names: impl ExactSizeIterator<Item = &'a String>) -> String {
+pub(crate) fn list<'a>(names: impl ExactSizeIterator<Item = &'a String>) -> String {
     let more = names.len().saturating_sub(LISTED);
     let mut text = names.take(LISTED).map(|name| format!("`{}`", shorten(name))).collect::<Vec<_>>().join(", ");
     if more > 0 {

@@ -6,8 +6,8 @@ use std::ops::ControlFlow;
 
 use deepgp::noise::{Key, Purpose};
 use deepgp::{
-    Batch, ConstantColumns, Dataset, DeepGp, FitSettings, Mat, ModelSettings, Noise, PredictSettings, Regressor,
-    Scaling, Score, Snapshot, Standardiser, StepOutcome, StepReport, Stop, TrainSettings, TrainState, Trainer,
+    Batch, ConstantColumns, Dataset, DeepGp, FitSettings, LikelihoodForm, Mat, ModelSettings, Noise, PredictSettings, Regressor,
+    Scaling, Score, Snapshot, Standardiser, StepOutcome, StepReport, Stop, TrainSettings, TrainState, Trainer, Training,
 };
 
 use crate::fixture::Case;
@@ -32,7 +32,7 @@ impl Trained {
 
 /// `settings` with this noise variance at the start.
 pub fn with_noise(settings: ModelSettings, noise: f64) -> ModelSettings {
-    ModelSettings { noise, ..settings }
+    ModelSettings { likelihood: LikelihoodForm::Gaussian { noise }, ..settings }
 }
 
 /// A fit from beginning to end.
@@ -48,11 +48,11 @@ pub fn fit(data: &Dataset, settings: &FitSettings) -> Trained {
 
 /// A fit of a model that is changed before it is trained.
 pub fn fit_changed(data: &Dataset, settings: &FitSettings, change: impl FnOnce(&mut DeepGp)) -> Trained {
-    let mut start = Regressor::start(data, settings).unwrap();
-    change(&mut start.model);
+    let mut training = Training::new(data, settings).unwrap();
+    change(training.model_mut());
     let mut reports = Vec::new();
-    let fit = start
-        .train(data, settings, |report, _| {
+    let fit = training
+        .run(|report, _| {
             reports.push(report.clone());
             ControlFlow::Continue(())
         })
@@ -62,11 +62,10 @@ pub fn fit_changed(data: &Dataset, settings: &FitSettings, change: impl FnOnce(&
 
 /// A fit that is stopped after `step` steps, and gone on with from the state that the callback saw there.
 pub fn fit_interrupted(data: &Dataset, settings: &FitSettings, step: u64) -> Trained {
-    let start = Regressor::start(data, settings).unwrap();
+    let training = Training::new(data, settings).unwrap();
     let (mut reports, mut saved) = (Vec::new(), None);
-    let first = start
-        .clone()
-        .train(data, settings, |report, state| {
+    let first = training
+        .run(|report, state| {
             reports.push(report.clone());
             if report.step < step {
                 return ControlFlow::Continue(());
@@ -76,8 +75,9 @@ pub fn fit_interrupted(data: &Dataset, settings: &FitSettings, step: u64) -> Tra
         })
         .unwrap();
     assert_eq!((stop(&first.stop), first.state.step), ("callback", step));
-    let fit = start
-        .resume(data, settings, saved.unwrap(), |report, _| {
+    let fit = training
+        .resume(saved.unwrap())
+        .run(|report, _| {
             reports.push(report.clone());
             ControlFlow::Continue(())
         })
@@ -88,9 +88,10 @@ pub fn fit_interrupted(data: &Dataset, settings: &FitSettings, step: u64) -> Tra
 /// More steps after a fit that has ended, with fresh minibatches and noise.
 pub fn fit_further(before: Trained, data: &Dataset, settings: &FitSettings) -> Trained {
     let mut reports = Vec::new();
-    let fit = before
-        .regressor
-        .train_further(data, settings, before.state.step, |report, _| {
+    let fit = Training::of(before.regressor, data, settings)
+        .unwrap()
+        .further(before.state.step)
+        .run(|report, _| {
             reports.push(report.clone());
             ControlFlow::Continue(())
         })
@@ -170,20 +171,20 @@ pub fn record_training(case: &mut Case, trained: &Trained) {
     for parameter in regressor.model.parameters() {
         case.numbers(&format!("raw.{}", parameter.name), &raw[parameter.range]);
     }
-    let Snapshot { raw, adam } = &state.now;
-    case.numbers("state", &[&raw[..], &adam.first, &adam.second].concat());
+    let Snapshot { raw, optimiser } = &state.now;
+    case.numbers("state", &[&raw[..], &optimiser.slots[0], &optimiser.slots[1]].concat());
 }
 
 /// Writes down the bound and its gradient at all rows of `data`, in the user's units, in every parameter.
 pub fn record_gradient(case: &mut Case, regressor: &Regressor, data: &Dataset) {
     let data = regressor.standardiser.apply(data).unwrap();
     let rows: Vec<u32> = (0..data.len() as u32).collect();
-    let batch = Batch { data: &data, rows: &rows, num_data: 2 * data.len(), samples: 2, kl_weight: 0.7 };
+    let batch = Batch { num_data: 2 * data.len(), samples: 2, kl_weight: 0.7, ..Batch::of(&data, &rows) };
     let noise = Noise::Rows { key: Key::new(5, Purpose::Train), step: 11 };
-    let (elbo, gradient) = regressor.model.elbo_gradient(batch, noise).unwrap();
+    let (elbo, gradient) = regressor.model.objective_gradient(batch, noise).unwrap();
     case.numbers("elbo", &[vec![elbo.data_term], elbo.kl.clone()].concat());
     case.numbers("gradient", &gradient);
-    let value = regressor.model.elbo(batch, noise).unwrap();
+    let value = regressor.model.objective(batch, noise).unwrap();
     assert_eq!(value, elbo, "the bound is the same, with or without its gradient");
 }
 

@@ -5,18 +5,19 @@
 use std::ops::RangeInclusive;
 
 use clap::builder::TypedValueParser;
+use deepgp_io::limits;
 
 /// Sizes that are allowed.
 pub type Sizes = RangeInclusive<usize>;
 
 /// Layers before the last one.
-pub const HIDDEN_LAYERS: Sizes = 0..=1000;
+pub const HIDDEN_LAYERS: Sizes = 0..=limits::MOST_HIDDEN_LAYERS;
 /// Outputs of a hidden layer.
-pub const WIDTH: Sizes = 1..=100_000;
+pub const WIDTH: Sizes = 1..=limits::MOST_OUTPUTS;
 /// Inducing inputs of a layer.
 pub const INDUCING: Sizes = 1..=1_000_000;
 /// Samples of the hidden layers.
-pub const SAMPLES: Sizes = 1..=1_000_000;
+pub const SAMPLES: Sizes = 1..=limits::MOST_SAMPLES;
 /// Draws of the target.
 pub const DRAWS: Sizes = 0..=1_000_000;
 /// Rows of synthetic data.
