@@ -201,7 +201,7 @@ fn kernels(digits: Digits) -> Vec<Case> {
                 kernel: kernel(),
                 mean_form: MeanForm::Whitened,
                 covariance_form: CovarianceForm::Standard,
-                inducing: InducingPlan::Chosen { size: Some(DECOUPLED), start: InducingStart::KMeans },
+                inducing: InducingPlan::Chosen { size: DECOUPLED, start: InducingStart::KMeans },
                 mean_function: None,
             };
             let (likelihood, jitter) = (Box::new(Gaussian::new(0.2, 1)), Jitter { absolute: 1e-6, relative: 1e-5 });

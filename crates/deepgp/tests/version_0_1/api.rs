@@ -6,8 +6,9 @@ use std::ops::ControlFlow;
 
 use deepgp::noise::{Key, Purpose};
 use deepgp::{
-    Batch, ConstantColumns, Dataset, DeepGp, FitSettings, LikelihoodForm, Mat, ModelSettings, Noise, PredictSettings, Regressor,
-    Scaling, Score, Snapshot, Standardiser, StepOutcome, StepReport, Stop, TrainSettings, TrainState, Trainer, Training,
+    Batch, ConstantColumns, Dataset, DeepGp, FitSettings, LikelihoodForm, Mat, ModelSettings, Noise, PredictSettings,
+    Regressor, Scaling, Score, Snapshot, Standardiser, StepOutcome, StepReport, Stop, TrainSettings, TrainState,
+    Trainer, Training,
 };
 
 use crate::fixture::Case;
