@@ -3,9 +3,13 @@
 use deepgp::{CovarianceForm, MeanForm, MeanFunction};
 
 use crate::blueprint::{Blueprint, GramPlan, LayerPlan};
-use crate::chunks::{LIKELIHOOD_ROWS, SQUARE_CHUNKS, SYMMETRIC_FROM, chunks, symmetric_chunks, tiles};
-use crate::lane::{Real, WORKSPACE};
-use crate::memory::{Arena, Span};
+use crate::chunks::{SQUARE_CHUNKS, SYMMETRIC_FROM, chunks, symmetric_chunks};
+use crate::device::lane::WORKSPACE;
+use crate::device::memory::{Arena, Span};
+use crate::device::real::Real;
+use crate::kernels::common::{Control, Step};
+use crate::kernels::covariance::tiles;
+use crate::kernels::rows::LIKELIHOOD_ROWS;
 
 /// What a task is to do, and with how much.
 #[derive(Clone, Copy, Debug)]
@@ -179,8 +183,8 @@ pub struct Arrays<T> {
     pub y: Span<f64>,
     pub weights: Span<f64>,
     pub ids: Span<u32>,
-    pub plans: Span<u64>,
-    pub control: Span<i32>,
+    pub steps: Span<Step>,
+    pub control: Span<Control>,
     pub records: Span<f64>,
     pub infos: Span<i32>,
     pub kls: Span<f64>,
@@ -188,10 +192,6 @@ pub struct Arrays<T> {
     pub likelihood: Span<f64>,
     pub workspaces: Vec<Span<u8>>,
 }
-
-/// Words of 8 bytes in a plan, and of 4 in the control block: see `common.cu`.
-pub const PLAN_WORDS: usize = 4;
-pub const CONTROL_WORDS: usize = 5;
 
 fn when(yes: bool, n: usize) -> usize {
     if yes { n } else { 0 }
@@ -257,8 +257,8 @@ impl<T: Real> Arrays<T> {
             y: arena.take(when(task.gradients, task.data * blueprint.outputs)),
             weights: if task.weighted { arena.take(task.data) } else { Span::NONE },
             ids: arena.take(task.plans * task.rows),
-            plans: arena.take(task.plans * PLAN_WORDS),
-            control: arena.take(CONTROL_WORDS),
+            steps: arena.take(task.plans),
+            control: arena.take(1),
             records: arena.take(task.plans * record_length(blueprint)),
             likelihood: arena.take(when(task.gradients, last_rows.div_ceil(LIKELIHOOD_ROWS) * (1 + blueprint.outputs))),
             workspaces: (0..task.lanes).map(|_| arena.take(WORKSPACE)).collect(),

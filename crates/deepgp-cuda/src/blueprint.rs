@@ -4,7 +4,7 @@ use deepgp::likelihood::LikelihoodForm;
 use deepgp::{CovarianceForm, DeepGp, Error, Floor, Inducing, Jitter, Layer, Matrix, MeanForm, MeanFunction};
 
 use crate::fault::{Fault, Outcome};
-use crate::program::KernelText;
+use crate::kernels::covariance_text::CovarianceText;
 
 /// A whole model.
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ pub struct LayerPlan {
     pub mean_form: MeanForm,
     pub covariance_form: CovarianceForm,
     pub mean_function: MeanFunction,
-    pub text: KernelText,
+    pub text: CovarianceText,
     /// The kernel matrices of inducing inputs: `K_aa` and `K_bb`, or one.
     pub grams: Vec<GramPlan>,
     /// Where its parameters stand: the kernel's, inducing inputs, the mean's, the covariance's.
@@ -94,7 +94,7 @@ impl LayerPlan {
                 (means, vec![mean, GramPlan { first: means, order, factored, matrix: Matrix::CovarianceGram }])
             }
         };
-        let text = KernelText::new(&form, width);
+        let text = CovarianceText::new(&form, width);
         let inducing = theta + text.parameters;
         let free = inducing + (start + covariances) * width;
         Ok(Self {

@@ -1,5 +1,7 @@
 //! How work on rows is cut up, so that there is enough of it to keep the device busy and its sums have a fixed order.
 
+use crate::kernels::symmetric::symmetric_blocks;
+
 /// Rows are filled up to a multiple of this, so that sums over them can be cut into equal chunks.
 pub const ROW_MULTIPLE: usize = 16;
 /// Twice the multiprocessors of a large GPU: sums are cut into chunks until so many tiles of a product keep it busy, whatever else it
@@ -9,8 +11,6 @@ const BUSY: usize = 264;
 const TILE: usize = 64;
 /// Chunks of rows in which `Σ s_n x_n²` is taken.
 pub const SQUARE_CHUNKS: usize = 128;
-/// Threads, and so rows, of a block of the likelihood.
-pub const LIKELIHOOD_ROWS: usize = 128;
 
 /// Into how many chunks of rows the sum that makes an `[m, n]` matrix is cut.
 pub fn chunks(m: usize, n: usize) -> usize {
@@ -22,29 +22,15 @@ pub fn chunks(m: usize, n: usize) -> usize {
     (BUSY / tiles).max(1).next_power_of_two().min(ROW_MULTIPLE)
 }
 
-/// Tiles and outputs that a block of `symmetric_sums` takes: `SIDE` and `GROUP` in `symmetric.cu`.
-pub const SIDE: usize = 32;
-pub const GROUP: usize = 10;
-/// From so many inducing inputs on it is faster than a product of whole matrices.
+/// From so many inducing inputs on `symmetric_sums` is faster than a product of whole matrices.
 pub const SYMMETRIC_FROM: usize = 128;
 /// Rows of a chunk there, at least.
 const SHORTEST: usize = 128;
-
-/// Pairs of tiles on and below the diagonal of an `[m, m]` matrix, and groups of outputs.
-pub fn symmetric_blocks(m: usize, outputs: usize) -> (usize, usize) {
-    let side = m.div_ceil(SIDE);
-    (side * (side + 1) / 2, outputs.div_ceil(GROUP))
-}
 
 /// Into how many chunks of rows `symmetric_sums` cuts its sums.
 pub fn symmetric_chunks(rows: usize, m: usize, outputs: usize) -> usize {
     let (pairs, groups) = symmetric_blocks(m, outputs);
     (BUSY / (pairs * groups)).clamp(1, rows.div_ceil(SHORTEST))
-}
-
-/// Blocks of the kernels that work on an `[n, m]` kernel matrix.
-pub fn tiles(n: usize, m: usize) -> usize {
-    n.div_ceil(32) * m.div_ceil(64)
 }
 
 #[cfg(test)]
@@ -56,8 +42,6 @@ mod tests {
         for (m, n) in [(1, 1), (500, 10), (100, 100), (1000, 100), (2000, 200), (600, 513)] {
             assert_eq!(ROW_MULTIPLE % chunks(m, n), 0, "{m} {n}");
         }
-        assert_eq!(symmetric_blocks(200, 10), (28, 1));
-        assert_eq!(symmetric_blocks(32, 11), (1, 2));
         assert!(symmetric_chunks(16, 200, 10) == 1 && symmetric_chunks(6560, 200, 10) > 4);
     }
 }

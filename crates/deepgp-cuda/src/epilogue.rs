@@ -5,9 +5,15 @@ use deepgp::{CovarianceForm, MeanForm};
 
 use crate::arrays::{BackArrays, GramArrays, LayerArrays};
 use crate::chunks::SQUARE_CHUNKS;
+use crate::device::lane::Lane;
+use crate::device::memory::Span;
+use crate::device::product::{Operand, Shape};
+use crate::device::real::Real;
 use crate::fault::Outcome;
-use crate::lane::{Factor, Lane, Real, Shape};
-use crate::memory::Span;
+use crate::kernels::covariance::{InducingGradient, ThetaGradient, WeighGram};
+use crate::kernels::matrix::{
+    AddKl, AddRowDots, ClearAbove, DualHBar, FinishFactor, MirrorHalf, ScaleRows, SumWideChunks,
+};
 use crate::prologue::Scope;
 
 /// What has reached a kernel matrix so far.
@@ -41,14 +47,18 @@ pub fn mean<T: Real>(
     let (free, w, w_bar) = (scope.free(layer), made.weights_wide, back.weights_bar);
     let free_bar = gradient.from(plan.free).first(n * p);
     let [work, other] = made.mean_work;
-    let r = Factor::new(gram.r, n);
-    let times =
-        |a, b: Span<f64>, c: Span<f64>| lane.product(Shape::new(n, p, n), 1.0, a, Factor::new(b, p), 0.0, c, p, 0);
-    let outer = |alpha: f64, a: Span<f64>, b: Span<f64>, beta: f64, c: Span<f64>| {
-        lane.product(Shape::new(n, n, p), alpha, Factor::new(a, p), Factor::new(b, p).t(), beta, c, n, 0)
+    let r = Operand::new(gram.r, n);
+    let times = |a, b: Span<f64>, c: Span<f64>| {
+        lane.product(Shape::new(n, p, n), 1.0, a, Operand::new(b, p), 0.0, Operand::new(c, p))
     };
-    let add_kl =
-        |x: Span<f64>, z: Span<f64>, factor: f64, y: Span<f64>| add_kl(scope, x, z, factor, 0.0, y, n * p, lane);
+    let outer = |alpha: f64, a: Span<f64>, b: Span<f64>, beta: f64, c: Span<f64>| {
+        let (a, b) = (Operand::new(a, p), Operand::new(b, p).t());
+        lane.product(Shape::new(n, n, p), alpha, a, b, beta, Operand::new(c, n))
+    };
+    let Scope { steps, control, .. } = scope;
+    let add_kl = |x: Span<f64>, z: Span<f64>, factor: f64, y: Span<f64>| {
+        lane.run(scope.general, AddKl { x, z, factor, keep: 0.0, n: n * p, steps, control, y })
+    };
     match plan.mean_form {
         MeanForm::Dual | MeanForm::ScaledDual => {
             // `work` still holds K w.
@@ -58,10 +68,8 @@ pub fn mean<T: Real>(
             add_kl(Span::NONE, w, 0.5, other)?;
             outer(1.0, other, w, beta(&mut reached.direct), gram.k_bar)?;
             if scaled {
-                let arguments = [total.into(), free.into(), n.into(), p.into(), gram.k_bar.into()];
-                lane.each(scope.general.get("add_row_dots"), n, &arguments)?;
-                let arguments = [gram.k.into(), total.into(), n.into(), p.into(), free_bar.into()];
-                lane.each(scope.general.get("scale_rows"), n * p, &arguments)?;
+                lane.run(scope.general, AddRowDots { a: total, b: free, n, width: p, k_bar: gram.k_bar })?;
+                lane.run(scope.general, ScaleRows { k: gram.k, from: total, n, width: p, to: free_bar })?;
             }
         }
         MeanForm::Standard => {
@@ -90,33 +98,38 @@ pub fn covariance<T: Real>(
     reached: &mut Reached,
     lane: &Lane,
 ) -> Outcome<()> {
-    let (plan, made, general) = (&layer.plan, &layer.made, scope.general);
+    let (plan, made) = (&layer.plan, &layer.made);
+    let Scope { general, steps, control, .. } = scope;
     let gram = &made.grams[made.grams.len() - 1];
     let (m, p) = (plan.covariances, plan.outputs);
     let (square, count) = (m * m, p * m * m);
     let (factor, g_bar) = (scope.factor(layer), back.explained_bar);
     let factor_bar = gradient.from(plan.factor).first(count);
-    let all = |span: Span<f64>| Factor::new(span, m).each(square);
+    let all = |span: Span<f64>| Operand::new(span, m).each(square);
     let each = Shape::new(m, m, m).times(p);
-    let into = |alpha: f64, a, b, beta: f64, c: Span<f64>| lane.product(each, alpha, a, b, beta, c, m, square);
+    let into = |alpha: f64, a, b, beta: f64, c: Span<f64>| lane.product(each, alpha, a, b, beta, all(c));
     let sum_outputs = |from: Span<f64>, add: bool, to: Span<f64>| {
-        let arguments = [from.into(), p.into(), square.into(), add.into(), to.into()];
-        lane.each(general.get("sum_wide_chunks"), square, &arguments)
+        lane.run(general, SumWideChunks { from, chunks: p, n: square, add, to })
+    };
+    // What the KL adds where it has `½ |z|²`.
+    let add_kl = |z: Span<f64>, y: Span<f64>| {
+        let x = Span::NONE;
+        lane.run(general, AddKl { x, z, factor: 1.0, keep: 1.0, n: count, steps, control, y })
     };
     let [first, second, third, fourth] = made.square_work;
     match plan.covariance_form {
         CovarianceForm::Whitened => {
             into(-2.0, all(g_bar), all(factor), 0.0, factor_bar)?;
-            add_kl(scope, Span::NONE, factor, 1.0, 1.0, factor_bar, count, lane)?;
+            add_kl(factor, factor_bar)?;
         }
         CovarianceForm::Standard => {
             let (v, v_bar) = (made.kept, first);
             into(-2.0, all(g_bar), all(v), 0.0, v_bar)?;
-            add_kl(scope, Span::NONE, v, 1.0, 1.0, v_bar, count, lane)?;
-            into(1.0, Factor::new(gram.r, m).t(), all(v_bar), 0.0, factor_bar)?;
+            add_kl(v, v_bar)?;
+            into(1.0, Operand::new(gram.r, m).t(), all(v_bar), 0.0, factor_bar)?;
             into(1.0, all(v_bar), all(factor).t(), 0.0, second)?;
             sum_outputs(second, true, back.projection_bar)?;
-            lane.each(general.get("clear_above"), square, &[back.projection_bar.into(), m.into()])?;
+            lane.run(general, ClearAbove { m: back.projection_bar, n: m })?;
             reached.log_dets = p;
         }
         CovarianceForm::Dual => {
@@ -125,36 +138,19 @@ pub fn covariance<T: Real>(
             into(1.0, all(factor), all(h_inverse), 0.0, b_h)?;
             into(1.0, all(g_bar), all(b_h), 0.0, g_b_h)?;
             into(1.0, all(h_inverse), all(h_inverse), 0.0, h_square)?;
-            let arguments = [
-                h_inverse.into(),
-                h_square.into(),
-                count.into(),
-                scope.plans.into(),
-                scope.control.into(),
-                h_bar.into(),
-            ];
-            lane.each(general.get("dual_h_bar"), count, &arguments)?;
+            lane.run(general, DualHBar { h_inverse, h_square, count, steps, control, h_bar })?;
             into(-1.0, all(b_h).t(), all(g_b_h), 1.0, h_bar)?;
             let b_h_bar = h_square;
             into(1.0, all(factor), all(h_bar), 0.0, b_h_bar)?;
             lane.copy(g_b_h, factor_bar)?;
-            into(2.0, Factor::new(gram.k, m), all(b_h_bar), 2.0, factor_bar)?;
+            into(2.0, Operand::new(gram.k, m), all(b_h_bar), 2.0, factor_bar)?;
             into(1.0, all(b_h_bar), all(factor).t(), 0.0, b_h)?;
             let add = beta(&mut reached.direct) > 0.0;
             sum_outputs(b_h, add, gram.k_bar)?;
         }
     }
     let with_log = plan.projects();
-    let arguments = [
-        factor.into(),
-        m.into(),
-        count.into(),
-        with_log.into(),
-        scope.plans.into(),
-        scope.control.into(),
-        factor_bar.into(),
-    ];
-    lane.each(general.get("finish_factor"), count, &arguments)
+    lane.run(general, FinishFactor { f: factor, n: m, count, with_log, steps, control, f_bar: factor_bar })
 }
 
 /// What reaches the covariance's kernel matrix through `R`: `Lᵀ L̄ = −R̄ Rᵀ`.
@@ -169,8 +165,9 @@ pub fn projection<T: Real>(
         return Ok(());
     }
     let gram = &made.grams[made.grams.len() - 1];
-    let (bar, r) = (Factor::new(back.projection_bar, m), Factor::new(gram.r, m).t());
-    lane.product(Shape::new(m, m, m), -1.0, bar, r, beta(&mut reached.inner), gram.work[0], m, 0)
+    let (bar, r) = (Operand::new(back.projection_bar, m), Operand::new(gram.r, m).t());
+    let to = Operand::new(gram.work[0], m);
+    lane.product(Shape::new(m, m, m), -1.0, bar, r, beta(&mut reached.inner), to)
 }
 
 /// From what has reached a kernel matrix to the sums that inducing inputs and the kernel's parameters need.
@@ -186,29 +183,18 @@ pub fn kernel_matrix<T: Real>(
     let (n, d, leaves, columns) = (gram.plan.order, plan.width, plan.text.leaves, plan.columns());
     if reached.inner {
         // K̄ = Rᵀ Ψ R.
-        let [inner, psi] = gram.work;
-        let arguments =
-            [inner.into(), n.into(), reached.log_dets.into(), scope.plans.into(), scope.control.into(), psi.into()];
-        lane.each(scope.general.get("mirror_half"), n * n, &arguments)?;
-        let (r, shape) = (Factor::new(gram.r, n), Shape::new(n, n, n));
-        lane.product(shape, 1.0, Factor::new(psi, n), r, 0.0, inner, n, 0)?;
-        lane.product(shape, 1.0, r.t(), Factor::new(inner, n), beta(&mut reached.direct), gram.k_bar, n, 0)?;
+        let ([inner, psi], Scope { steps, control, .. }) = (gram.work, scope);
+        lane.run(scope.general, MirrorHalf { inner, n, outputs: reached.log_dets, steps, control, psi })?;
+        let (r, inner, shape) = (Operand::new(gram.r, n), Operand::new(inner, n), Shape::new(n, n, n));
+        lane.product(shape, 1.0, Operand::new(psi, n), r, 0.0, inner)?;
+        lane.product(shape, 1.0, r.t(), inner, beta(&mut reached.direct), Operand::new(gram.k_bar, n))?;
     }
-    let z = made.z_wide.from(gram.plan.first * (d + 1));
-    let arguments = [
-        gram.k.into(),
-        z.into(),
-        scope.theta(layer).into(),
-        gram.jitter.into(),
-        gram.k_bar.into(),
-        n.into(),
-        gram.weights.into(),
-        gram.partial.into(),
-    ];
-    lane.launch(scope.kernel.get("weigh_gram"), (n.div_ceil(64), n.div_ceil(32)), 256, 0, &arguments)?;
-    let (w, z) = (Factor::new(gram.weights, n).each(n * n), Factor::new(z, d + 1));
-    let to = back.gram_sums.from(gram.plan.first * (d + 1));
-    lane.product(Shape::new(n, d + 1, n).times(leaves), 1.0, w, z, 0.0, to, d + 1, columns * (d + 1))
+    let GramArrays { k, jitter, k_bar, weights: w, partial, .. } = *gram;
+    let (z, theta) = (made.z_wide.from(gram.plan.first * (d + 1)), scope.theta(layer));
+    lane.run(scope.covariance, WeighGram { k, z1: z, theta, jitter, k_bar, n, w, partial })?;
+    let (w, z) = (Operand::new(w, n).each(n * n), Operand::new(z, d + 1));
+    let to = Operand::new(back.gram_sums.from(gram.plan.first * (d + 1)), d + 1).each(columns * (d + 1));
+    lane.product(Shape::new(n, d + 1, n).times(leaves), 1.0, w, z, 0.0, to)
 }
 
 /// The gradients at inducing inputs and the kernel's parameters, when all sums are there.
@@ -222,45 +208,24 @@ pub fn finish<T: Real>(
     let plan = &layer.plan;
     let (d, columns, leaves) = (plan.width, plan.columns(), plan.text.leaves);
     let (z, theta) = (scope.inducing(layer), scope.theta(layer));
-    let arguments = [
-        z.into(),
-        back.z_sums.into(),
-        back.gram_sums.into(),
-        theta.into(),
-        columns.into(),
-        gradient.from(plan.inducing).into(),
-    ];
-    lane.each(scope.kernel.get("inducing_gradient"), columns * d, &arguments)?;
-    let arguments = [
-        z.into(),
-        back.z_sums.into(),
-        back.gram_sums.into(),
-        back.squares.into(),
-        SQUARE_CHUNKS.into(),
-        back.partial.into(),
-        back.blocks.into(),
-        back.diagonal_bar.into(),
-        layer.rows.rows.into(),
-        layer.made.prior.into(),
-        theta.into(),
-        columns.into(),
-        gradient.from(plan.theta).into(),
-    ];
-    lane.launch(scope.kernel.get("theta_gradient"), (leaves * d + leaves, 1), 1024, 0, &arguments)
-}
-
-#[allow(clippy::too_many_arguments, reason = "y = x + factor kl_bar z + keep y, n numbers")]
-fn add_kl(
-    scope: Scope<'_>,
-    x: Span<f64>,
-    z: Span<f64>,
-    factor: f64,
-    keep: f64,
-    y: Span<f64>,
-    n: usize,
-    lane: &Lane,
-) -> Outcome<()> {
-    let arguments =
-        [x.into(), z.into(), factor.into(), keep.into(), n.into(), scope.plans.into(), scope.control.into(), y.into()];
-    lane.each(scope.general.get("add_kl"), n, &arguments)
+    let (s, t, z_bar) = (back.z_sums, back.gram_sums, gradient.from(plan.inducing));
+    lane.run(scope.covariance, InducingGradient { z, s, t, theta, columns, z_bar, width: d })?;
+    let of_theta = ThetaGradient {
+        z,
+        s,
+        t,
+        squares: back.squares,
+        chunks: SQUARE_CHUNKS,
+        partial: back.partial,
+        blocks: back.blocks,
+        diagonal_bar: back.diagonal_bar,
+        rows: layer.rows.rows,
+        prior: layer.made.prior,
+        theta,
+        columns,
+        theta_bar: gradient.from(plan.theta),
+        leaves,
+        width: d,
+    };
+    lane.run(scope.covariance, of_theta)
 }

@@ -5,11 +5,12 @@ use deepgp::{Batch, Dataset, DeepGp, Elbo, JitterEvent, Noise};
 
 use crate::Cuda;
 use crate::arrays::Task;
+use crate::device::real::Real;
 use crate::fault::Outcome;
 use crate::jitter::Raised;
-use crate::lane::Real;
+use crate::kernels::common::Step;
 use crate::rows::NoiseSource;
-use crate::task::{DeviceTask, PlanWords, Record};
+use crate::task::{DeviceTask, Record};
 
 /// One step whose update is thrown away.
 pub fn evaluate<T: Real>(cuda: &Cuda, model: &DeepGp, batch: Batch<'_>, noise: Noise<'_>) -> Outcome<(Elbo, Vec<f64>)> {
@@ -27,7 +28,7 @@ pub fn evaluate<T: Real>(cuda: &Cuda, model: &DeepGp, batch: Batch<'_>, noise: N
     };
     let task = DeviceTask::<T>::new(cuda, model, shape)?;
     upload_data(&task, batch.data)?;
-    let (source, step) = match noise {
+    let (source, number) = match noise {
         Noise::Rows { key, step } => (NoiseSource::Rows { key: key.words() }, step),
         Noise::Shared { key } => (NoiseSource::Shared { key: key.words() }, 0),
         Noise::Given(given) => {
@@ -38,11 +39,11 @@ pub fn evaluate<T: Real>(cuda: &Cuda, model: &DeepGp, batch: Batch<'_>, noise: N
         }
     };
     let scale = batch.num_data as f64 / rows as f64 / mixture_size(model, batch.samples) as f64;
-    let plan = PlanWords { rate: 0.0, kl_weight: batch.kl_weight, scale, step, live: rows as u32 };
+    let step = Step { rate: 0.0, kl_weight: batch.kl_weight, scale, number, live: rows as u32 };
     let mut jitter = Raised::default();
     loop {
         upload_values(&task, model)?;
-        task.set_plans(&[plan])?;
+        task.set_steps(&[step])?;
         task.set_rows(std::iter::once(batch.rows))?;
         task.step(source)?;
         let record = task.records(1)?.remove(0);

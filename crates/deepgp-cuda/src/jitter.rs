@@ -2,8 +2,8 @@
 
 use deepgp::{DeepGp, Error, JitterEvent, Matrix};
 
+use crate::device::real::Real;
 use crate::fault::Outcome;
-use crate::lane::Real;
 use crate::task::{DeviceTask, Record};
 
 /// How often the jitter may be raised before a step counts as failed.

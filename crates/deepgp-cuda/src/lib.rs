@@ -22,15 +22,14 @@
 mod arrays;
 mod blueprint;
 mod chunks;
+mod device;
 mod epilogue;
 mod evaluate;
 mod fault;
 mod jitter;
-mod lane;
+mod kernels;
 mod limits;
-mod memory;
 mod mixtures;
-mod program;
 mod prologue;
 mod rows;
 mod run;
@@ -43,9 +42,13 @@ use cudarc::driver::CudaContext;
 use deepgp::accelerator::{Accelerator, Mixtures, Run};
 use deepgp::{Batch, Dataset, DeepGp, Elbo, Error, Noise, Precision, PredictSettings, TrainSettings};
 
+use device::memory;
+use device::program::{Functions, Program};
+use device::real::Real;
 use fault::{Fault, Outcome};
+use kernels::covariance_text::CovarianceText;
+use kernels::{Covariance, General, Group, Source};
 use mixtures::DeviceMixtures;
-use program::{KernelText, Program};
 use run::DeviceRun;
 
 /// A GPU.
@@ -54,7 +57,7 @@ pub struct Cuda {
     context: Arc<CudaContext>,
     name: String,
     /// Programs that were compiled, by their text.
-    programs: Mutex<HashMap<String, Arc<Program>>>,
+    programs: Mutex<HashMap<String, Arc<Functions>>>,
 }
 
 impl Cuda {
@@ -90,7 +93,7 @@ impl Cuda {
             let cuda = Self { context, name, programs: Mutex::default() };
             // What cannot be compiled for this GPU shows here, where a caller can still fall back.
             let _gate = memory::gate();
-            cuda.general_program(<f64 as lane::Real>::NAME)?;
+            cuda.general_program::<f64>()?;
             Ok(cuda)
         };
         open().map_err(|fault| fault.on("cuda"))
@@ -113,22 +116,25 @@ impl Cuda {
         self.context.clone()
     }
 
-    pub(crate) fn general_program(&self, real: &str) -> Outcome<Arc<Program>> {
-        self.program(program::general_source(real), program::GENERAL)
+    /// The kernels that depend on nothing of a model but the precision of its rows.
+    pub(crate) fn general_program<T: Real>(&self) -> Outcome<Program<General>> {
+        self.program(Source::general::<T>())
     }
 
-    pub(crate) fn kernel_program(&self, text: &KernelText, real: &str) -> Outcome<Arc<Program>> {
-        self.program(text.source(real), program::COVARIANCES)
+    /// The kernels of a covariance function.
+    pub(crate) fn covariance_program<T: Real>(&self, text: &CovarianceText) -> Outcome<Program<Covariance>> {
+        self.program(text.source::<T>())
     }
 
-    fn program(&self, source: String, names: &[&'static str]) -> Outcome<Arc<Program>> {
+    /// The program of a source, compiled unless it has been before.
+    fn program<G: Group>(&self, source: Source<G>) -> Outcome<Program<G>> {
         let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(program) = programs.get(&source) {
-            return Ok(program.clone());
+        if let Some(functions) = programs.get(&source.text) {
+            return Ok(Program::new(functions.clone()));
         }
-        let program = Arc::new(Program::compile(&self.context, &source, names)?);
-        programs.insert(source, program.clone());
-        Ok(program)
+        let functions = Arc::new(Functions::compile(&self.context, &source)?);
+        programs.insert(source.text, functions.clone());
+        Ok(Program::new(functions))
     }
 
     fn named<T>(&self, outcome: Outcome<T>) -> Result<T, Error> {

@@ -11,12 +11,13 @@ use deepgp::{DeepGp, Error, Mat, Moments, PredictSettings, View};
 
 use crate::Cuda;
 use crate::arrays::Task;
+use crate::device::real::Real;
 use crate::evaluate::{mixture_size, upload_values};
 use crate::fault::{Fault, Outcome};
 use crate::jitter::Raised;
-use crate::lane::Real;
+use crate::kernels::common::Step;
 use crate::rows::NoiseSource;
-use crate::task::{DeviceTask, PlanWords, Record};
+use crate::task::{DeviceTask, Record};
 
 /// Rows times samples that go through the layers together, where memory allows.
 const AT_ONCE: usize = 1 << 15;
@@ -57,7 +58,7 @@ impl<T: Real> DeviceMixtures<T> {
         upload_values(&task, model)?;
         loop {
             let live = task.shape.rows as u32;
-            task.set_plans(&[PlanWords { rate: 0.0, kl_weight: 1.0, scale: 1.0, step: 0, live }])?;
+            task.set_steps(&[Step { rate: 0.0, kl_weight: 1.0, scale: 1.0, number: 0, live }])?;
             task.prologue()?;
             task.join()?;
             let (mut infos, mut kls) = (vec![0; task.arrays.infos.len()], vec![0.0; task.arrays.kls.len()]);

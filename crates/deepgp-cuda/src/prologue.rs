@@ -6,33 +6,29 @@
 use deepgp::{CovarianceForm, MeanForm};
 
 use crate::arrays::{GramArrays, LayerArrays};
+use crate::device::lane::Lane;
+use crate::device::memory::Span;
+use crate::device::product::{Operand, Shape};
+use crate::device::program::Program;
+use crate::device::real::Real;
 use crate::fault::Outcome;
-use crate::lane::{Factor, Lane, Real, Shape};
-use crate::memory::Span;
-use crate::program::{FACTOR, Program};
-
-/// Blocks and their threads that factor a matrix together: `CLUSTER` and `FACTOR_WARPS` in `matrix.cu`.
-pub const CLUSTER: usize = 8;
-pub const FACTOR_WARPS: usize = 16;
-/// Columns of an inverse factor that one block computes: `STRIP` in `matrix.cu`.
-pub const STRIP: usize = 8;
-/// What `invert_lower` takes of shared memory for itself.
-pub const INVERT_OWN: usize = 10 << 10;
-
-/// The largest matrix whose factor can be inverted with so much shared memory.
-pub fn largest_order(shared: usize) -> usize {
-    shared / (STRIP * size_of::<f64>())
-}
+use crate::kernels::common::{Control, Step};
+use crate::kernels::covariance::{Gram, Prior, WideNorms};
+use crate::kernels::matrix::{
+    AddIdentity, Complement, CovarianceKl, Dot, DualKl, FactorLower, InvertLower, Narrow, ScaleRows,
+};
+use crate::kernels::rows::WithOnes;
+use crate::kernels::{Covariance, General};
 
 /// The programs and parameters that a layer's work needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Scope<'a> {
-    pub general: &'a Program,
-    pub kernel: &'a Program,
+    pub general: &'a Program<General>,
+    pub covariance: &'a Program<Covariance>,
     /// All parameter values.
     pub values: Span<f64>,
-    pub plans: Span<u64>,
-    pub control: Span<i32>,
+    pub steps: Span<Step>,
+    pub control: Span<Control>,
 }
 
 impl Scope<'_> {
@@ -57,9 +53,9 @@ impl Scope<'_> {
 /// `[1 | Z]` and `k(x, x)`: what every lane of the layer needs.
 pub fn begin<T: Real>(scope: Scope<'_>, layer: &LayerArrays<T>, lane: &Lane) -> Outcome<()> {
     let (d, columns, made) = (layer.plan.width, layer.plan.columns(), &layer.made);
-    let arguments = [scope.inducing(layer).into(), columns.into(), d.into(), made.z_wide.into(), made.z.into()];
-    lane.each(scope.general.get("with_ones"), columns * (d + 1), &arguments)?;
-    lane.launch(scope.kernel.get("prior"), (1, 1), 1, 0, &[scope.theta(layer).into(), made.prior.into()])
+    let with_ones = WithOnes { z: scope.inducing(layer), rows: columns, width: d, wide: made.z_wide, narrow: made.z };
+    lane.run(scope.general, with_ones)?;
+    lane.run(scope.covariance, Prior { theta: scope.theta(layer), out: made.prior })
 }
 
 /// The mean's kernel matrix and `w`. For a tied layer, after [`covariance`] and on the same lane.
@@ -70,15 +66,15 @@ pub fn mean<T: Real>(scope: Scope<'_>, layer: &LayerArrays<T>, lane: &Lane) -> O
         kernel_matrix(scope, layer, gram, lane)?;
     }
     let (n, p, free, w) = (layer.plan.means, layer.plan.outputs, scope.free(layer), made.weights_wide);
-    let r = Factor::new(gram.r, n);
+    let r = Operand::new(gram.r, n);
     let [work, _] = made.mean_work;
-    let times =
-        |a, b: Span<f64>, c: Span<f64>| lane.product(Shape::new(n, p, n), 1.0, a, Factor::new(b, p), 0.0, c, p, 0);
+    let times = |a, b: Span<f64>, c: Span<f64>| {
+        lane.product(Shape::new(n, p, n), 1.0, a, Operand::new(b, p), 0.0, Operand::new(c, p))
+    };
     match layer.plan.mean_form {
         MeanForm::Dual => {}
         MeanForm::ScaledDual => {
-            let arguments = [gram.k.into(), free.into(), n.into(), p.into(), w.into()];
-            lane.each(scope.general.get("scale_rows"), n * p, &arguments)?;
+            lane.run(scope.general, ScaleRows { k: gram.k, from: free, n, width: p, to: w })?;
         }
         MeanForm::Standard => {
             times(r, free, work)?;
@@ -95,15 +91,14 @@ pub fn mean_divergence<T: Real>(scope: Scope<'_>, layer: &LayerArrays<T>, lane: 
     let (n, p, free, w) = (layer.plan.means, layer.plan.outputs, scope.free(layer), made.weights_wide);
     let (left, right) = match layer.plan.mean_form {
         MeanForm::Dual | MeanForm::ScaledDual => {
-            let (k, work) = (Factor::new(made.grams[0].k, n), made.mean_work[0]);
-            lane.product(Shape::new(n, p, n), 1.0, k, Factor::new(w, p), 0.0, work, p, 0)?;
+            let (k, work) = (Operand::new(made.grams[0].k, n), made.mean_work[0]);
+            lane.product(Shape::new(n, p, n), 1.0, k, Operand::new(w, p), 0.0, Operand::new(work, p))?;
             (w, work)
         }
         MeanForm::Standard => (free, w),
         MeanForm::Whitened => (free, free),
     };
-    let arguments = [left.into(), right.into(), 0.5.into(), (n * p).into(), made.mean_kl.into()];
-    lane.launch(scope.general.get("dot"), (1, 1), 1024, 0, &arguments)
+    lane.run(scope.general, Dot { a: left, b: right, factor: 0.5, n: n * p, to: made.mean_kl })
 }
 
 /// The covariance's kernel matrix, `R` and `G`.
@@ -113,29 +108,28 @@ pub fn covariance<T: Real>(scope: Scope<'_>, layer: &LayerArrays<T>, lane: &Lane
     kernel_matrix(scope, layer, gram, lane)?;
     let (m, p, factor) = (layer.plan.covariances, layer.plan.outputs, scope.factor(layer));
     let (square, each) = (m * m, Shape::new(m, m, m).times(p));
-    let all = |span: Span<f64>| Factor::new(span, m).each(square);
-    let into = |alpha: f64, a, b, c: Span<f64>| lane.product(each, alpha, a, b, 0.0, c, m, square);
-    let general = scope.general;
+    let all = |span: Span<f64>| Operand::new(span, m).each(square);
+    let into = |alpha: f64, a, b, c: Span<f64>| lane.product(each, alpha, a, b, 0.0, all(c));
     let complement = |v: Span<f64>| {
         into(-1.0, all(v), all(v).t(), made.explained_wide)?;
-        let arguments = [made.explained_wide.into(), m.into(), (p * square).into(), made.explained.into()];
-        lane.each(general.get("complement"), p * square, &arguments)
+        let complement = Complement { from: made.explained_wide, n: m, count: p * square, g: made.explained };
+        lane.run(scope.general, complement)
     };
     match (layer.plan.covariance_form, &made.dual) {
         (CovarianceForm::Dual, Some(dual)) => {
             let [k_b, t, ..] = made.square_work;
-            into(1.0, Factor::new(gram.k, m), all(factor), k_b)?;
+            into(1.0, Operand::new(gram.k, m), all(factor), k_b)?;
             into(1.0, all(factor).t(), all(k_b), dual.h)?;
-            lane.each(general.get("add_identity"), p * m, &[dual.h.into(), m.into(), p.into()])?;
+            lane.run(scope.general, AddIdentity { h: dual.h, n: m, outputs: p })?;
             lane.factor_each(dual.h_addresses, m, dual.infos)?;
-            invert(scope, lane, dual.h, dual.r, m, p, dual.log_dets)?;
+            lane.run(scope.general, InvertLower { l: dual.h, r: dual.r, n: m, log_det: dual.log_dets, count: p })?;
             into(1.0, all(dual.r).t(), all(dual.r), made.kept)?;
             into(1.0, all(dual.r), all(factor).t(), t)?;
             into(1.0, all(t).t(), all(t), made.explained_wide)?;
             narrow(scope, made.explained_wide, made.explained, lane)
         }
         (CovarianceForm::Standard, _) => {
-            into(1.0, Factor::new(gram.r, m), all(factor), made.kept)?;
+            into(1.0, Operand::new(gram.r, m), all(factor), made.kept)?;
             complement(made.kept)?;
             narrow(scope, gram.r, made.projection, lane)
         }
@@ -152,13 +146,13 @@ pub fn covariance_divergence<T: Real>(scope: Scope<'_>, layer: &LayerArrays<T>, 
     let (m, p) = (layer.plan.covariances, layer.plan.outputs);
     let log_det = made.grams[made.grams.len() - 1].log_det;
     let general = |v: Span<f64>, log_det: Span<f64>| {
-        let arguments = [v.into(), factor.into(), m.into(), log_det.into(), made.covariance_kl.into()];
-        lane.launch(scope.general.get("covariance_kl"), (p, 1), 512, 0, &arguments)
+        let kl = CovarianceKl { v, f: factor, n: m, log_det, kl: made.covariance_kl, outputs: p };
+        lane.run(scope.general, kl)
     };
     match (layer.plan.covariance_form, &made.dual) {
         (CovarianceForm::Dual, Some(dual)) => {
-            let arguments = [made.kept.into(), m.into(), dual.log_dets.into(), made.covariance_kl.into()];
-            lane.launch(scope.general.get("dual_kl"), (p, 1), 256, 0, &arguments)
+            let kl = made.covariance_kl;
+            lane.run(scope.general, DualKl { h_inverse: made.kept, n: m, log_det: dual.log_dets, kl, outputs: p })
         }
         (CovarianceForm::Standard, _) => general(made.kept, log_det),
         _ => general(factor, Span::NONE),
@@ -171,47 +165,22 @@ fn kernel_matrix<T: Real>(scope: Scope<'_>, layer: &LayerArrays<T>, gram: &GramA
     let z = layer.made.z_wide.from(gram.plan.first * (layer.plan.width + 1));
     let (d, leaves, theta) = (layer.plan.width, layer.plan.text.leaves, scope.theta(layer));
     if layer.plan.text.products {
-        let arguments = [z.into(), theta.into(), n.into(), gram.norms.into(), gram.scaled.into()];
-        lane.launch(scope.kernel.get("wide_norms"), ((n * leaves * 32).div_ceil(256), 1), 256, 0, &arguments)?;
-        let (points, scaled) = (Factor::new(z.from(1), d + 1), Factor::new(gram.scaled, d).t().each(n * d));
-        lane.product(Shape::new(n, n, d).times(leaves), 1.0, points, scaled, 0.0, gram.products, n, n * n)?;
+        let norms = WideNorms { x1: z, theta, rows: n, norm: gram.norms, scaled: gram.scaled, leaves };
+        lane.run(scope.covariance, norms)?;
+        let (points, scaled) = (Operand::new(z.from(1), d + 1), Operand::new(gram.scaled, d).t().each(n * d));
+        let to = Operand::new(gram.products, n).each(n * n);
+        lane.product(Shape::new(n, n, d).times(leaves), 1.0, points, scaled, 0.0, to)?;
     }
-    let arguments = [
-        z.into(),
-        theta.into(),
-        gram.jitter.into(),
-        gram.products.into(),
-        gram.norms.into(),
-        n.into(),
-        gram.k.into(),
-        gram.l.into(),
-    ];
-    lane.launch(scope.kernel.get("gram"), (n.div_ceil(64), n.div_ceil(32)), 256, 0, &arguments)?;
+    let GramArrays { jitter, products, norms, k, l, .. } = *gram;
+    lane.run(scope.covariance, Gram { z1: z, theta, jitter, products, norms, n, k, l })?;
     if !gram.plan.factored {
         return Ok(());
     }
-    match scope.general.find(FACTOR) {
-        Some(kernel) => {
-            lane.launch(kernel, (CLUSTER, 1), 32 * FACTOR_WARPS, 0, &[gram.l.into(), n.into(), gram.info.into()])?;
-        }
-        None => lane.factor(gram.l, n, gram.workspace, gram.info)?,
+    match scope.general.has::<FactorLower>() {
+        true => lane.run(scope.general, FactorLower { a: gram.l, n, info: gram.info })?,
+        false => lane.factor(gram.l, n, gram.workspace, gram.info)?,
     }
-    invert(scope, lane, gram.l, gram.r, n, 1, gram.log_det)
-}
-
-/// `r = l⁻¹` for `count` lower triangles one after the other, and `log |l lᵀ|` of each.
-fn invert(
-    scope: Scope<'_>,
-    lane: &Lane,
-    l: Span<f64>,
-    r: Span<f64>,
-    n: usize,
-    count: usize,
-    log_dets: Span<f64>,
-) -> Outcome<()> {
-    let arguments = [l.into(), r.into(), n.into(), log_dets.into()];
-    let shared = n * STRIP * size_of::<f64>();
-    lane.launch(scope.general.get("invert_lower"), (n.div_ceil(STRIP), count), 32 * STRIP, shared, &arguments)
+    lane.run(scope.general, InvertLower { l: gram.l, r: gram.r, n, log_det: gram.log_det, count: 1 })
 }
 
 /// `wide` in the rows' precision, unless it already is.
@@ -219,5 +188,5 @@ pub fn narrow<T: Real>(scope: Scope<'_>, wide: Span<f64>, to: Span<T>, lane: &La
     if T::alias(wide).is_some() {
         return Ok(());
     }
-    lane.each(scope.general.get("narrow"), wide.len(), &[wide.into(), to.into(), wide.len().into()])
+    lane.run(scope.general, Narrow { from: wide, to, n: wide.len() })
 }

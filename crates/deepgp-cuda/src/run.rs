@@ -7,14 +7,16 @@ use deepgp::params::Constraint;
 use deepgp::{Adam, Dataset, DeepGp, Elbo, Error, Snapshot, TrainSettings, TrainState};
 
 use crate::Cuda;
-use crate::arrays::Task;
+use crate::arrays::{Arrays, Task};
+use crate::device::memory::Span;
+use crate::device::real::Real;
 use crate::evaluate::{elbo, mixture_size, upload_data, upload_values};
 use crate::fault::{Fault, Outcome};
 use crate::jitter::Raised;
-use crate::lane::Real;
-use crate::memory::Span;
+use crate::kernels::common::{Control, Step};
+use crate::kernels::optimiser::Constrain;
 use crate::rows::NoiseSource;
-use crate::task::{DeviceTask, PlanWords};
+use crate::task::DeviceTask;
 
 /// The most steps that are planned at once.
 const PLANS: usize = 16;
@@ -71,8 +73,8 @@ impl<T: Real> DeviceRun<T> {
         upload_values(&task, model)?;
         let noise = NoiseSource::Rows { key: Key::new(settings.seed, Purpose::Train).words() };
         // Once without a graph, so that the libraries are ready; a step that is halted moves nothing.
-        task.set_plans(&[PlanWords { rate: 0.0, kl_weight: 1.0, scale: 1.0, step: 0, live: 0 }])?;
-        task.main().upload(&[0, 0, 1, 0, 0], task.arrays.control)?;
+        task.set_steps(&[Step { rate: 0.0, kl_weight: 1.0, scale: 1.0, number: 0, live: 0 }])?;
+        task.set_control(Control { halted: 1, ..Control::default() })?;
         task.step(noise)?;
         task.main().stream().synchronize()?;
         let graph = Owned(task.capture(|| task.step(noise))?);
@@ -105,14 +107,14 @@ impl<T: Real> DeviceRun<T> {
 
     fn give_out(&mut self, plans: &[StepPlan<'_>]) -> Outcome<()> {
         self.place_rows(plans)?;
-        let words = |(i, plan): (usize, &StepPlan<'_>)| {
+        let step = |(i, plan): (usize, &StepPlan<'_>)| {
             let rate = Adam::corrected(plan.learning_rate, self.updates + 1 + i as u64);
             let rows = plan.rows.len();
             let scale = self.scale / rows as f64;
-            PlanWords { rate, kl_weight: plan.kl_weight, scale, step: plan.step as u32, live: rows as u32 }
+            Step { rate, kl_weight: plan.kl_weight, scale, number: plan.step as u32, live: rows as u32 }
         };
-        let words: Vec<PlanWords> = plans.iter().enumerate().map(words).collect();
-        self.task.set_plans(&words)?;
+        let steps: Vec<Step> = plans.iter().enumerate().map(step).collect();
+        self.task.set_steps(&steps)?;
         for _ in plans {
             self.graph.0.launch()?;
         }
@@ -180,9 +182,9 @@ impl<T: Real> DeviceRun<T> {
 
     /// Values of `raw`; those that are frozen stay as they are.
     fn constrain(&self, raw: Span<f64>) -> Outcome<()> {
-        let (arrays, n) = (&self.task.arrays, self.task.blueprint.parameters);
-        let arguments = [raw.into(), arrays.floors.into(), arrays.frozen.into(), n.into(), arrays.values.into()];
-        self.task.main().each(self.task.general().get("constrain"), n, &arguments)
+        let Arrays { floors, frozen, values, .. } = self.task.arrays;
+        let n = self.task.blueprint.parameters;
+        self.task.main().run(self.task.general(), Constrain { raw, floors, frozen, n, values })
     }
 
     fn put(&self, snapshot: &Snapshot, to: Span<f64>) -> Outcome<()> {

@@ -5,22 +5,27 @@
 //! the main lane hands each layer's sums over to the layer's lanes and goes on to the layer below. So what a step takes is the
 //! longest way through, not the sum.
 
-use std::sync::Arc;
-
 use cudarc::driver::{CudaEvent, sys};
 use deepgp::{CovarianceForm, DeepGp, MeanFunction};
 
 use crate::Cuda;
-use crate::arrays::{Arrays, BackArrays, CONTROL_WORDS, LayerArrays, PLAN_WORDS, Task, divergences, record_length};
+use crate::arrays::{Arrays, BackArrays, LayerArrays, Task, divergences, record_length};
 use crate::blueprint::Blueprint;
 use crate::chunks::ROW_MULTIPLE;
+use crate::device::lane::Lane;
+use crate::device::memory::{Arena, Memory, Span, gate};
+use crate::device::program::Program;
+use crate::device::real::Real;
 use crate::epilogue::{self, Reached};
 use crate::fault::{Fault, Outcome};
-use crate::lane::{Lane, Real};
+use crate::kernels::common::{Control, Step};
+use crate::kernels::matrix::{INVERT_OWN, InvertLower, largest_order};
+use crate::kernels::optimiser::{Advance, Ascend, CheckFinite, Decide};
+use crate::kernels::rows::Gather;
+use crate::kernels::symmetric::SymmetricSums;
+use crate::kernels::{Covariance, General};
 use crate::limits::{check_counts, check_orders, too_large};
-use crate::memory::{Arena, Memory, Span, gate};
-use crate::program::{Program, SYMMETRIC_SUMS};
-use crate::prologue::{self, INVERT_OWN, Scope};
+use crate::prologue::{self, Scope};
 use crate::rows::{self, NoiseSource, Setting, Targets};
 
 /// See the module.
@@ -31,8 +36,8 @@ pub struct DeviceTask<T> {
     pub blueprint: Blueprint,
     pub arrays: Arrays<T>,
     pub shape: Task,
-    general: Arc<Program>,
-    kernels: Vec<Arc<Program>>,
+    general: Program<General>,
+    covariances: Vec<Program<Covariance>>,
 }
 
 /// Lanes, and the memory that their work uses.
@@ -59,16 +64,6 @@ pub struct Ready {
     covariance: CudaEvent,
 }
 
-/// One step as the device wants it: see `Plan` in `common.cu`.
-#[derive(Clone, Copy, Debug)]
-pub struct PlanWords {
-    pub rate: f64,
-    pub kl_weight: f64,
-    pub scale: f64,
-    pub step: u32,
-    pub live: u32,
-}
-
 /// What a step left behind.
 #[derive(Clone, Debug)]
 pub struct Record {
@@ -87,17 +82,17 @@ impl<T: Real> DeviceTask<T> {
         let gate = gate();
         shape.rows = shape.rows.next_multiple_of(ROW_MULTIPLE);
         shape.lanes = 1 + blueprint.layers.len() * if shape.gradients { 4 } else { 2 };
-        let general = cuda.general_program(T::NAME)?;
-        shape.symmetric = shape.gradients && general.find(SYMMETRIC_SUMS).is_some();
-        let kernels = blueprint
+        let general = cuda.general_program::<T>()?;
+        shape.symmetric = shape.gradients && general.has::<SymmetricSums<T>>();
+        let covariances = blueprint
             .layers
             .iter()
-            .map(|plan| cuda.kernel_program(&plan.text, T::NAME))
+            .map(|plan| cuda.covariance_program::<T>(&plan.text))
             .collect::<Outcome<Vec<_>>>()?;
         let lanes = (0..shape.lanes).map(|_| Lane::new(&context)).collect::<Outcome<Vec<_>>>()?;
         let shared = cuda.shared_memory()? - INVERT_OWN;
-        general.allow_shared("invert_lower", shared)?;
-        check_orders(&blueprint, prologue::largest_order(shared))?;
+        general.allow_shared::<InvertLower>(shared)?;
+        check_orders(&blueprint, largest_order(shared))?;
         let mut workspaces = Vec::new();
         for gram in blueprint.layers.iter().flat_map(|layer| &layer.grams).filter(|gram| gram.factored) {
             workspaces.push((gram.order, lanes[0].factor_workspace(gram.order)?));
@@ -120,7 +115,7 @@ impl<T: Real> DeviceTask<T> {
         for (lane, workspace) in lanes.iter().zip(&arrays.workspaces) {
             lane.give_workspace(*workspace)?;
         }
-        let task = Self { blueprint, arrays, shape, general, kernels, held: Held { lanes, memory: Some(memory) } };
+        let task = Self { blueprint, arrays, shape, general, covariances, held: Held { lanes, memory: Some(memory) } };
         drop(gate);
         task.fill_constants()?;
         Ok(task)
@@ -160,19 +155,19 @@ impl<T: Real> DeviceTask<T> {
         &self.held.lanes[0]
     }
 
-    pub fn general(&self) -> &Program {
+    pub fn general(&self) -> &Program<General> {
         &self.general
     }
 
-    /// Plans the next steps, and starts counting anew.
-    pub fn set_plans(&self, plans: &[PlanWords]) -> Outcome<()> {
-        let words = |plan: &PlanWords| -> [u64; PLAN_WORDS] {
-            let last = u64::from(plan.step) | u64::from(plan.live) << 32;
-            [plan.rate.to_bits(), plan.kl_weight.to_bits(), plan.scale.to_bits(), last]
-        };
-        let words: Vec<u64> = plans.iter().flat_map(words).collect();
-        self.main().upload(&words, self.arrays.plans)?;
-        self.main().upload(&[0i32; CONTROL_WORDS], self.arrays.control)
+    /// Says what the next steps are, and starts counting anew.
+    pub fn set_steps(&self, steps: &[Step]) -> Outcome<()> {
+        self.main().upload(steps, self.arrays.steps)?;
+        self.set_control(Control::default())
+    }
+
+    /// Sets what goes on from step to step.
+    pub fn set_control(&self, control: Control) -> Outcome<()> {
+        self.main().upload(&[control], self.arrays.control)
     }
 
     /// Uploads row numbers for each planned step, filled up with row 0.
@@ -187,8 +182,8 @@ impl<T: Real> DeviceTask<T> {
     }
 
     fn scope(&self, layer: usize) -> Scope<'_> {
-        let Arrays { values, plans, control, .. } = self.arrays;
-        Scope { general: &self.general, kernel: &self.kernels[layer], values, plans, control }
+        let Arrays { values, steps, control, .. } = self.arrays;
+        Scope { general: &self.general, covariance: &self.covariances[layer], values, steps, control }
     }
 
     fn setting(&self, noise: NoiseSource) -> Setting {
@@ -348,49 +343,43 @@ impl<T: Real> DeviceTask<T> {
     pub fn step(&self, noise: NoiseSource) -> Outcome<()> {
         let (main, arrays, general) = (self.main(), &self.arrays, &self.general);
         let first = &arrays.layers[0];
-        let (rows, width, n) = (self.shape.rows, first.plan.width, self.blueprint.parameters);
-        let arguments =
-            [arrays.x.into(), arrays.ids.into(), rows.into(), width.into(), arrays.control.into(), first.rows.x.into()];
+        let Arrays { ids, steps, control, infos, records, gradient, .. } = *arrays;
         let ready = self.prologue()?;
-        main.each(general.get("gather"), rows * (width + 1), &arguments)?;
+        let (rows, width) = (self.shape.rows, first.plan.width);
+        main.run(general, Gather { data: arrays.x, ids, rows, width, control, x1: first.rows.x })?;
         self.forward(noise, &ready)?;
         self.backward(noise)?;
         let noise_at = self.blueprint.noise;
-        main.each(
-            general.get("check_finite"),
-            noise_at,
-            &[arrays.gradient.into(), noise_at.into(), arrays.control.into()],
-        )?;
-        let blocks = arrays.likelihood.len() / (1 + self.blueprint.outputs);
-        let arguments = [
-            arrays.likelihood.into(),
-            blocks.into(),
-            self.blueprint.outputs.into(),
-            arrays.kls.into(),
-            arrays.kls.len().into(),
-            arrays.infos.into(),
-            arrays.infos.len().into(),
-            record_length(&self.blueprint).into(),
-            arrays.control.into(),
-            arrays.records.into(),
-            arrays.gradient.from(noise_at).into(),
-        ];
-        main.launch(general.get("decide"), (1, 1), 256, 0, &arguments)?;
-        let arguments = [
-            arrays.raw.into(),
-            arrays.first.into(),
-            arrays.second.into(),
-            arrays.values.into(),
-            arrays.before.into(),
-            arrays.gradient.into(),
-            arrays.floors.into(),
-            arrays.frozen.into(),
-            n.into(),
-            arrays.plans.into(),
-            arrays.control.into(),
-        ];
-        main.each(general.get("ascend"), n, &arguments)?;
-        main.launch(general.get("advance"), (1, 1), 1, 0, &[arrays.control.into()])
+        main.run(general, CheckFinite { gradient, n: noise_at, control })?;
+        let decide = Decide {
+            partial: arrays.likelihood,
+            blocks: arrays.likelihood.len() / (1 + self.blueprint.outputs),
+            outputs: self.blueprint.outputs,
+            kl: arrays.kls,
+            kls: arrays.kls.len(),
+            infos,
+            factors: infos.len(),
+            length: record_length(&self.blueprint),
+            control,
+            records,
+            noise_bar: gradient.from(noise_at),
+        };
+        main.run(general, decide)?;
+        let ascend = Ascend {
+            raw: arrays.raw,
+            first: arrays.first,
+            second: arrays.second,
+            values: arrays.values,
+            before: arrays.before,
+            gradient,
+            floors: arrays.floors,
+            frozen: arrays.frozen,
+            n: self.blueprint.parameters,
+            steps,
+            control,
+        };
+        main.run(general, ascend)?;
+        main.run(general, Advance { control })
     }
 
     /// Records work as a graph that can be given out again and again at once.

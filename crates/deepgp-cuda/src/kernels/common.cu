@@ -1,8 +1,8 @@
-// What every program starts with. REAL is the precision of rows; M x M work is double.
+// What every program starts with. Before it stand, written by `source.rs`: REAL, the precision of rows (M x M work is double); DOUBLE,
+// whether that is double; and the numbers that both sides share, which every file gets before its text from the Rust file of its name.
 //
 // Sums have a fixed order: threads of a block by a tree, blocks by number. No result depends on scheduling.
 
-#define WARP 32
 #define FULL 0xffffffffu
 
 template <class T> __device__ __forceinline__ T warp_sum(T v) {
@@ -22,11 +22,11 @@ template <class T> __device__ T block_sum(T v, T *shared) {
 }
 
 // What the host says of one step.
-struct Plan {
+struct Step {
     double rate;      // Adam's, corrected for its short memory
     double kl_weight; // kappa
     double scale;     // num_data / (rows * samples)
-    unsigned step;    // for the noise
+    unsigned number;  // for the noise
     unsigned live;    // rows that count; those after them fill up the batch
 };
 

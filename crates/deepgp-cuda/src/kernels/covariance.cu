@@ -6,10 +6,8 @@
 //   FROM_VALUE             whether it is one squared exponential, whose slope is a function of its value
 //   combine, shares        k as a function of the leaves' values v_i = variance_i g_i, and its derivatives in them
 
-#define CHUNK (D < 32 ? D : 32)
+#define CHUNK (D < COLUMNS_AT_ONCE ? D : COLUMNS_AT_ONCE)
 #define STRIDE (CHUNK | 1)
-#define ROWS 32
-#define COLUMNS 64
 #define BY_ROW 4
 #define BY_COLUMN 2
 
@@ -17,7 +15,7 @@
 template <class T>
 __device__ void distances(const T *x1, const T *z1, const double *theta, int rows, int columns, int row0, int column0,
                           T r2[LEAVES][BY_ROW][BY_COLUMN]) {
-    __shared__ T xs[ROWS][STRIDE], zs[COLUMNS][STRIDE], inverse[LEAVES][CHUNK];
+    __shared__ T xs[TILE_ROWS][STRIDE], zs[TILE_COLUMNS][STRIDE], inverse[LEAVES][CHUNK];
     const int x = threadIdx.x % 32, y = threadIdx.x / 32;
     for (int leaf = 0; leaf < LEAVES; leaf++)
         for (int a = 0; a < BY_ROW; a++)
@@ -30,12 +28,12 @@ __device__ void distances(const T *x1, const T *z1, const double *theta, int row
             inverse[i / CHUNK][d] = d < width ? T(1 / theta[offset(i / CHUNK) + d0 + d]) : T(0);
         }
         __syncthreads();
-        for (int i = threadIdx.x; i < ROWS * CHUNK; i += blockDim.x) {
+        for (int i = threadIdx.x; i < TILE_ROWS * CHUNK; i += blockDim.x) {
             const int row = i / CHUNK, d = i % CHUNK;
             const T v = row0 + row < rows && d < width ? x1[(size_t)(row0 + row) * (D + 1) + 1 + d0 + d] : T(0);
             xs[row][d] = LEAVES == 1 ? v * inverse[0][d] : v;
         }
-        for (int i = threadIdx.x; i < COLUMNS * CHUNK; i += blockDim.x) {
+        for (int i = threadIdx.x; i < TILE_COLUMNS * CHUNK; i += blockDim.x) {
             const int row = i / CHUNK, d = i % CHUNK;
             const T v = column0 + row < columns && d < width ? z1[(size_t)(column0 + row) * (D + 1) + 1 + d0 + d] : T(0);
             zs[row][d] = LEAVES == 1 ? v * inverse[0][d] : v;
@@ -146,10 +144,10 @@ extern "C" __global__ void wide_norms(const double *x1, const double *theta, int
 }
 
 // k(x, z), [rows, columns].
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(TILE_THREADS)
     cross(const REAL *x1, const REAL *z1, const double *theta, const REAL *products, const REAL *x_norms,
           const REAL *z_norms, int rows, int columns, REAL *k) {
-    const int x = threadIdx.x % 32, y = threadIdx.x / 32, row0 = blockIdx.y * ROWS, column0 = blockIdx.x * COLUMNS;
+    const int x = threadIdx.x % 32, y = threadIdx.x / 32, row0 = blockIdx.y * TILE_ROWS, column0 = blockIdx.x * TILE_COLUMNS;
     REAL r2[LEAVES][BY_ROW][BY_COLUMN];
     if (PRODUCTS) distances_from<REAL>(products, x_norms, z_norms, rows, columns, row0, column0, r2);
     else distances<REAL>(x1, z1, theta, rows, columns, row0, column0, r2);
@@ -165,13 +163,13 @@ extern "C" __global__ void __launch_bounds__(256)
 
 // Pulls k_bar back to r2: w, [LEAVES, rows, columns], and partial sums a block for variances and shapes, [blocks, LEAVES, 2]. Of
 // k_bar the first `means` columns get mean_bar weights^T, those from `start` on `kb_bar`, which has `columns - start`.
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(TILE_THREADS)
     weigh(const REAL *k, const REAL *x1, const REAL *z1, const double *theta, const REAL *products, const REAL *x_norms,
           const REAL *z_norms, const REAL *mean_bar, const REAL *weights, int outputs, int means, const REAL *kb_bar,
           int start, int rows, int columns, REAL *w, double *partial) {
-    __shared__ REAL bars[ROWS][17], heights[COLUMNS][17];
+    __shared__ REAL bars[TILE_ROWS][17], heights[TILE_COLUMNS][17];
     __shared__ double sums[32];
-    const int x = threadIdx.x % 32, y = threadIdx.x / 32, row0 = blockIdx.y * ROWS, column0 = blockIdx.x * COLUMNS;
+    const int x = threadIdx.x % 32, y = threadIdx.x / 32, row0 = blockIdx.y * TILE_ROWS, column0 = blockIdx.x * TILE_COLUMNS;
     REAL r2[LEAVES][BY_ROW][BY_COLUMN], k_bar[BY_ROW][BY_COLUMN], values[BY_ROW][BY_COLUMN];
     for (int a = 0; a < BY_ROW; a++)
         for (int b = 0; b < BY_COLUMN; b++) {
@@ -182,11 +180,11 @@ extern "C" __global__ void __launch_bounds__(256)
         }
     for (int p0 = 0; p0 < outputs; p0 += 16) {
         __syncthreads();
-        for (int i = threadIdx.x; i < ROWS * 16; i += blockDim.x) {
+        for (int i = threadIdx.x; i < TILE_ROWS * 16; i += blockDim.x) {
             const int row = row0 + i / 16, p = p0 + i % 16;
             bars[i / 16][i % 16] = row < rows && p < outputs ? mean_bar[(size_t)row * outputs + p] : REAL(0);
         }
-        for (int i = threadIdx.x; i < COLUMNS * 16; i += blockDim.x) {
+        for (int i = threadIdx.x; i < TILE_COLUMNS * 16; i += blockDim.x) {
             const int column = column0 + i / 16, p = p0 + i % 16;
             heights[i / 16][i % 16] = column < means && p < outputs ? weights[(size_t)column * outputs + p] : REAL(0);
         }
@@ -225,10 +223,10 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 
 // k(z, z) with jitter on the diagonal, twice: one copy to keep, one to factor.
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(TILE_THREADS)
     gram(const double *z1, const double *theta, const double *jitter, const double *products, const double *norms, int n,
          double *k, double *l) {
-    const int x = threadIdx.x % 32, y = threadIdx.x / 32, row0 = blockIdx.y * ROWS, column0 = blockIdx.x * COLUMNS;
+    const int x = threadIdx.x % 32, y = threadIdx.x / 32, row0 = blockIdx.y * TILE_ROWS, column0 = blockIdx.x * TILE_COLUMNS;
     double r2[LEAVES][BY_ROW][BY_COLUMN];
     if (PRODUCTS) distances_from<double>(products, norms, norms, n, n, row0, column0, r2);
     else distances<double>(z1, z1, theta, n, n, row0, column0, r2);
@@ -247,11 +245,11 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 
 // The pullback of `gram` to r2: w, [LEAVES, n, n], and partial sums as in `weigh`.
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(TILE_THREADS)
     weigh_gram(const double *k, const double *z1, const double *theta, const double *jitter, const double *k_bar, int n,
                double *w, double *partial) {
     __shared__ double sums[32];
-    const int x = threadIdx.x % 32, y = threadIdx.x / 32, row0 = blockIdx.y * ROWS, column0 = blockIdx.x * COLUMNS;
+    const int x = threadIdx.x % 32, y = threadIdx.x / 32, row0 = blockIdx.y * TILE_ROWS, column0 = blockIdx.x * TILE_COLUMNS;
     double r2[LEAVES][BY_ROW][BY_COLUMN];
     if (!FROM_VALUE) distances<double>(z1, z1, theta, n, n, row0, column0, r2);
     const Leaves<double> leaves(theta);

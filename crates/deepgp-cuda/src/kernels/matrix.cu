@@ -1,9 +1,6 @@
 // M x M work: inverse factors, traces, elementwise parts of products. Matrices are row-major.
 
 #if __CUDA_ARCH__ >= 900
-#define CLUSTER 8
-#define FACTOR_WARPS 16
-
 __device__ __forceinline__ void cluster_sync() {
     asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
 }
@@ -162,8 +159,6 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(WAR
 }
 #endif
 
-#define STRIP 8
-
 // R = L^-1, a strip of 8 columns a block of 8 warps. Blocks of 32 rows are solved one after the other, a warp for each column and a
 // lane for each row, and what is solved is taken off all rows below at once. `l` is lower triangular (what stands above is not
 // looked at), matrices one after the other by blockIdx.y. The block of the first strip also writes log |L L^T|.
@@ -240,12 +235,12 @@ extern "C" __global__ void dot(const double *a, const double *b, double factor, 
     if (threadIdx.x == 0) *to = factor * sum;
 }
 
-// y = x + factor * kl_bar * z + keep * y, where kl_bar = -kl_weight of the step's plan; x may be null.
+// y = x + factor * kl_bar * z + keep * y, where kl_bar = -kl_weight of the step; x may be null.
 extern "C" __global__ void add_kl(const double *x, const double *z, double factor, double keep, int n,
-                                  const Plan *plans, const Control *control, double *y) {
+                                  const Step *steps, const Control *control, double *y) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
-    const double kl_bar = -plans[control->cursor].kl_weight;
+    const double kl_bar = -steps[control->cursor].kl_weight;
     const double before = keep == 0 ? 0 : keep * y[i];
     y[i] = (x ? x[i] : 0) + factor * kl_bar * z[i] + before;
 }
@@ -306,13 +301,13 @@ extern "C" __global__ void dual_kl(const double *h_inverse, int n, const double 
 }
 
 // The gradient at free lower triangles, [P, n, n]: zeros above the diagonal, and on it -kl_bar / f_ii where log |f f^T| is in the KL.
-extern "C" __global__ void finish_factor(const double *f, int n, int count, int with_log, const Plan *plans,
+extern "C" __global__ void finish_factor(const double *f, int n, int count, int with_log, const Step *steps,
                                          const Control *control, double *f_bar) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
     const int row = i % (n * n) / n, column = i % n;
     if (column > row) f_bar[i] = 0;
-    if (column == row && with_log) f_bar[i] += plans[control->cursor].kl_weight / f[i];
+    if (column == row && with_log) f_bar[i] += steps[control->cursor].kl_weight / f[i];
 }
 
 // Zeros above the diagonal.
@@ -322,21 +317,21 @@ extern "C" __global__ void clear_above(double *m, int n) {
 }
 
 // psi = half the lower triangle of `inner`, mirrored; on the diagonal kl_bar * outputs is added first.
-extern "C" __global__ void mirror_half(const double *inner, int n, int outputs, const Plan *plans,
+extern "C" __global__ void mirror_half(const double *inner, int n, int outputs, const Step *steps,
                                        const Control *control, double *psi) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n * n) return;
     const int a = i / n, b = i % n;
     double v = inner[a >= b ? i : b * n + a];
-    if (a == b) v -= outputs * plans[control->cursor].kl_weight;
+    if (a == b) v -= outputs * steps[control->cursor].kl_weight;
     psi[i] = 0.5 * v;
 }
 
 // h_bar = 1/2 kl_bar (h_inverse - h_square).
-extern "C" __global__ void dual_h_bar(const double *h_inverse, const double *h_square, int count, const Plan *plans,
+extern "C" __global__ void dual_h_bar(const double *h_inverse, const double *h_square, int count, const Step *steps,
                                       const Control *control, double *h_bar) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < count) h_bar[i] = -0.5 * plans[control->cursor].kl_weight * (h_inverse[i] - h_square[i]);
+    if (i < count) h_bar[i] = -0.5 * steps[control->cursor].kl_weight * (h_inverse[i] - h_square[i]);
 }
 
 // to (+)= sum over chunks, [chunks, n], in order.

@@ -45,16 +45,16 @@ extern "C" __global__ void decide(const double *partial, int blocks, int outputs
 // Adam, uphill, and the values of the new raw numbers: floor + exp(raw) where there is a floor. What was before is kept.
 extern "C" __global__ void ascend(double *raw, double *first, double *second, double *values, double *before,
                                   const double *gradient, const double *floors, const unsigned char *frozen, int n,
-                                  const Plan *plans, const Control *control) {
+                                  const Step *steps, const Control *control) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n || !control->go) return;
-    const double rate = plans[control->cursor].rate, r = raw[i], m = first[i], v = second[i], floor = floors[i];
+    const double rate = steps[control->cursor].rate, r = raw[i], m = first[i], v = second[i], floor = floors[i];
     before[i] = r, before[n + i] = m, before[2 * n + i] = v, before[3 * n + i] = values[i];
     if (frozen[i]) return;
     const double g = floor >= 0 ? gradient[i] * exp(r) : gradient[i];
-    const double new_m = 0.9 * m + (1 - 0.9) * g, new_v = 0.999 * v + (1 - 0.999) * g * g;
-    double next = r + rate * new_m / (sqrt(new_v) + 1e-8);
-    if (floor >= 0 && next < -27.6) next = -27.6;
+    const double new_m = BETA_1 * m + (1 - BETA_1) * g, new_v = BETA_2 * v + (1 - BETA_2) * g * g;
+    double next = r + rate * new_m / (sqrt(new_v) + EPSILON);
+    if (floor >= 0 && next < LOWEST_RAW) next = LOWEST_RAW;
     raw[i] = next, first[i] = new_m, second[i] = new_v;
     values[i] = floor >= 0 ? floor + exp(next) : next;
 }
@@ -66,7 +66,7 @@ extern "C" __global__ void constrain(const double *raw, const double *floors, co
     if (i < n && !frozen[i]) values[i] = floors[i] >= 0 ? floors[i] + exp(raw[i]) : raw[i];
 }
 
-// On to the next plan.
+// On to the next step.
 extern "C" __global__ void advance(Control *control) {
     control->cursor += 1;
     control->bad = 0;

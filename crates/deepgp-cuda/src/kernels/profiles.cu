@@ -1,7 +1,7 @@
 // The stationary kernels: g(r2), its slope in r2, and its slope in the shape where there is one.
 
 // exp(x) for x <= 0, and 0 below 1e-18, as on the CPU.
-template <class T> __device__ T exp_decay(T x) { return x < T(-41.446531673892822) ? T(0) : exp(x); }
+template <class T> __device__ T exp_decay(T x) { return x < T(SMALLEST_EXPONENT) ? T(0) : exp(x); }
 
 template <class T> struct SquaredExponential {
     static __device__ T value(T r2, T) { return exp_decay(T(-0.5) * r2); }

@@ -52,7 +52,7 @@ extern "C" __global__ void moments(const REAL *__restrict__ a, int a_stride, con
                                    const double *__restrict__ prior, double floor_absolute, double floor_relative,
                                    const REAL *__restrict__ x1, int width, int identity, int rows, int outputs, int m,
                                    int fan,
-                                   const Plan *plans, Control *control, REAL *__restrict__ mean, REAL *__restrict__ variance) {
+                                   const Step *steps, Control *control, REAL *__restrict__ mean, REAL *__restrict__ variance) {
     const int warp = (blockIdx.x * blockDim.x + threadIdx.x) / WARP, lane = threadIdx.x % WARP;
     if (warp >= rows * outputs) return;
     const int row = warp / outputs, p = warp % outputs;
@@ -70,7 +70,7 @@ extern "C" __global__ void moments(const REAL *__restrict__ a, int a_stride, con
     REAL v = k0 - sum;
     if (v < floor) {
         v = floor;
-        if (row / fan < plans[control->cursor].live) atomicAdd(&control->clamped, 1);
+        if (row / fan < steps[control->cursor].live) atomicAdd(&control->clamped, 1);
     }
     variance[warp] = v;
     if (hands_on) mean[warp] = moved;
@@ -80,7 +80,7 @@ extern "C" __global__ void moments(const REAL *__restrict__ a, int a_stride, con
 // a row's own if there are `ids`, else the same for all rows.
 extern "C" __global__ void sample(const REAL *mean, const REAL *variance, const double *given, const unsigned *ids,
                                   unsigned k0, unsigned k1, unsigned layer, int rows, int fan, int samples, int outputs,
-                                  const Plan *plans, const Control *control, REAL *noise, REAL *x1) {
+                                  const Step *steps, const Control *control, REAL *noise, REAL *x1) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= rows * fan * outputs) return;
     const int row = i / outputs, p = i % outputs, below = row / fan;
@@ -89,7 +89,7 @@ extern "C" __global__ void sample(const REAL *mean, const REAL *variance, const 
         e = given[i];
     } else {
         const unsigned id = ids ? ids[(size_t)control->cursor * (rows * fan / samples) + row / samples] : 0;
-        e = normal(k0, k1, id, ids ? plans[control->cursor].step : 0, row % samples, layer, p);
+        e = normal(k0, k1, id, ids ? steps[control->cursor].number : 0, row % samples, layer, p);
     }
     noise[i] = e;
     x1[(size_t)row * (outputs + 1) + 1 + p] = mean[below * outputs + p] + sqrt(variance[below * outputs + p]) * REAL(e);
@@ -100,10 +100,10 @@ extern "C" __global__ void sample(const REAL *mean, const REAL *variance, const 
 // block of the data term and of the noise's gradients, [blocks, 1 + outputs]. A block takes whole rows.
 extern "C" __global__ void gaussian(const REAL *mean, const REAL *variance, const double *y, const double *weights,
                                     const unsigned *ids, const double *noise, int rows, int samples, int outputs,
-                                    const Plan *plans, const Control *control, REAL *mean_bar, REAL *variance_bar,
+                                    const Step *steps, const Control *control, REAL *mean_bar, REAL *variance_bar,
                                     double *partial) {
     __shared__ double sums[32];
-    const Plan plan = plans[control->cursor];
+    const Step step = steps[control->cursor];
     const int at_once = blockDim.x, first = blockIdx.x * at_once;
     double total = 0;
     for (int p = 0; p < outputs; p++) {
@@ -112,7 +112,7 @@ extern "C" __global__ void gaussian(const REAL *mean, const REAL *variance, cons
         if (row < rows) {
             const int in_batch = row / samples;
             const unsigned id = ids[(size_t)control->cursor * (rows / samples) + in_batch];
-            const double weight = in_batch < plan.live ? plan.scale * (weights ? weights[id] : 1) : 0;
+            const double weight = in_batch < step.live ? step.scale * (weights ? weights[id] : 1) : 0;
             const double s = noise[p], residual = y[(size_t)id * outputs + p] - mean[(size_t)row * outputs + p];
             const double v = variance[(size_t)row * outputs + p], square = residual * residual + v;
             total += weight * -0.5 * (log(6.283185307179586476925 * s) + square / s);
@@ -127,12 +127,9 @@ extern "C" __global__ void gaussian(const REAL *mean, const REAL *variance, cons
     if (threadIdx.x == 0) partial[(size_t)blockIdx.x * (1 + outputs)] = total;
 }
 
-// Outputs whose numbers are under way at once.
-#define UNDER_WAY 10
-
 // With e_p = -variance_bar_p (0 at the floor): a_bar = 2 sum_p e_p q_p. Leaves e in `e`, or, where that is null, e_p a in place of q_p;
 // and -sum_p e_p in `diagonal_bar`. A block for each row, a thread for each column.
-extern "C" __global__ void __launch_bounds__(256, 4) through_variance(const REAL *__restrict__ a, int a_stride, REAL *__restrict__ q,
+extern "C" __global__ void __launch_bounds__(BLOCK, 4) through_variance(const REAL *__restrict__ a, int a_stride, REAL *__restrict__ q,
                                             const REAL *__restrict__ variance, const REAL *__restrict__ variance_bar,
                                             const double *prior, double floor_absolute, double floor_relative, int outputs,
                                             int m, REAL *__restrict__ e, REAL *__restrict__ a_bar,

@@ -1,8 +1,6 @@
 // Sums of weighted outer products on the matrix units: for each output p, sum_n e_np a_n a_n^T, of which the lower triangle is enough.
 
 #if __CUDA_ARCH__ >= 900 && DOUBLE
-#define SIDE 32
-#define GROUP 10
 #define STAGE 16
 // Rows of a tile are so far apart that a half-warp's numbers, of four rows and four columns, lie in different banks.
 #define APART (SIDE + 4)
@@ -11,9 +9,9 @@
 // output of the group; it keeps 32 x 8 sums for each. Rows come 16 at a time through shared memory, the next ones while these are at
 // work. blockIdx.x: the pair (I, J); blockIdx.y: chunk and group. A chunk has `chunk_rows`, the last one what is left. Writes to
 // [chunks, P, m, m].
-extern "C" __global__ void __launch_bounds__(256, 2)
-    symmetric_sums(const double *__restrict__ a, int a_stride, const double *__restrict__ e, int all_rows, int chunk_rows,
-                   int outputs, int m, double *__restrict__ partial) {
+extern "C" __global__ void __launch_bounds__(SYMMETRIC_THREADS, 2)
+    symmetric_sums(const REAL *__restrict__ a, int a_stride, const REAL *__restrict__ e, int all_rows, int chunk_rows,
+                   int outputs, int m, REAL *__restrict__ partial) {
     __shared__ double left[2][STAGE][APART], right[2][STAGE][APART], weights[2][STAGE][GROUP + 1];
     const int groups = (outputs + GROUP - 1) / GROUP, group = blockIdx.y % groups * GROUP, chunk = blockIdx.y / groups;
     int i = (int)((sqrtf(8.0f * blockIdx.x + 1) - 1) / 2);

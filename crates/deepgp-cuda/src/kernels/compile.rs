@@ -1,0 +1,67 @@
+//! All text is given to NVIDIA's run-time compiler, which needs no GPU. Where there is no compiler, the test says that it was skipped.
+
+use std::io::Write as _;
+
+use cudarc::nvrtc::compile_ptx_with_opts;
+use deepgp::KernelChoice;
+use deepgp::kernel::KernelForm;
+
+use super::covariance_text::CovarianceText;
+use super::source::Source;
+use super::{Covariance, General, Group, Needs};
+use crate::device::program::options;
+use crate::device::real::Real;
+
+/// Every covariance function alone, at a width whose distances are differences and at one where they are products; and a sum with a
+/// product in it.
+fn covariances() -> Vec<CovarianceText> {
+    let choices = [
+        KernelChoice::SquaredExponential,
+        KernelChoice::Matern12,
+        KernelChoice::Matern32,
+        KernelChoice::Matern52,
+        KernelChoice::RationalQuadratic,
+    ];
+    let product = KernelForm::Product(vec![KernelForm::One(choices[2]), KernelForm::One(choices[4])]);
+    let nested = KernelForm::Sum(vec![KernelForm::One(choices[0]), product]);
+    let wide = [(KernelForm::One(choices[0]), 40), (nested.clone(), 40), (nested, 1)];
+    let forms = choices.map(|choice| (KernelForm::One(choice), 10)).into_iter().chain(wide);
+    forms.map(|(form, width)| CovarianceText::new(&form, width)).collect()
+}
+
+/// Compiles a source for an architecture, and looks for every kernel that a device of it can run.
+fn compiles<G: Group>(source: &Source<G>, architecture: i32) {
+    let ptx = compile_ptx_with_opts(&source.text, options(&format!("compute_{architecture}")))
+        .unwrap_or_else(|error| panic!("{}", crate::fault::Fault::from(error).on("the compiler")));
+    let ptx = ptx.to_src();
+    for kernel in G::KERNELS.iter().copied().flatten() {
+        let newer = architecture / 10 >= Needs::HOPPER;
+        let there = match kernel.needs {
+            Needs::Nothing => true,
+            Needs::Hopper => newer,
+            Needs::HopperAndDouble => newer && source.is_double,
+        };
+        assert_eq!(ptx.contains(&format!(".entry {}(", kernel.name)), there, "{} for {architecture}", kernel.name);
+    }
+}
+
+/// Compiles every source with rows of one type.
+fn all_compile<T: Real>(architecture: i32) {
+    compiles::<General>(&Source::general::<T>(), architecture);
+    for covariance in covariances() {
+        compiles::<Covariance>(&covariance.source::<T>(), architecture);
+    }
+}
+
+#[test]
+#[allow(unsafe_code, clippy::explicit_write, reason = "the test harness would swallow `eprintln`")]
+fn everything_compiles_where_there_is_a_compiler() {
+    // SAFETY: this looks for a library and runs nothing of it but its initialisation.
+    if !unsafe { cudarc::nvrtc::sys::is_culib_present() } {
+        writeln!(std::io::stderr(), "SKIPPED: compiling kernels: there is no libnvrtc").unwrap();
+        return;
+    }
+    all_compile::<f64>(90);
+    all_compile::<f32>(90);
+    all_compile::<f64>(80);
+}

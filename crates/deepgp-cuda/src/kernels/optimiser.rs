@@ -1,0 +1,47 @@
+//! Launches of `optimiser.cu`: whether a step is good, its record, and Adam.
+
+use deepgp::Adam;
+use deepgp::params::Constraint;
+
+use super::common::{Control, Step};
+use super::source::Definition;
+use super::{General, Grid};
+use crate::device::memory::Span;
+
+/// Adam's constants and the lowest raw number, as the library has them.
+pub fn definitions() -> Vec<Definition> {
+    // No raw number of a positive parameter falls below this.
+    let lowest_raw = Constraint::Positive { floor: 0.0 }.within(f64::NEG_INFINITY);
+    vec![
+        Definition::new("BETA_1", Adam::BETA_1),
+        Definition::new("BETA_2", Adam::BETA_2),
+        Definition::new("EPSILON", Adam::EPSILON),
+        Definition::new("LOWEST_RAW", lowest_raw),
+    ]
+}
+
+super::kernels! {
+    General;
+
+    /// Says in `control` whether some gradient is not finite.
+    "check_finite" => CheckFinite { gradient: Span<f64>, n: usize, control: Span<Control> }: |k| Grid::each(k.n);
+
+    /// Adds up what a step found, writes its record, `[data term, clamped, good, infos, KLs]`, and says whether it may update.
+    "decide" => Decide {
+        partial: Span<f64>, blocks: usize, outputs: usize, kl: Span<f64>, kls: usize, infos: Span<i32>, factors: usize,
+        length: usize, control: Span<Control>, records: Span<f64>, noise_bar: Span<f64>,
+    }: |_k| Grid::new((1, 1), 256);
+
+    /// Adam, uphill, on `n` raw numbers, and their values; what was before is kept.
+    "ascend" => Ascend {
+        raw: Span<f64>, first: Span<f64>, second: Span<f64>, values: Span<f64>, before: Span<f64>, gradient: Span<f64>,
+        floors: Span<f64>, frozen: Span<u8>, n: usize, steps: Span<Step>, control: Span<Control>,
+    }: |k| Grid::each(k.n);
+
+    /// Values of all raw numbers that can move.
+    "constrain" => Constrain { raw: Span<f64>, floors: Span<f64>, frozen: Span<u8>, n: usize, values: Span<f64> }:
+        |k| Grid::each(k.n);
+
+    /// On to the next step.
+    "advance" => Advance { control: Span<Control> }: |_k| Grid::new((1, 1), 1);
+}

@@ -1,0 +1,147 @@
+//! The text that is compiled: files of CUDA C, with the numbers before them that host and device share.
+
+use std::fmt::{self, Display, Write};
+use std::marker::PhantomData;
+
+use super::argument::Element;
+use super::{Covariance, General, common, covariance, matrix, optimiser, rows, symmetric};
+use crate::device::real::Real;
+
+pub const COMMON: &str = include_str!("common.cu");
+pub const MATRIX: &str = include_str!("matrix.cu");
+pub const SYMMETRIC: &str = include_str!("symmetric.cu");
+pub const ROWS: &str = include_str!("rows.cu");
+pub const OPTIMISER: &str = include_str!("optimiser.cu");
+pub const PROFILES: &str = include_str!("profiles.cu");
+pub const COVARIANCE: &str = include_str!("covariance.cu");
+
+/// The whole text of a program with the kernels of one group.
+#[derive(Clone, Debug)]
+pub struct Source<G> {
+    pub text: String,
+    /// Whether rows are in double.
+    pub is_double: bool,
+    group: PhantomData<fn() -> G>,
+}
+
+impl<G> Source<G> {
+    /// A text that starts with what all have in common, for rows of type `T`.
+    fn new<T: Real>() -> Self {
+        let is_double = T::NAME == <f64 as Element>::NAME;
+        let mut source = Self { text: String::new(), is_double, group: PhantomData };
+        source.define(&[Definition::new("DOUBLE", usize::from(is_double))]);
+        let _ = writeln!(source.text, "#define REAL {}", T::NAME);
+        source.with(&common::definitions(), COMMON)
+    }
+
+    fn define(&mut self, definitions: &[Definition]) {
+        for definition in definitions {
+            let _ = writeln!(self.text, "{definition}");
+        }
+    }
+
+    /// The same with more text after it, and before that the numbers it needs.
+    fn with(mut self, definitions: &[Definition], text: &str) -> Self {
+        self.define(definitions);
+        self.text.push_str(text);
+        self
+    }
+}
+
+impl Source<General> {
+    /// The kernels that depend on nothing of a model but the precision of its rows.
+    pub fn general<T: Real>() -> Self {
+        Self::new::<T>()
+            .with(&matrix::definitions(), MATRIX)
+            .with(&symmetric::definitions(), SYMMETRIC)
+            .with(&rows::definitions(), ROWS)
+            .with(&optimiser::definitions(), OPTIMISER)
+    }
+}
+
+impl Source<Covariance> {
+    /// The kernels of a covariance function; `function` is what was written out for it.
+    pub fn covariance<T: Real>(function: &str) -> Self {
+        Self::new::<T>().with(&covariance::definitions(), PROFILES).with(&[], function).with(&[], COVARIANCE)
+    }
+}
+
+/// A number under a name, as the CUDA text gets it.
+#[derive(Clone, Copy, Debug)]
+pub struct Definition {
+    pub name: &'static str,
+    value: Number,
+}
+
+impl Definition {
+    pub fn new(name: &'static str, value: impl Into<Number>) -> Self {
+        Self { name, value: value.into() }
+    }
+}
+
+impl Display for Definition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.value {
+            Number::Count(count) => write!(f, "#define {} {count}", self.name),
+            // With all the digits that tell it from its neighbours, and a point or an exponent.
+            Number::Real(value) => write!(f, "#define {} ({value:?})", self.name),
+        }
+    }
+}
+
+/// The value of a [`Definition`].
+#[derive(Clone, Copy, Debug)]
+pub enum Number {
+    /// An `int`.
+    Count(usize),
+    /// A `double`.
+    Real(f64),
+}
+
+impl From<usize> for Number {
+    fn from(count: usize) -> Self {
+        Self::Count(count)
+    }
+}
+
+impl From<f64> for Number {
+    fn from(value: f64) -> Self {
+        Self::Real(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether `text` has `word` as a whole word.
+    fn has_word(text: &str, word: &str) -> bool {
+        text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|found| found == word)
+    }
+
+    #[test]
+    fn numbers_are_written_so_that_they_are_read_back() {
+        let written = |definition: Definition| definition.to_string();
+        assert_eq!(written(Definition::new("STRIP", 8)), "#define STRIP 8");
+        assert_eq!(written(Definition::new("EPSILON", 1e-8)), "#define EPSILON (1e-8)");
+        assert_eq!(written(Definition::new("ONE", 1.0)), "#define ONE (1.0)");
+        assert_eq!(written(Definition::new("LOW", -27.6)), "#define LOW (-27.6)");
+    }
+
+    #[test]
+    fn every_number_that_is_written_out_is_used_in_the_text_beside_it_and_defined_nowhere_else() {
+        for (definitions, text) in [
+            (common::definitions(), COMMON.to_string() + MATRIX + ROWS),
+            (matrix::definitions(), MATRIX.into()),
+            (symmetric::definitions(), SYMMETRIC.into()),
+            (rows::definitions(), ROWS.into()),
+            (optimiser::definitions(), OPTIMISER.into()),
+            (covariance::definitions(), PROFILES.to_string() + COVARIANCE),
+        ] {
+            for Definition { name, .. } in definitions {
+                assert!(has_word(&text, name), "{name} is used nowhere");
+                assert!(!text.contains(&format!("#define {name} ")), "{name} is defined in the text too");
+            }
+        }
+    }
+}
