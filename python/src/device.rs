@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use deepgp::Error;
-use deepgp::accelerator::Accelerator;
+use deepgp::backend::Backend;
 use deepgp_cuda::Cuda;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -29,10 +29,10 @@ fn gpu() -> deepgp::Result<Arc<Cuda>> {
 }
 
 /// The accelerator of that name; `None` is the CPU, which `auto` falls back to.
-pub fn open(name: &str) -> PyResult<Option<Arc<dyn Accelerator>>> {
+pub fn open(name: &str) -> PyResult<Option<Arc<dyn Backend>>> {
     match name {
         "cpu" => Ok(None),
-        "auto" => Ok(gpu().ok().map(|gpu| gpu as Arc<dyn Accelerator>)),
+        "auto" => Ok(gpu().ok().map(|gpu| gpu as Arc<dyn Backend>)),
         "cuda" => match gpu() {
             Ok(gpu) => Ok(Some(gpu)),
             Err(error) => Err(PyRuntimeError::new_err(format!("device='cuda': {error} (device='cpu')"))),

@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use deepgp::noise::{Key, Purpose};
-use deepgp::{Adam, Batch, Dataset, Elbo, Mat, Noise, Standardiser};
-use deepgp_io::{ModelFile, Note, Quantity, StopReason};
+use deepgp::{
+    Adam, Batch, Dataset, Evaluation, Factors, Mat, Noise, Optimiser, OptimiserState, Snapshot, Standardiser, Update,
+};
+use deepgp_io::{ModelFile, Note, StopReason};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArrayDyn};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -26,7 +28,7 @@ type GivenMemory<'py> = (PyReadonlyArray1<'py, f64>, PyReadonlyArray1<'py, f64>,
 #[pyclass(frozen, module = "deepgp._core")]
 pub struct Engine {
     file: Mutex<Arc<ModelFile>>,
-    adam: Mutex<Option<Adam>>,
+    adam: Mutex<Option<OptimiserState>>,
 }
 
 impl Engine {
@@ -94,7 +96,7 @@ impl OwnRows {
     fn evaluate<T>(&self, then: impl FnOnce(Batch<'_>, Noise<'_>) -> T) -> T {
         let all: Vec<u32> = (0..self.data.len() as u32).collect();
         let Self { data, num_data, samples, kl_weight, .. } = self;
-        let batch = Batch { data, rows: &all, num_data: *num_data, samples: *samples, kl_weight: *kl_weight };
+        let batch = Batch { num_data: *num_data, samples: *samples, kl_weight: *kl_weight, ..Batch::of(data, &all) };
         match &self.noise {
             Some(given) => then(batch, Noise::Given(given)),
             None => then(batch, Noise::Rows { key: self.key, step: self.step }),
@@ -115,7 +117,7 @@ pub fn dataset(
     }
 }
 
-fn parts(py: Python<'_>, elbo: Elbo) -> Parts<'_> {
+fn parts(py: Python<'_>, elbo: Evaluation) -> Parts<'_> {
     let jitter = elbo.jitter.iter().map(|event| {
         format!("layer {}: {} needed a jitter of {:e}; {}", event.layer, event.matrix, event.jitter, event.cause)
     });
@@ -165,14 +167,15 @@ impl Engine {
             if (first.len(), second.len()) != (count, count) {
                 return Err(PyValueError::new_err("the pickled model has the optimiser's memory of another one"));
             }
-            *lock(&engine.adam) = Some(Adam { first, second, updates });
+            *lock(&engine.adam) = Some(OptimiserState { updates, slots: vec![first, second] });
         }
         Ok(engine)
     }
 
     /// The optimiser's memory: both moments, and how many steps it has seen.
     fn adam<'py>(&self, py: Python<'py>) -> Option<Memory<'py>> {
-        let Adam { first, second, updates } = lock(&self.adam).clone()?;
+        let OptimiserState { updates, slots } = lock(&self.adam).clone()?;
+        let [first, second] = <[Vec<f64>; 2]>::try_from(slots).ok()?;
         Some((arrays::vector(py, first), arrays::vector(py, second), updates))
     }
 
@@ -197,7 +200,7 @@ impl Engine {
 
     /// Where the model is computed, in words.
     fn device(&self) -> String {
-        self.file().regressor.model.accelerator().map_or_else(|| "cpu".into(), |accelerator| accelerator.name())
+        self.file().regressor.model.backend().name()
     }
 
     /// Every parameter's values by its name.
@@ -247,7 +250,7 @@ impl Engine {
     fn elbo<'py>(&self, py: Python<'py>, rows: Rows<'_>) -> PyResult<Parts<'py>> {
         let file = self.file();
         let rows = OwnRows::new(&rows, &file.regressor.standardiser)?;
-        let work = move |_: &_| rows.evaluate(|batch, noise| file.regressor.model.elbo(batch, noise));
+        let work = move |_: &_| rows.evaluate(|batch, noise| file.regressor.model.objective(batch, noise));
         Ok(parts(py, background::run(py, work)?.map_err(errors::library)?))
     }
 
@@ -256,7 +259,7 @@ impl Engine {
         let file = self.file();
         let own = file.clone();
         let rows = OwnRows::new(&rows, &file.regressor.standardiser)?;
-        let work = move |_: &_| rows.evaluate(|batch, noise| own.regressor.model.elbo_gradient(batch, noise));
+        let work = move |_: &_| rows.evaluate(|batch, noise| own.regressor.model.objective_gradient(batch, noise));
         let (elbo, gradient) = background::run(py, work)?.map_err(errors::library)?;
         let all = PyDict::new(py);
         for parameter in file.regressor.model.parameters() {
@@ -272,21 +275,23 @@ impl Engine {
         let mut rows = OwnRows::new(&rows, &file.regressor.standardiser)?;
         let parameters = file.regressor.model.parameters();
         let raw = file.regressor.model.raw();
-        let before = lock(&self.adam).clone().unwrap_or_else(|| Adam::new(raw.len()));
-        rows.step = before.updates as u32;
+        let optimiser = lock(&self.adam).clone().unwrap_or_else(|| OptimiserState::new(&Adam, raw.len()));
+        rows.step = optimiser.updates as u32;
+        let before = Snapshot { raw, optimiser };
         let work = move |_: &_| {
             let model = &file.regressor.model;
-            let (elbo, gradient) = rows.evaluate(|batch, noise| model.elbo_gradient(batch, noise))?;
-            let (mut after, mut moved) = (before.clone(), raw.clone());
-            after.ascend(&before, (&raw, &mut moved), &gradient, &parameters, learning_rate);
-            Ok((elbo, after, moved))
+            let (elbo, gradient) = rows.evaluate(|batch, noise| model.objective_gradient(batch, noise))?;
+            let mut after = before.clone();
+            let (gradient, parameters, factors) = (&gradient[..], &parameters[..], Factors::none());
+            Adam.ascend(&before, &Update { gradient, parameters, factors, rate: learning_rate }, &mut after);
+            Ok((elbo, after))
         };
-        let (elbo, after, moved) = background::run(py, work)?.map_err(errors::library)?;
+        let (elbo, after) = background::run(py, work)?.map_err(errors::library)?;
         self.change(|file| {
-            file.regressor.model.set_raw(&moved);
+            file.regressor.model.set_raw(&after.raw);
             Ok(())
         })?;
-        *lock(&self.adam) = Some(after);
+        *lock(&self.adam) = Some(after.optimiser);
         Ok(parts(py, elbo))
     }
 
@@ -408,7 +413,7 @@ impl Engine {
         add("elbo", points.iter().map(|p| p.elbo).collect())?;
         add("data_term", points.iter().map(|p| p.data_term).collect())?;
         add("kl", points.iter().map(|p| p.kl).collect())?;
-        add("noise", points.iter().map(|p| Quantity::first_noise(&p.likelihood)).collect())?;
+        add("noise", points.iter().map(|p| deepgp_io::noise_of_first_target(&p.likelihood)).collect())?;
         let looks = file.history.validation();
         add("validation_step", looks.iter().map(|look| look.0 as f64).collect())?;
         add("validation_score", looks.iter().map(|look| look.1).collect())?;

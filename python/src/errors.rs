@@ -12,9 +12,10 @@ use pyo3::exceptions::{
 pub fn library(error: deepgp::Error) -> PyErr {
     let message = error.to_string();
     match error {
-        deepgp::Error::NonFinite { .. } | deepgp::Error::NotPositiveDefinite { .. } | deepgp::Error::Stuck { .. } => {
-            PyFloatingPointError::new_err(message)
-        }
+        deepgp::Error::Diverged { .. }
+        | deepgp::Error::Overflow { .. }
+        | deepgp::Error::NotPositiveDefinite { .. }
+        | deepgp::Error::Stuck { .. } => PyFloatingPointError::new_err(message),
         // In Python's words.
         deepgp::Error::ConstantColumn { .. } => {
             PyValueError::new_err(message.replace("`ConstantColumns::Keep`", "`constant_columns=\"keep\"`"))

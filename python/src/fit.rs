@@ -8,10 +8,12 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use deepgp::accelerator::Accelerator;
-use deepgp::{Dataset, Error, Fit, FitSettings, InducingSize, Regressor};
+use deepgp::backend::Backend;
+use deepgp::{Dataset, Fit, FitSettings, Training};
 use deepgp_io::table::Schema;
-use deepgp_io::{History, LikelihoodWatch, ModelFile, Provenance, Quantity, Record, StopReason, TrainingProgress};
+use deepgp_io::{
+    History, LikelihoodWatch, ModelFile, Provenance, Record, StopReason, TrainingProgress, noise_of_first_target,
+};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -36,7 +38,7 @@ fn dictionary<'py>(py: Python<'py>, progress: &TrainingProgress) -> PyResult<Bou
     all.set_item("elbo", bound.as_ref().ok().map(|bound| bound.elbo))?;
     all.set_item("data_term", bound.as_ref().ok().map(|bound| bound.data_term))?;
     all.set_item("kl", bound.as_ref().ok().map(|bound| bound.kl))?;
-    all.set_item("noise", Quantity::first_noise(likelihood))?;
+    all.set_item("noise", noise_of_first_target(likelihood))?;
     all.set_item("learning_rate", learning_rate)?;
     all.set_item("validation", validation)?;
     all.set_item("seconds", seconds)?;
@@ -89,7 +91,7 @@ struct Order {
     /// Whether every step is asked about.
     ask: bool,
     /// Where to compute.
-    accelerator: Option<Arc<dyn Accelerator>>,
+    accelerator: Option<Arc<dyn Backend>>,
     board: Arc<Mutex<Board>>,
 }
 
@@ -202,21 +204,24 @@ fn lock(board: &Mutex<Board>) -> MutexGuard<'_, Board> {
 impl Order {
     /// Trains.
     fn carry_out(self, caller: &Caller<Question>) -> deepgp::Result<ModelFile> {
-        let Self { data, mut settings, schema, from, time_limit, ask, accelerator, board } = self;
+        let Self { data, settings, schema, from, time_limit, ask, accelerator, board } = self;
         let started = Instant::now();
         let data = merged(data, &settings)?;
-        let asked = settings.clone();
-        let (mut start, made) = match from {
-            Some(file) => (file.regressor.clone(), file.record.steps_before + file.record.steps),
-            None => (start(&data, &mut settings)?, 0),
+        let (mut training, made) = match from {
+            Some(file) => {
+                let made = file.record.steps_before + file.record.steps;
+                (Training::of(file.regressor.clone(), &data, &settings)?.further(made), made)
+            }
+            None => (Training::new(&data, &settings)?, 0),
         };
-        start.model = start.model.computed_on(accelerator);
-        let mut file = columns::file(start.clone(), schema, asked, Provenance::Arrays { rows: data.len() });
+        *training.model_mut() = training.model().clone().computed_on(accelerator);
+        let start = training.regressor().clone();
+        let mut file = columns::file(start, schema, settings, Provenance::Arrays { rows: data.len() });
         file.record.steps_before = made;
         lock(&board).start = Some(file.clone());
-        let watch = LikelihoodWatch::new(&start);
+        let watch = LikelihoodWatch::new(training.regressor());
         let (mut time_up, mut kept) = (false, None);
-        let fit = start.train_further(&data, &settings, made, |report, state| {
+        let fit = training.run(|report, state| {
             let seconds = started.elapsed().as_secs_f64();
             let progress = file.log(report, state, watch.summary(state), seconds);
             let mut end = caller.has_left();
@@ -253,18 +258,4 @@ fn merged(data: Dataset, settings: &FitSettings) -> deepgp::Result<Dataset> {
     }
     let rows: Vec<u32> = (0u32..).zip(weights).filter(|(_, weight)| **weight > 0.0).map(|(row, _)| row).collect();
     data.gather(&rows)
-}
-
-/// A model at its starting point. Sizes are the most there can be: where rows do not differ enough, fewer are taken.
-fn start(data: &Dataset, settings: &mut FitSettings) -> deepgp::Result<Regressor> {
-    loop {
-        let found = Regressor::start(data, settings);
-        let Err(Error::TooManyInducing { distinct, .. }) = &found else { return found };
-        settings.model.inducing = settings.model.inducing.map(|size| match size {
-            InducingSize::Tied(m) => InducingSize::Tied(m.min(*distinct)),
-            InducingSize::Decoupled { mean, covariance } => {
-                InducingSize::Decoupled { mean: mean.min(*distinct), covariance: covariance.min(*distinct) }
-            }
-        });
-    }
 }

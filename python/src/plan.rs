@@ -129,7 +129,7 @@ impl Plan {
                 (None, [mean, covariance]) => {
                     InducingPlan::Given(Inducing::Decoupled { mean: mean.clone(), covariance: covariance.clone() })
                 }
-                (size, _) => InducingPlan::Chosen { size, start: words.inducing_start },
+                (size, _) => InducingPlan::Chosen { size: size.unwrap_or_default(), start: words.inducing_start },
             };
             let mean_function = match (linear, words.mean_function) {
                 (Some(matrix), _) => Some(MeanFunction::Linear(arrays::matrix(matrix)?)),

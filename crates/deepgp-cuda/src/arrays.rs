@@ -455,7 +455,7 @@ mod tests {
 
     fn used(rows: usize, gradients: bool, base: u64) -> usize {
         let x = Mat::from_fn(60, 3, |i, j| ((7 * i + 3 * j) % 61) as f64);
-        let inducing = Some(InducingSize::Decoupled { mean: 20, covariance: 10 });
+        let inducing = InducingSize::decoupled(20, 10);
         let settings = ModelSettings { hidden_layers: 1, width: 4, inducing, ..ModelSettings::default() };
         let model = DeepGp::for_regression(x.view(), 1, &settings).unwrap();
         let task = Task {

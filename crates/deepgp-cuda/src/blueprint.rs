@@ -1,6 +1,6 @@
 //! What the device must know of a model: shapes, forms, and where each parameter stands in the flat vector.
 
-use deepgp::likelihood::LikelihoodForm;
+use deepgp::likelihood::LikelihoodDescription;
 use deepgp::{CovarianceForm, DeepGp, Error, Floor, Inducing, Jitter, Layer, Matrix, MeanForm, MeanFunction};
 
 use crate::fault::{Fault, Outcome};
@@ -120,7 +120,7 @@ impl Blueprint {
     /// Fails if the device cannot compute the model.
     pub fn new(model: &DeepGp) -> Outcome<Self> {
         let likelihood = model.likelihood();
-        let Some(LikelihoodForm::Gaussian { .. }) = likelihood.form() else {
+        let Some(LikelihoodDescription::Gaussian { .. }) = likelihood.description() else {
             return Err(Fault::Device(format!(
                 "the likelihood `{}` was not written for this device; compute this model on the CPU",
                 likelihood.name()

@@ -1,19 +1,31 @@
 //! The ELBO of one batch and its gradient, and what both of training and evaluation do around a step. An evaluation takes everything on board
 //! anew, so it is no faster than a few steps of training.
 
-use deepgp::{Batch, Dataset, DeepGp, Elbo, JitterEvent, Noise};
+use deepgp::objective::{EvidenceLowerBound, Objective};
+use deepgp::{Batch, Dataset, DeepGp, Evaluation, JitterEvent, Noise, ObjectiveForm, Optimiser, OptimiserForm};
 
 use crate::Cuda;
 use crate::arrays::Task;
 use crate::device::real::Real;
-use crate::fault::Outcome;
+use crate::fault::{Fault, Outcome};
 use crate::jitter::Raised;
 use crate::kernels::common::Step;
 use crate::rows::NoiseSource;
 use crate::task::{DeviceTask, Record};
 
 /// One step whose update is thrown away.
-pub fn evaluate<T: Real>(cuda: &Cuda, model: &DeepGp, batch: Batch<'_>, noise: Noise<'_>) -> Outcome<(Elbo, Vec<f64>)> {
+pub fn evaluate<T: Real>(
+    cuda: &Cuda,
+    model: &DeepGp,
+    batch: Batch<'_>,
+    noise: Noise<'_>,
+) -> Outcome<(Evaluation, Vec<f64>)> {
+    known_objective(batch.objective)?;
+    if batch.shard.is_some() {
+        return Err(Fault::Device(
+            "a share of a batch cannot be evaluated on this device; compute it on the CPU".into(),
+        ));
+    }
     let rows = batch.rows.len();
     let shape = Task {
         rows,
@@ -50,7 +62,7 @@ pub fn evaluate<T: Real>(cuda: &Cuda, model: &DeepGp, batch: Batch<'_>, noise: N
         if record.good {
             let mut gradient = vec![0.0; task.blueprint.parameters];
             task.main().download(task.arrays.gradient, &mut gradient)?;
-            return Ok((elbo(&record, jitter.events), gradient));
+            return Ok((evaluation(&record, jitter.events), gradient));
         }
         jitter.raise(&task, model, &record)?;
     }
@@ -79,6 +91,34 @@ pub fn upload_values<T: Real>(task: &DeviceTask<T>, model: &DeepGp) -> Outcome<(
 }
 
 /// What a good step found.
-pub fn elbo(record: &Record, jitter: Vec<JitterEvent>) -> Elbo {
-    Elbo { data_term: record.data_term, kl: record.kl.clone(), clamped: record.clamped, jitter }
+pub fn evaluation(record: &Record, jitter: Vec<JitterEvent>) -> Evaluation {
+    Evaluation {
+        objective: EvidenceLowerBound.name(),
+        data_term: record.data_term,
+        kl: record.kl.clone(),
+        clamped: record.clamped,
+        jitter,
+    }
+}
+
+/// Fails unless the device knows this objective.
+pub fn known_objective(objective: &dyn Objective) -> Outcome<()> {
+    match objective.form() {
+        Some(ObjectiveForm::Elbo) => Ok(()),
+        None => Err(Fault::Device(format!(
+            "the objective `{}` was not written for this device; compute this model on the CPU",
+            objective.name()
+        ))),
+    }
+}
+
+/// Fails unless the device knows this optimiser.
+pub fn known_optimiser(optimiser: &dyn Optimiser) -> Outcome<()> {
+    match optimiser.form() {
+        Some(OptimiserForm::Adam) => Ok(()),
+        None => Err(Fault::Device(format!(
+            "the optimiser `{}` was not written for this device; compute this model on the CPU",
+            optimiser.name()
+        ))),
+    }
 }

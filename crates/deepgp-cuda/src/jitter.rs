@@ -101,5 +101,5 @@ fn not_finite(record: &Record) -> Error {
         None if !record.data_term.is_finite() => "the data term".into(),
         None => "the gradient".into(),
     };
-    Error::NonFinite { what }
+    Error::Diverged { what }
 }

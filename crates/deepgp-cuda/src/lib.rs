@@ -1,17 +1,18 @@
-//! Deep Gaussian processes on NVIDIA GPUs: [`Cuda`] is an [`Accelerator`] for the models of [`deepgp`].
+//! Deep Gaussian processes on NVIDIA GPUs: [`Cuda`] is an [`Backend`] for the models of [`deepgp`].
 //!
 //! Nothing of CUDA is needed to build this crate. The driver, cuBLAS, cuSOLVER and the run-time compiler are looked for when
 //! [`Cuda::open`] is called, and if one is missing, the error says which.
 //!
 //! ```no_run
 //! use std::sync::Arc;
-//! use deepgp::{FitSettings, Regressor, simulate};
+//! use deepgp::{FitSettings, Training, simulate};
 //!
 //! let data = simulate::step_curve(1000, 1);
 //! let settings = FitSettings::default();
-//! let mut start = Regressor::start(&data, &settings)?;
-//! start.model = start.model.computed_on(Some(Arc::new(deepgp_cuda::Cuda::open(0)?)));
-//! let fit = start.train(&data, &settings, |_, _| std::ops::ControlFlow::Continue(()))?;
+//! let mut training = Training::new(&data, &settings)?;
+//! let gpu = Arc::new(deepgp_cuda::Cuda::open(0)?);
+//! *training.model_mut() = training.model().clone().computed_on(Some(gpu));
+//! let fit = training.run(|_, _| std::ops::ControlFlow::Continue(()))?;
 //! # Ok::<(), deepgp::Error>(())
 //! ```
 //!
@@ -39,8 +40,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::CudaContext;
-use deepgp::accelerator::{Accelerator, Mixtures, Run};
-use deepgp::{Batch, Dataset, DeepGp, Elbo, Error, Noise, Precision, PredictSettings, TrainSettings};
+use deepgp::backend::{Backend, Mixtures, Run, TrainingTask};
+use deepgp::{Batch, DeepGp, Error, Evaluation, Noise, Precision, PredictSettings};
 
 use device::memory;
 use device::program::{Functions, Program};
@@ -142,7 +143,7 @@ impl Cuda {
     }
 }
 
-impl Accelerator for Cuda {
+impl Backend for Cuda {
     fn name(&self) -> String {
         self.name.clone()
     }
@@ -153,7 +154,7 @@ impl Accelerator for Cuda {
         batch: Batch<'_>,
         noise: Noise<'_>,
         gradient: bool,
-    ) -> Result<(Elbo, Vec<f64>), Error> {
+    ) -> Result<(Evaluation, Vec<f64>), Error> {
         let (elbo, found) = self.named(match model.precision() {
             Precision::F64 => evaluate::evaluate::<f64>(self, model, batch, noise),
             Precision::Mixed => evaluate::evaluate::<f32>(self, model, batch, noise),
@@ -161,14 +162,14 @@ impl Accelerator for Cuda {
         Ok((elbo, if gradient { found } else { Vec::new() }))
     }
 
-    fn train(&self, model: &DeepGp, data: &Dataset, settings: &TrainSettings) -> Result<Box<dyn Run>, Error> {
+    fn train<'d>(&self, model: &DeepGp, task: TrainingTask<'d>) -> Result<Box<dyn Run + 'd>, Error> {
         self.named(match model.precision() {
-            Precision::F64 => DeviceRun::<f64>::boxed(self, model, data, settings),
-            Precision::Mixed => DeviceRun::<f32>::boxed(self, model, data, settings),
+            Precision::F64 => DeviceRun::<f64>::boxed(self, model, task),
+            Precision::Mixed => DeviceRun::<f32>::boxed(self, model, task),
         })
     }
 
-    fn mixtures(&self, model: &DeepGp, settings: PredictSettings) -> Result<Box<dyn Mixtures>, Error> {
+    fn mixtures<'m>(&self, model: &'m DeepGp, settings: PredictSettings) -> Result<Box<dyn Mixtures + 'm>, Error> {
         self.named(match model.precision() {
             Precision::F64 => DeviceMixtures::<f64>::boxed(self, model, settings),
             Precision::Mixed => DeviceMixtures::<f32>::boxed(self, model, settings),

@@ -77,7 +77,7 @@ mod tests {
 
     fn blueprint(hidden_layers: usize) -> Blueprint {
         let x = Mat::from_fn(30, 2, |i, j| (i * (j + 2) % 31) as f64);
-        let inducing = Some(InducingSize::Tied(9));
+        let inducing = InducingSize::Tied(9);
         let settings = ModelSettings { hidden_layers, width: 4, inducing, ..ModelSettings::default() };
         Blueprint::new(&DeepGp::for_regression(x.view(), 1, &settings).unwrap()).unwrap()
     }

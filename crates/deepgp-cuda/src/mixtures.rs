@@ -5,7 +5,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use deepgp::accelerator::Mixtures;
+use deepgp::backend::Mixtures;
 use deepgp::noise::{Key, Purpose};
 use deepgp::{DeepGp, Error, Mat, Moments, PredictSettings, View};
 

@@ -1,22 +1,26 @@
 //! A model in training: one graph, given out once a step; the host looks at what came of it a burst at a time.
 
 use cudarc::driver::CudaGraph;
-use deepgp::accelerator::{Run, StepPlan};
+use deepgp::backend::{Run, StepPlan, TrainingTask};
 use deepgp::noise::{Key, Purpose};
 use deepgp::params::Constraint;
-use deepgp::{Adam, Dataset, DeepGp, Elbo, Error, Snapshot, TrainSettings, TrainState};
+use deepgp::{Adam, DeepGp, Error, Evaluation, Snapshot, TrainState};
 
 use crate::Cuda;
 use crate::arrays::{Arrays, Task};
 use crate::device::memory::Span;
 use crate::device::real::Real;
-use crate::evaluate::{elbo, mixture_size, upload_data, upload_values};
+use crate::evaluate::{evaluation, known_objective, known_optimiser, mixture_size, upload_data, upload_values};
 use crate::fault::{Fault, Outcome};
 use crate::jitter::Raised;
 use crate::kernels::common::{Control, Step};
 use crate::kernels::optimiser::Constrain;
 use crate::rows::NoiseSource;
 use crate::task::DeviceTask;
+
+/// Where the optimiser's state keeps Adam's two running means.
+const FIRST: usize = 0;
+const SECOND: usize = 1;
 
 /// The most steps that are planned at once.
 const PLANS: usize = 16;
@@ -54,7 +58,10 @@ unsafe impl Send for Owned {}
 
 impl<T: Real> DeviceRun<T> {
     /// Takes model and data on board and records the graph of a step.
-    pub fn boxed(cuda: &Cuda, model: &DeepGp, data: &Dataset, settings: &TrainSettings) -> Outcome<Box<dyn Run>> {
+    pub fn boxed(cuda: &Cuda, model: &DeepGp, task: TrainingTask<'_>) -> Outcome<Box<dyn Run>> {
+        let TrainingTask { data, settings, objective, optimiser } = task;
+        known_objective(objective)?;
+        known_optimiser(optimiser)?;
         let batches = data.len().div_ceil(settings.batch_size.max(1));
         let shape = Task {
             rows: data.len().div_ceil(batches),
@@ -121,7 +128,7 @@ impl<T: Real> DeviceRun<T> {
         Ok(())
     }
 
-    fn make(&mut self, plans: &[StepPlan<'_>]) -> Outcome<Vec<Result<Elbo, Error>>> {
+    fn make(&mut self, plans: &[StepPlan<'_>]) -> Outcome<Vec<Result<Evaluation, Error>>> {
         let (mut outcomes, mut raised) = (Vec::new(), Raised::default());
         while outcomes.len() < plans.len() {
             let rest = &plans[outcomes.len()..];
@@ -130,7 +137,7 @@ impl<T: Real> DeviceRun<T> {
             self.give_out(burst)?;
             let records = self.task.records(burst.len())?;
             let good = records.iter().take_while(|record| record.good).count();
-            outcomes.extend(records[..good].iter().map(|record| Ok(elbo(record, raised.events.clone()))));
+            outcomes.extend(records[..good].iter().map(|record| Ok(evaluation(record, raised.events.clone()))));
             if good > 0 {
                 (self.updates, self.updates_before) = (self.updates + good as u64, self.updates + good as u64 - 1);
             }
@@ -161,17 +168,17 @@ impl<T: Real> DeviceRun<T> {
             self.put(before, arrays.before)?;
             self.model.set_raw(&before.raw);
             upload_values(&self.task, &self.model)?;
-            if before.adam.updates > 0 {
+            if before.optimiser.updates > 0 {
                 self.constrain(arrays.before.first(n))?;
             }
             main.copy(arrays.values, arrays.before.from(3 * n))?;
-            self.updates_before = before.adam.updates;
+            self.updates_before = before.optimiser.updates;
         }
         main.upload(&state.now.raw, arrays.raw)?;
-        main.upload(&state.now.adam.first, arrays.first)?;
-        main.upload(&state.now.adam.second, arrays.second)?;
+        main.upload(&state.now.optimiser.slots[FIRST], arrays.first)?;
+        main.upload(&state.now.optimiser.slots[SECOND], arrays.second)?;
         upload_values(&self.task, model)?;
-        self.updates = state.now.adam.updates;
+        self.updates = state.now.optimiser.updates;
         if self.updates > 0 {
             // The device's own exponentials, so that a run that goes on has the bits of one that never stopped.
             self.constrain(arrays.raw)?;
@@ -189,7 +196,9 @@ impl<T: Real> DeviceRun<T> {
 
     fn put(&self, snapshot: &Snapshot, to: Span<f64>) -> Outcome<()> {
         let n = self.task.blueprint.parameters;
-        for (i, numbers) in [&snapshot.raw, &snapshot.adam.first, &snapshot.adam.second].into_iter().enumerate() {
+        for (i, numbers) in
+            [&snapshot.raw, &snapshot.optimiser.slots[FIRST], &snapshot.optimiser.slots[SECOND]].into_iter().enumerate()
+        {
             self.task.main().upload(numbers, to.from(i * n))?;
         }
         Ok(())
@@ -209,17 +218,15 @@ impl<T: Real> DeviceRun<T> {
         let (main, arrays) = (self.task.main(), &self.task.arrays);
         let n = self.task.blueprint.parameters;
         let TrainState { now, before, .. } = state;
-        for (from, to) in
-            [(arrays.raw, &mut now.raw), (arrays.first, &mut now.adam.first), (arrays.second, &mut now.adam.second)]
-        {
-            main.download(from, to)?;
-        }
-        now.adam.updates = self.updates;
-        if let Some(Snapshot { raw, adam: Adam { first, second, updates } }) = before {
-            for (i, to) in [raw, first, second].into_iter().enumerate() {
-                main.download(arrays.before.from(i * n), to)?;
-            }
-            *updates = self.updates_before;
+        main.download(arrays.raw, &mut now.raw)?;
+        main.download(arrays.first, &mut now.optimiser.slots[FIRST])?;
+        main.download(arrays.second, &mut now.optimiser.slots[SECOND])?;
+        now.optimiser.updates = self.updates;
+        if let Some(before) = before {
+            main.download(arrays.before, &mut before.raw)?;
+            main.download(arrays.before.from(n), &mut before.optimiser.slots[FIRST])?;
+            main.download(arrays.before.from(2 * n), &mut before.optimiser.slots[SECOND])?;
+            before.optimiser.updates = self.updates_before;
         }
         Ok(())
     }
@@ -235,18 +242,23 @@ impl<T: Real> Run for DeviceRun<T> {
         self.named(outcome)
     }
 
-    fn steps(&mut self, plans: &[StepPlan<'_>]) -> Result<Vec<Result<Elbo, Error>>, Error> {
+    fn steps(
+        &mut self,
+        plans: &[StepPlan<'_>],
+        _model: &mut DeepGp,
+        _state: &mut TrainState,
+    ) -> Result<Vec<Result<Evaluation, Error>>, Error> {
         let outcome = self.make(plans);
         self.named(outcome)
     }
 
-    fn roll_back(&mut self) -> Result<(), Error> {
+    fn roll_back(&mut self, _model: &mut DeepGp, _state: &mut TrainState) -> Result<(), Error> {
         let outcome = self.return_to_before();
         self.named(outcome)
     }
 
-    fn raw(&mut self, raw: &mut [f64]) -> Result<(), Error> {
-        self.named(self.task.main().download(self.task.arrays.raw, raw))
+    fn store_raw(&mut self, state: &mut TrainState) -> Result<(), Error> {
+        self.named(self.task.main().download(self.task.arrays.raw, &mut state.now.raw))
     }
 
     fn store(&mut self, state: &mut TrainState) -> Result<(), Error> {

@@ -6,14 +6,14 @@ use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
 
-use deepgp::accelerator::Accelerator;
+use deepgp::backend::Backend;
 use deepgp::kernel::{Combination, Kernel, Matern32, RationalQuadratic, SquaredExponential};
 use deepgp::likelihood::Gaussian;
 use deepgp::noise::{Key, Purpose};
 use deepgp::{
     Batch, CovarianceForm, Dataset, DeepGp, Error, FitSettings, Inducing, InducingSize, Jitter, KernelChoice, Layer,
     LayerCovariance, LayerMean, Mat, MeanForm, MeanFunction, ModelSettings, Noise, Precision, PredictSettings,
-    Regressor, StepOutcome, TrainSettings, Trainer, simulate,
+    StepOutcome, TrainSettings, Trainer, Training, simulate,
 };
 use deepgp_cuda::Cuda;
 use foreign::Foreign;
@@ -23,7 +23,7 @@ const COVARIANCES: [CovarianceForm; 3] = [CovarianceForm::Standard, CovarianceFo
 
 /// The GPU, or `None` after saying that `test` is skipped.
 #[allow(clippy::explicit_write, reason = "the test harness would swallow `eprintln`")]
-fn gpu(test: &str) -> Option<Arc<dyn Accelerator>> {
+fn gpu(test: &str) -> Option<Arc<dyn Backend>> {
     static GPU: OnceLock<Result<Arc<Cuda>, Error>> = OnceLock::new();
     match GPU.get_or_init(|| Cuda::open(0).map(Arc::new)) {
         Ok(cuda) => Some(cuda.clone()),
@@ -111,10 +111,10 @@ fn data(rows: usize, d: usize, outputs: usize) -> Dataset {
 }
 
 /// The largest relative differences of the ELBO and of a gradient array, in norm, with its name.
-fn differences(model: &DeepGp, gpu: &Arc<dyn Accelerator>, batch: Batch<'_>, noise: Noise<'_>) -> (f64, f64, String) {
-    let (ours, gradient) = model.elbo_gradient(batch, noise).unwrap();
+fn differences(model: &DeepGp, gpu: &Arc<dyn Backend>, batch: Batch<'_>, noise: Noise<'_>) -> (f64, f64, String) {
+    let (ours, gradient) = model.objective_gradient(batch, noise).unwrap();
     let there = model.clone().computed_on(Some(gpu.clone()));
-    let (elbo, found) = there.elbo_gradient(batch, noise).unwrap();
+    let (elbo, found) = there.objective_gradient(batch, noise).unwrap();
     let relative = |a: f64, b: f64| (a - b).abs() / b.abs().max(1e-3);
     let mut of_elbo = relative(elbo.data_term, ours.data_term);
     for (a, b) in elbo.kl.iter().zip(&ours.kl) {
@@ -133,7 +133,7 @@ fn differences(model: &DeepGp, gpu: &Arc<dyn Accelerator>, batch: Batch<'_>, noi
     (of_elbo, worst, name)
 }
 
-fn agrees(what: &str, model: &DeepGp, gpu: &Arc<dyn Accelerator>, batch: Batch<'_>, noise: Noise<'_>) {
+fn agrees(what: &str, model: &DeepGp, gpu: &Arc<dyn Backend>, batch: Batch<'_>, noise: Noise<'_>) {
     let (elbo, gradient, name) = differences(model, gpu, batch, noise);
     println!("{what}: ELBO {elbo:.1e}, gradients {gradient:.1e} ({name})");
     assert!(elbo <= 1e-10 && gradient <= 1e-9, "{what}: ELBO {elbo:e}, gradient of {name} {gradient:e}");
@@ -142,7 +142,7 @@ fn agrees(what: &str, model: &DeepGp, gpu: &Arc<dyn Accelerator>, batch: Batch<'
 fn whole(data: &Dataset, rows: &[u32], samples: usize) -> Batch<'static> {
     // Test data lives as long as the program.
     let (data, rows) = (Box::leak(Box::new(data.clone())), Box::leak(rows.to_vec().into_boxed_slice()));
-    Batch { data, rows, num_data: 3 * rows.len(), samples, kl_weight: 0.7 }
+    Batch { num_data: 3 * rows.len(), samples, kl_weight: 0.7, ..Batch::of(data, rows) }
 }
 
 const TRAIN: fn() -> Noise<'static> = || Noise::Rows { key: Key::new(3, Purpose::Train), step: 41 };
@@ -247,10 +247,10 @@ fn the_papers_sizes_do_too() {
     let Some(gpu) = gpu("the paper's sizes") else { return };
     let data = simulate::eight_link_arm(2000, 1);
     let rows: Vec<u32> = (0..2000).collect();
-    for inducing in [InducingSize::Tied(200), InducingSize::Decoupled { mean: 500, covariance: 100 }] {
+    for inducing in [InducingSize::Tied(200), InducingSize::decoupled(500, 100)] {
         let settings = ModelSettings {
             hidden_layers: 4,
-            inducing: Some(inducing),
+            inducing,
             covariance_form: CovarianceForm::Standard,
             jitter: Some(Jitter { absolute: 1e-4, relative: 0.0 }),
             ..ModelSettings::default()
@@ -282,8 +282,8 @@ fn mixed_precision_is_near_the_cpus_double() {
         let batch = whole(&data, &rows, 1);
         // The same jitter and floor on both sides, so that only the arithmetic differs.
         let mixed = model.clone().with_precision(Precision::Mixed).with_jitter(model.jitter()).unwrap();
-        let (ours, gradient) = model.elbo_gradient(batch, TRAIN()).unwrap();
-        let (elbo, found) = mixed.computed_on(Some(gpu.clone())).elbo_gradient(batch, TRAIN()).unwrap();
+        let (ours, gradient) = model.objective_gradient(batch, TRAIN()).unwrap();
+        let (elbo, found) = mixed.computed_on(Some(gpu.clone())).objective_gradient(batch, TRAIN()).unwrap();
         let off = (elbo.total() / ours.total() - 1.0).abs();
         let norm = |v: &mut dyn Iterator<Item = f64>| v.map(|x| x * x).sum::<f64>().sqrt();
         let of_gradient =
@@ -297,7 +297,7 @@ fn small() -> (Dataset, FitSettings) {
     let mut settings = FitSettings::default();
     settings.model.hidden_layers = 1;
     settings.model.width = 3;
-    settings.model.inducing = Some(InducingSize::Decoupled { mean: 30, covariance: 15 });
+    settings.model.inducing = InducingSize::decoupled(30, 15);
     settings.train.steps = 60;
     (simulate::eight_link_arm(400, 2), settings)
 }
@@ -306,7 +306,7 @@ fn small() -> (Dataset, FitSettings) {
 fn training_goes_the_cpus_way() {
     let Some(gpu) = gpu("training") else { return };
     let (data, settings) = small();
-    let train = |settings: TrainSettings, accelerator: Option<Arc<dyn Accelerator>>| {
+    let train = |settings: TrainSettings, accelerator: Option<Arc<dyn Backend>>| {
         let model = DeepGp::for_regression(data.x().view(), 1, &small().1.model).unwrap();
         let mut trainer = Trainer::new(model.computed_on(accelerator), &data, None, settings).unwrap();
         let mut elbos = Vec::new();
@@ -361,9 +361,9 @@ fn a_fit_with_validation_predicts_as_the_cpu_does_with_its_parameters() {
     let Some(gpu) = gpu("fit and predict") else { return };
     let (data, mut settings) = small();
     settings.train.steps = 200;
-    let mut start = Regressor::start(&data, &settings).unwrap();
-    start.model = start.model.computed_on(Some(gpu));
-    let fit = start.train(&data, &settings, |_, _| ControlFlow::Continue(())).unwrap();
+    let mut training = Training::new(&data, &settings).unwrap();
+    *training.model_mut() = training.model().clone().computed_on(Some(gpu));
+    let fit = training.run(|_, _| ControlFlow::Continue(())).unwrap();
     assert!(fit.state.best.is_some());
     let there = fit.regressor;
     let mut here = there.clone();
@@ -394,8 +394,8 @@ fn a_singular_kernel_matrix_gets_the_jitter_that_the_cpu_would_give_it() {
     let close: Vec<f64> = (0..12).map(|i| 1e-9 * f64::from(i)).collect();
     model.set_parameter("layers.0.mean_inducing", &close).unwrap();
     let model = model.with_jitter(Jitter { absolute: 0.0, relative: 0.0 }).unwrap();
-    let (ours, _) = model.elbo_gradient(whole(&data, &rows, 1), TRAIN()).unwrap();
-    let (elbo, _) = model.computed_on(Some(gpu)).elbo_gradient(whole(&data, &rows, 1), TRAIN()).unwrap();
+    let (ours, _) = model.objective_gradient(whole(&data, &rows, 1), TRAIN()).unwrap();
+    let (elbo, _) = model.computed_on(Some(gpu)).objective_gradient(whole(&data, &rows, 1), TRAIN()).unwrap();
     println!("{:?}\n{:?}", ours.jitter, elbo.jitter);
     assert!(!ours.jitter.is_empty() && !elbo.jitter.is_empty() && elbo.total().is_finite());
 }

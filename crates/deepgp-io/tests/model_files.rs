@@ -6,6 +6,7 @@ use std::path::Path;
 
 use deepgp::kernel::{Combination, Kernel, Matern32, Profile, RationalQuadratic, SquaredExponential, Stationary};
 use deepgp::likelihood::Gaussian;
+use deepgp::likelihood::Quantity;
 use deepgp::{
     CovarianceForm, DeepGp, FitSettings, InducingSize, KernelChoice, MeanForm, Precision, Real, Regressor, Score,
     TrainState, simulate,
@@ -13,8 +14,8 @@ use deepgp::{
 use deepgp_io::note::{Note, Number, TrainingEvent};
 use deepgp_io::table::{InputColumn, Kind, Missing, Schema};
 use deepgp_io::{
-    Baseline, History, HistoryPoint, ModelError, ModelFile, Provenance, Quantity, Record, ScoreRecord, StopReason,
-    Subject, TableRecord,
+    Baseline, History, HistoryPoint, ModelError, ModelFile, Provenance, Record, ScoreRecord, StopReason, Subject,
+    TableRecord,
 };
 use proptest::prelude::*;
 use safetensors::SafeTensors;
@@ -24,7 +25,7 @@ fn settings() -> FitSettings {
     let mut settings = FitSettings::default();
     settings.model.hidden_layers = 1;
     settings.model.width = 2;
-    settings.model.inducing = Some(InducingSize::Decoupled { mean: 12, covariance: 7 });
+    settings.model.inducing = InducingSize::decoupled(12, 7);
     settings.train.steps = 12;
     settings.train.validate_every = 4;
     settings.train.learning_rate = 0.012_345_678_901_234_567;
@@ -173,7 +174,7 @@ fn every_form_kernel_precision_and_size_comes_back() {
         // A dual covariance asks for f64.
         settings.model.precision = if i % 2 == 0 && i % 3 != 2 { Precision::Mixed } else { Precision::F64 };
         if i % 4 == 0 {
-            settings.model.inducing = Some(InducingSize::Tied(9));
+            settings.model.inducing = InducingSize::Tied(9);
         }
         settings.train.steps = 2;
         let (regressor, _) = trained(&settings);

@@ -110,6 +110,10 @@ fn all() -> Vec<(Note, &'static str)> {
         ),
         (Note::NoScores { rows: ScoredRows::Test }, "on the test rows the model has no scores that are numbers"),
         (
+            Note::FewerInducing { asked: 500, found: 60 },
+            "500 inducing inputs were asked for, but the rows to train on have only 60 distinct inputs: there are 60",
+        ),
+        (
             Note::NoBetterThanMean { rows: 40, model: Number(f64::NEG_INFINITY), mean },
             "on 40 validation rows the model is no better than the mean of the training rows: a log likelihood of -inf against \
              -1.250; if there is something to learn, try a smaller --learning-rate or more --steps",

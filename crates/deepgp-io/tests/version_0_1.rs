@@ -16,9 +16,12 @@ mod machine;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use deepgp::{Dataset, FitSettings, Mat, Precision, PredictSettings, Score, Snapshot, TrainSettings, TrainState};
+use deepgp::{
+    Dataset, FitSettings, InducingSize, LikelihoodForm, Mat, Precision, PredictSettings, Score, Snapshot,
+    TrainSettings, TrainState, Training,
+};
 use deepgp_io::table::{Source, Targets};
-use deepgp_io::{ModelFile, Record};
+use deepgp_io::{ModelFile, Note, Provenance, Record, StopReason, TableRecord, noise_of_first_target};
 use fixture::Case;
 use serde::Serialize;
 
@@ -69,7 +72,7 @@ fn written_anew(file: &ModelFile) -> ModelFile {
 
 fn table(file: &ModelFile, name: &str) -> Dataset {
     let source = Source::open(&path(name)).unwrap();
-    assert_eq!(source.sha256().unwrap(), file.record.table.sha256, "{name}");
+    assert_eq!(source.sha256().unwrap(), file.record.data.table().unwrap().sha256, "{name}");
     let (chunk, _) = file.schema.encoder(&source, Targets::Needed).unwrap().read_all().unwrap();
     Dataset::new(chunk.x, chunk.y.unwrap()).unwrap()
 }
@@ -78,31 +81,44 @@ fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap()
 }
 
+/// The table, or what version 0.1 had in place of one.
+fn table_of(data: &Provenance) -> TableRecord {
+    let arrays = |rows| TableRecord { path: "(arrays in Python)".into(), sha256: String::new(), rows };
+    match data {
+        Provenance::Table(table) => table.clone(),
+        Provenance::Arrays { rows } => arrays(*rows),
+        Provenance::Unfitted => arrays(0),
+    }
+}
+
 /// Why training ended, in the words of version 0.1.
 fn stop(record: &Record) -> String {
-    record.stop.clone().unwrap_or("nothing".into())
+    record.stop.as_ref().map_or("nothing".into(), StopReason::to_string)
 }
 
 /// The notes, in the words of version 0.1.
 fn notes(record: &Record) -> Vec<String> {
-    record.notes.clone()
+    record.notes.iter().map(Note::to_string).collect()
 }
 
 /// Whose scores there are, in the words of version 0.1, and the scores.
 fn scores(record: &Record) -> Vec<(String, Score)> {
-    record.scores.iter().map(|own| (own.name.clone(), own.score.clone())).collect()
+    record.scores.iter().map(|own| (own.of.to_string(), own.score.clone())).collect()
 }
 
 fn record_settings(case: &mut Case, settings: &FitSettings) {
     let FitSettings { model, train, validation, constant_columns } = settings;
     case.fact("settings.hidden_layers", model.hidden_layers);
     case.fact("settings.width", model.width);
-    case.fact("settings.inducing", json(&model.inducing));
+    // What was not told is no longer nothing.
+    let told = Some(model.inducing).filter(|size| *size != InducingSize::default());
+    case.fact("settings.inducing", json(&told));
     case.fact("settings.mean_form", json(&model.mean_form));
     case.fact("settings.covariance_form", json(&model.covariance_form));
     case.fact("settings.kernel", json(&model.kernel));
     case.fact("settings.inducing_start", json(&model.inducing_start));
-    case.fact("settings.noise", model.noise);
+    let LikelihoodForm::Gaussian { noise } = model.likelihood;
+    case.fact("settings.noise", noise);
     case.fact("settings.precision", json(&model.precision));
     case.fact("settings.jitter", json(&model.jitter));
     case.fact("settings.seed", model.seed);
@@ -125,10 +141,10 @@ fn train_settings(train: &TrainSettings) -> String {
 /// Everything that a file says.
 fn read(name: &str, file: &ModelFile) -> Case {
     let case = &mut Case::brief(name, READ);
-    let Record { table, test, steps, train_seconds, elbo, written, version, test_rows, .. } = &file.record;
+    let Record { data, test, steps, train_seconds, elbo, written, version, test_rows, .. } = &file.record;
     let Record { out, checkpoint_every, device, prediction_samples, steps_before, .. } = &file.record;
     case.fact("schema", json(&file.schema));
-    case.fact("record.table", json(table));
+    case.fact("record.table", json(&table_of(data)));
     case.fact("record.test", format!("{test:?}"));
     case.fact("record.steps", steps);
     case.fact("record.train_seconds", train_seconds);
@@ -146,7 +162,9 @@ fn read(name: &str, file: &ModelFile) -> Case {
     case.fact("record.steps_before", steps_before);
     record_settings(case, &file.record.settings);
     let points = file.history.points();
-    let numbers = |p: &deepgp_io::HistoryPoint| [p.step as f64, p.seconds, p.elbo, p.data_term, p.kl, p.noise];
+    let numbers = |p: &deepgp_io::HistoryPoint| {
+        [p.step as f64, p.seconds, p.elbo, p.data_term, p.kl, noise_of_first_target(&p.likelihood)]
+    };
     case.numbers("history", &points.iter().flat_map(numbers).collect::<Vec<f64>>());
     let looks = file.history.validation().iter().flat_map(|(step, score)| [*step as f64, *score]);
     case.numbers("history.validation", &looks.collect::<Vec<f64>>());
@@ -181,9 +199,10 @@ fn record_state(case: &mut Case, state: &TrainState) {
     case.fact("state.failures", format!("{failures}, {rolled_back} in all, rate times {rate_factor}"));
     case.fact("state.settings", train_settings(settings));
     for (name, snapshot) in [("now", Some(now)), ("before", before.as_ref())] {
-        if let Some(Snapshot { raw, adam }) = snapshot {
-            case.fact(&format!("state.{name}.updates"), adam.updates);
-            case.numbers(&format!("state.{name}"), &[&raw[..], &adam.first, &adam.second].concat());
+        if let Some(Snapshot { raw, optimiser }) = snapshot {
+            case.fact(&format!("state.{name}.updates"), optimiser.updates);
+            let all = [&raw[..], &optimiser.slots[0], &optimiser.slots[1]].concat();
+            case.numbers(&format!("state.{name}"), &all);
         }
     }
     if let Some(best) = best {
@@ -237,16 +256,16 @@ fn resumed(name: &str, steps: u64) -> (Case, ModelFile) {
     settings.train.steps = steps;
     let state = file.state.take().unwrap();
     let mut elbo = Vec::new();
-    let fit = file
-        .regressor
-        .clone()
-        .resume(&data, &settings, state, |report, state| {
-            file.log(report, state, 0.0, 0.0);
+    let fit = Training::of(file.regressor.clone(), &data, &settings)
+        .unwrap()
+        .resume(state)
+        .run(|report, state| {
+            file.log(report, state, Vec::new(), 0.0);
             elbo.extend(file.record.elbo);
             ControlFlow::Continue(())
         })
         .unwrap();
-    file.record.end(&fit.stop, false);
+    file.record.stop = Some(StopReason::new(&fit.stop, false));
     file.regressor = fit.regressor;
     let mut case = Case::new(format!("{name}, resumed"), TRAINED);
     case.fact("stop", stop(&file.record));

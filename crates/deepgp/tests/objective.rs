@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use deepgp::likelihood::{LatentBars, Likelihood};
+use deepgp::likelihood::LatentBars;
 use deepgp::noise::{Key, Purpose};
 use deepgp::objective::{Objective, ObjectiveForm, RowBars, RowTerm};
 use deepgp::params::Constraint;

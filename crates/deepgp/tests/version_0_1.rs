@@ -297,7 +297,10 @@ fn training(digits: Digits) -> Vec<Case> {
         add(name, &fit(&data, &FitSettings { model, ..usual.clone() }));
     }
     let model_of = |model: ModelSettings| FitSettings { model, ..usual.clone() };
-    add("sizes by the number of rows", &fit(&data, &model_of(ModelSettings { inducing: None, ..usual.model.clone() })));
+    add(
+        "sizes by the number of rows",
+        &fit(&data, &model_of(ModelSettings { inducing: InducingSize::default(), ..usual.model.clone() })),
+    );
     let jitter = Some(Jitter { absolute: 1e-5, relative: 1e-4 });
     add("jitter", &fit(&data, &model_of(ModelSettings { jitter, ..usual.model.clone() })));
     add("little noise", &fit(&data, &model_of(with_noise(usual.model.clone(), 0.01))));

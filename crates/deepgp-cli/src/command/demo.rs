@@ -6,7 +6,7 @@ use std::fs;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use deepgp::{FitSettings, InducingSize, Schedule, Score, simulate};
+use deepgp::{FitSettings, InducingSize, Schedule, Score, Training, simulate};
 use deepgp_io::table::{Missing, Schema, Source, Wanted};
 use deepgp_io::{TableRecord, atomic};
 use serde_json::{Map, Value, json};
@@ -34,8 +34,8 @@ const TEST: f64 = 0.2;
 const MODELS: [(&str, usize, InducingSize); 4] = [
     ("sparse-gp", 0, InducingSize::Tied(100)),
     ("full", 1, InducingSize::Tied(100)),
-    ("decoupled", 1, InducingSize::Decoupled { mean: 250, covariance: 50 }),
-    ("decoupled-deep", 2, InducingSize::Decoupled { mean: 250, covariance: 50 }),
+    ("decoupled", 1, InducingSize::decoupled(250, 50)),
+    ("decoupled-deep", 2, InducingSize::decoupled(250, 50)),
 ];
 
 /// Simulates, trains, compares, reports.
@@ -58,14 +58,16 @@ pub fn demo(args: DemoArgs) -> Result<Outcome> {
     for (name, hidden_layers, inducing) in MODELS {
         let started = Instant::now();
         let out_file = out.join(format!("{name}.deepgp"));
-        let mut file = start::begin(&schema, &table, settings(hidden_layers, inducing, threads), &train)?;
+        let settings = settings(hidden_layers, inducing, threads);
+        let training = Training::new(&train, &settings)?;
+        let mut file = start::begin(&schema, &table, settings, &training);
         file.record.test = Some(TEST);
         file.record.test_rows = test.len();
         file.record.out = paths::absolute(&out_file);
         output::say(voice, &describe(&file.regressor));
         let checkpoint = paths::beside(&out_file, "checkpoint");
         let run = Run { checkpoint, every: CheckpointInterval::default(), time_limit: None, quiet: voice.quiet };
-        let training_run::Finished { mut file, ending, .. } = training_run::train(file, &train, &run)?;
+        let training_run::Finished { mut file, ending, .. } = training_run::train(file, training, &run)?;
         if ending == Ending::Interrupted {
             output::say(voice, &format!("to go on: deepgp resume {}", shell::word(&run.checkpoint)));
             return Ok(Outcome::Interrupted);

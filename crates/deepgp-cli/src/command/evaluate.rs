@@ -17,7 +17,7 @@ pub fn evaluate(args: EvaluateArgs) -> Result<Outcome> {
     let schema = sampling.schema(&file);
     let (data, notes) = rows::to_score(&file, &schema, &table, None)?;
     output::notes(voice, &notes);
-    sampling.device.place(&mut file.regressor, voice)?;
+    sampling.device.place(&mut file.regressor.model, voice)?;
     let scored = Scored::with(&file, None, &data, sampling.settings())?;
     if voice.json {
         let mut summary = json!({ "version": env!("CARGO_PKG_VERSION"), "model": model.display().to_string() });

@@ -1,7 +1,7 @@
 //! `deepgp fit`: a table in, a model file out.
 
 use anyhow::{Result, bail};
-use deepgp::{ConstantColumns, Dataset, Error, InducingSize};
+use deepgp::{ConstantColumns, Dataset, Training};
 use deepgp_io::table::{Schema, Source};
 use deepgp_io::{ModelFile, Note, TableRecord, atomic};
 
@@ -13,6 +13,7 @@ use crate::fit::finish::finish;
 use crate::fit::start::begin;
 use crate::fit::training_run::{self, Run};
 use crate::model::description::{columns_in_words, describe};
+use crate::model::notes::inducing_notes;
 use crate::model::{device, rows};
 use crate::terminal::explain::in_words_of;
 use crate::terminal::output::{self, Outcome};
@@ -60,10 +61,11 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
     let (schema, mut notes) = Schema::scan(&source, &options.wanted(&source))?;
     let (data, more) = rows::load(&schema, &source)?;
     // Columns that are not used are those that were to be ignored.
-    let told = |note: &Note| notes.contains(note) || matches!(note, Note::UnusedColumns { .. });
-    let more: Vec<Note> = more.into_iter().filter(|note| !told(note)).collect();
+    let known = |note: &Note| notes.contains(note) || matches!(note, Note::UnusedColumns { .. });
+    let more: Vec<Note> = more.into_iter().filter(|note| !known(note)).collect();
     notes.extend(more);
     output::notes(voice, &notes);
+    let told = notes.len();
     if out.exists() {
         // For this moment, not for the model's record.
         output::say(voice, &format!("note: {} is there already and will be replaced", out.display()));
@@ -75,21 +77,13 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
     let (train, held_out) = rows::split(&data, test, options.seed.unwrap_or(0))?;
     output::say(voice, &format!("{}: {}; {}", table.display(), count(data.len(), "row"), columns_in_words(&schema)));
     let table = TableRecord { path: paths::absolute(&table), sha256: source.sha256()?, rows: data.len() };
-    let mut settings = options.settings(train.len());
-    let mut started = begin(&schema, &table, settings.clone(), &train);
-    // Of two sizes, the one that was not asked for gives way to what the table has.
-    if let (Err(Error::TooManyInducing { distinct, .. }), Some(InducingSize::Decoupled { mean, covariance })) =
-        (&started, settings.model.inducing)
-    {
-        settings.model.inducing = Some(InducingSize::Decoupled {
-            mean: if options.mean_inducing.is_none() { mean.min(*distinct) } else { mean },
-            covariance: if options.covariance_inducing.is_none() { covariance.min(*distinct) } else { covariance },
-        });
-        started = begin(&schema, &table, settings, &train);
-    }
-    let mut file = started.map_err(|e| in_words_of(&schema, e))?;
-    output::say(voice, &describe(&file.regressor));
-    device::place_on(accelerator, &mut file.regressor, voice);
+    let settings = options.settings(train.len());
+    let mut training = Training::new(&train, &settings).map_err(|e| in_words_of(&schema, e))?;
+    notes.extend(inducing_notes(&settings, training.model()));
+    output::notes(voice, &notes[told..]);
+    output::say(voice, &describe(training.regressor()));
+    device::place_on(accelerator, training.model_mut(), voice);
+    let mut file = begin(&schema, &table, settings, &training);
     let every = options.checkpoint_every.unwrap_or_default();
     file.record.test = test;
     file.record.test_rows = held_out.as_ref().map_or(0, Dataset::len);
@@ -100,7 +94,7 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
     let run = Run { checkpoint, every, time_limit: options.time_limit.map(|span| span.0), quiet: voice.quiet };
     // Even before the first step there is something to go on from.
     file.save(&run.checkpoint)?;
-    let finished = training_run::train(file, &train, &run).inspect_err(|_| {
+    let finished = training_run::train(file, training, &run).inspect_err(|_| {
         // A run that could not make a step leaves nothing worth going on from.
         if ModelFile::load(&run.checkpoint).is_ok_and(|left| left.record.steps == 0) {
             let _ = atomic::remove(&run.checkpoint);

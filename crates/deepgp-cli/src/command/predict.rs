@@ -35,7 +35,7 @@ pub fn predict(mut args: PredictArgs) -> Result<Outcome> {
     let columns = Columns { keep: &keep, targets: &schema.targets, quantiles: &quantiles, draws, joint };
     columns.check()?;
     let mut encoder = schema.encoder(&source, Targets::Unneeded)?.carrying(&keep)?;
-    sampling.device.place(&mut file.regressor, voice)?;
+    sampling.device.place(&mut file.regressor.model, voice)?;
     let predictor = file.regressor.predictor(sampling.settings()).map_err(device::explain)?;
     // The levels are checked before anything is written.
     predictor.quantiles(Mat::zeros(0, schema.width()).view(), &quantiles)?;

@@ -39,7 +39,7 @@ pub fn report(args: ReportArgs) -> Result<Outcome> {
         }
     };
     output::notes(voice, &notes);
-    sampling.device.place(&mut file.regressor, voice)?;
+    sampling.device.place(&mut file.regressor.model, voice)?;
     let settings = sampling.settings();
     let scored = test.as_ref().map(|test| Scored::with(&file, train.as_ref(), test, settings)).transpose()?;
     let basis = Basis { scored: scored.as_ref(), table: table.as_deref(), train: train.as_ref(), settings, notes };

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
+use deepgp::Training;
 use deepgp_io::{ModelFile, Provenance};
 
 use crate::arguments::ResumeArgs;
@@ -61,9 +62,10 @@ pub fn resume(args: ResumeArgs) -> Result<Outcome> {
     file.record.checkpoint_every = every.to_string();
     file.record.device = device.name().into();
     output::say(voice, &format!("going on from step {} of {}", file.record.steps, file.record.settings.train.steps));
-    device::place_on(accelerator, &mut file.regressor, voice);
+    let mut training = Training::of(file.regressor.clone(), &train, &file.record.settings)?;
+    device::place_on(accelerator, training.model_mut(), voice);
     let run = Run { checkpoint, every, time_limit: time_limit.map(|span| span.0), quiet: voice.quiet };
-    let finished = training_run::train(file, &train, &run)?;
+    let finished = training_run::train(file, training, &run)?;
     let outcome = finish(finished, &train, held_out.as_ref(), &run, &out, report.as_deref(), voice);
     drop(lock);
     outcome

@@ -27,7 +27,7 @@ pub fn finish(
     report: Option<&Path>,
     voice: Voice,
 ) -> Result<Outcome> {
-    let Finished { mut file, ending, known_notes } = finished;
+    let Finished { mut file, ending, known_notes, training } = finished;
     file.record.written = date::now();
     // A finished model is worth more than one that was cut short, and that one is in the checkpoint too.
     let stays = ending == Ending::Interrupted && is_finished(out);
@@ -48,7 +48,7 @@ pub fn finish(
         }
         file.save(out)?;
     } else if ending != Ending::Interrupted {
-        for doubt in learned_nothing::remarks(&file, train)? {
+        for doubt in learned_nothing::remarks(&file, &training)? {
             file.record.remark(doubt);
         }
         file.save(out)?;

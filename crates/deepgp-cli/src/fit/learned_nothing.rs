@@ -1,37 +1,37 @@
 //! Whether training has led anywhere, where no test rows can tell.
 
-use deepgp::{Dataset, Result, Score, baseline, hold_out};
+use deepgp::{Dataset, Result, Score, Training, baseline};
 use deepgp_io::{ModelFile, Note};
 
 use crate::model::score::ENOUGH_ROWS;
 use crate::model::units;
 
-/// What is worth telling of a model that was trained on `train`: that it is no better than the mean of the targets with their spread,
+/// What is worth telling of a model that came of this training: that it is no better than the mean of the targets with their spread,
 /// by the validation rows, or by the training rows where there are no others.
-pub fn remarks(file: &ModelFile, train: &Dataset) -> Result<Vec<Note>> {
-    let (train, held_out) = hold_out(train, &file.record.settings)?;
-    match held_out.filter(|_| !file.history.validation().is_empty()) {
-        Some(held_out) => Ok(by_validation_rows(file, &train, &held_out)?.into_iter().collect()),
-        None => by_training_rows(file, &train),
+pub fn remarks(file: &ModelFile, training: &Training) -> Result<Vec<Note>> {
+    match training.held_out().filter(|_| !file.history.validation().is_empty()) {
+        Some(held_out) => Ok(by_validation_rows(file, training, held_out)?.into_iter().collect()),
+        None => by_training_rows(file, training),
     }
 }
 
-/// The mean log density of a row, if each is said to have the mean and the spread of the training rows.
-fn of_the_mean(train: &Dataset, rows: &Dataset) -> Result<f64> {
-    Ok(Score::new(rows.y().view(), &baseline::mean(train, rows)?).log_likelihood)
+/// The mean log density of a row, in the targets' units, if each is said to have the mean and the spread of the training rows.
+fn of_the_mean(training: &Training, rows: &Dataset) -> Result<f64> {
+    let score = Score::new(rows.y().view(), &baseline::mean(training.rows(), rows)?);
+    Ok(score.log_likelihood - training.standardiser().y.log_volume())
 }
 
-fn by_validation_rows(file: &ModelFile, train: &Dataset, held_out: &Dataset) -> Result<Option<Note>> {
+fn by_validation_rows(file: &ModelFile, training: &Training, held_out: &Dataset) -> Result<Option<Note>> {
     if held_out.len() < ENOUGH_ROWS {
         return Ok(None);
     }
-    let mean = of_the_mean(train, held_out)?;
+    let mean = of_the_mean(training, held_out)?;
     let model = units::kept(file).map_or(f64::NEG_INFINITY, |(_, score)| score);
     let rows = held_out.len();
     Ok((model <= mean).then(|| Note::NoBetterThanMean { rows, model: model.into(), mean: mean.into() }))
 }
 
-fn by_training_rows(file: &ModelFile, train: &Dataset) -> Result<Vec<Note>> {
+fn by_training_rows(file: &ModelFile, training: &Training) -> Result<Vec<Note>> {
     let scaling = &file.regressor.standardiser.y;
     let targets = file.schema.targets.iter().zip(&scaling.scale);
     let drowned = targets.zip(units::noise(file)).filter(|((_, own), noise)| *noise > **own || noise.is_nan());
@@ -42,9 +42,9 @@ fn by_training_rows(file: &ModelFile, train: &Dataset) -> Result<Vec<Note>> {
             spread: (*own).into(),
         })
         .collect();
-    let mean = of_the_mean(train, train)?;
+    let mean = of_the_mean(training, training.rows())?;
     let data_term = file.history.points().last().map_or(f64::NAN, |point| point.data_term);
-    let model = data_term / train.len() as f64 - scaling.log_volume();
+    let model = data_term / training.rows().len() as f64 - scaling.log_volume();
     if all.is_empty() && (model <= mean || model.is_nan()) {
         all.push(Note::ExplainsNothing { model: model.into(), mean: mean.into() });
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use deepgp::{Dataset, Fit, StepReport, TrainState};
+use deepgp::{Fit, StepReport, TrainState, Training};
 use deepgp_io::note::TrainingEvent;
 use deepgp_io::{LikelihoodWatch, ModelFile, StopReason};
 
@@ -48,18 +48,22 @@ pub struct Finished {
     pub ending: Ending,
     /// How many of the record's notes are older than this run, and have been told.
     pub known_notes: usize,
+    /// Rows, held-out rows and units that it was trained with.
+    pub training: Training,
 }
 
-/// Trains `file`'s model on `data`, from the state that it holds.
-pub fn train(mut file: ModelFile, data: &Dataset, run: &Run) -> Result<Finished> {
+/// Trains the model of `training`, which is `file`'s, from the state that the file holds.
+pub fn train(mut file: ModelFile, training: Training, run: &Run) -> Result<Finished> {
     interrupt::listen();
     let settings = file.record.settings.clone();
-    let start = file.regressor.clone();
+    let start = training.regressor().clone();
     let state = file.state.take().context("a run needs a state to begin with")?;
+    let first_step = state.step;
+    let training = training.resume(state);
     let watch = LikelihoodWatch::new(&start);
     let earlier = file.record.train_seconds;
     let known_notes = file.record.notes.len();
-    let mut progress = Progress::new(settings.train.steps, state.step, run.quiet);
+    let mut progress = Progress::new(settings.train.steps, first_step, run.quiet);
     let started = Instant::now();
     let mut saved = Instant::now();
     let (mut time_up, mut failed, mut due) = (false, None, false);
@@ -86,7 +90,7 @@ pub fn train(mut file: ModelFile, data: &Dataset, run: &Run) -> Result<Finished>
         }
         if time_up || interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let fit = start.clone().resume(data, &settings, state, callback).map_err(device::explain)?;
+    let fit = training.run(callback).map_err(device::explain)?;
     progress.finish();
     if let Some(error) = failed {
         return Err(error.into());
@@ -109,5 +113,5 @@ pub fn train(mut file: ModelFile, data: &Dataset, run: &Run) -> Result<Finished>
     }
     file.record.stop = Some(reason);
     file.regressor = regressor;
-    Ok(Finished { file, ending, known_notes })
+    Ok(Finished { file, ending, known_notes, training })
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
-use deepgp::accelerator::Accelerator;
-use deepgp::{Error, Regressor};
+use deepgp::backend::Backend;
+use deepgp::{DeepGp, Error};
 use deepgp_cuda::Cuda;
 use serde::{Deserialize, Serialize};
 
@@ -43,7 +43,7 @@ impl Device {
     }
 
     /// The accelerator, if it is to be one. A GPU that is there but cannot be used is told of.
-    pub fn open(self, voice: Voice) -> Result<Option<Arc<dyn Accelerator>>> {
+    pub fn open(self, voice: Voice) -> Result<Option<Arc<dyn Backend>>> {
         if self == Self::Cpu {
             return Ok(None);
         }
@@ -59,9 +59,9 @@ impl Device {
         }
     }
 
-    /// Has `regressor` computed there, and says so.
-    pub fn place(self, regressor: &mut Regressor, voice: Voice) -> Result<()> {
-        place_on(self.open(voice)?, regressor, voice);
+    /// Has `model` computed there, and says so.
+    pub fn place(self, model: &mut DeepGp, voice: Voice) -> Result<()> {
+        place_on(self.open(voice)?, model, voice);
         Ok(())
     }
 }
@@ -74,10 +74,10 @@ pub fn explain(error: Error) -> anyhow::Error {
     }
 }
 
-/// Has `regressor` computed on an accelerator, if there is one, and says so.
-pub fn place_on(accelerator: Option<Arc<dyn Accelerator>>, regressor: &mut Regressor, voice: Voice) {
+/// Has `model` computed on an accelerator, if there is one, and says so.
+pub fn place_on(accelerator: Option<Arc<dyn Backend>>, model: &mut DeepGp, voice: Voice) {
     if let Some(accelerator) = &accelerator {
         output::say(voice, &format!("computing on {}", accelerator.name()));
     }
-    regressor.model = regressor.model.clone().computed_on(accelerator);
+    *model = model.clone().computed_on(accelerator);
 }

@@ -1,10 +1,11 @@
 //! What a model file keeps in standardised units, in those of its targets.
 
-use deepgp_io::{ModelFile, Quantity, likelihood_summary};
+use deepgp::likelihood::Quantity;
+use deepgp_io::ModelFile;
 
 /// The standard deviation of each target's noise; nothing if the likelihood has none.
 pub fn noise(file: &ModelFile) -> Vec<f64> {
-    let learnt = likelihood_summary(&file.regressor);
+    let learnt = file.regressor.likelihood_summary();
     (0..file.schema.targets.len()).map_while(|output| Quantity::find(&learnt, "noise", Some(output))).collect()
 }
 

@@ -6,7 +6,7 @@ use anyhow::Result;
 use deepgp::likelihood::Gaussian;
 use deepgp::{Dataset, DeepGp, Inducing, Mat, PredictSettings};
 use deepgp_io::note::ScoredRows;
-use deepgp_io::{ModelFile, Note, Quantity, Record, ScoreRecord, StopReason};
+use deepgp_io::{ModelFile, Note, Record, ScoreRecord, StopReason, noise_of_first_target};
 use serde_json::Value;
 
 use crate::arguments::paths::file_name;
@@ -144,7 +144,7 @@ fn history(file: &ModelFile) -> History {
         elbo: column(|p| p.elbo),
         data_term: column(|p| p.data_term),
         kl: column(|p| p.kl),
-        noise: column(|p| Quantity::first_noise(&p.likelihood)),
+        noise: column(|p| noise_of_first_target(&p.likelihood)),
         model_noise: units::noise(file),
         validation: units::validation(file).into_iter().map(|(step, score)| (step as f64, score)).collect(),
         kept_step: file.history.kept().map(|(step, _)| step as f64),

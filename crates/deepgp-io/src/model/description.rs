@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use deepgp::kernel::KernelForm;
-use deepgp::likelihood::LikelihoodForm;
+use deepgp::likelihood::LikelihoodDescription;
+use deepgp::params::Constraint;
 use deepgp::{
-    CovarianceForm, DeepGp, Inducing, Jitter, Layer, LayerCovariance, LayerMean, Mat, MeanForm, MeanFunction, Precision,
+    CovarianceForm, DeepGp, Inducing, Jitter, Layer, LayerCovariance, LayerMean, Mat, MeanForm, MeanFunction,
+    Precision, SharedParameter, SharedParameters,
 };
 use serde::{Deserialize, Serialize};
 
@@ -36,10 +38,49 @@ impl Array {
 pub(super) struct ModelDescription {
     precision: Precision,
     jitter: Jitter,
-    likelihood: LikelihoodForm,
+    likelihood: LikelihoodDescription,
     layers: Vec<LayerDescription>,
     /// Names of the parameters that training leaves alone.
     frozen: Vec<String>,
+    /// Parameters that belong to no layer; none in files of version 0.1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    shared: Vec<SharedDescription>,
+}
+
+/// A parameter that belongs to no layer; its shape is that of its array.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct SharedDescription {
+    name: String,
+    constraint: SharedConstraint,
+}
+
+/// Which numbers such a parameter may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum SharedConstraint {
+    Real,
+    Positive { floor: f64 },
+    LowerTriangular { order: usize },
+}
+
+impl From<Constraint> for SharedConstraint {
+    fn from(constraint: Constraint) -> Self {
+        match constraint {
+            Constraint::Real => Self::Real,
+            Constraint::Positive { floor } => Self::Positive { floor },
+            Constraint::LowerTriangular { order } => Self::LowerTriangular { order },
+        }
+    }
+}
+
+impl From<SharedConstraint> for Constraint {
+    fn from(constraint: SharedConstraint) -> Self {
+        match constraint {
+            SharedConstraint::Real => Self::Real,
+            SharedConstraint::Positive { floor } => Self::Positive { floor },
+            SharedConstraint::LowerTriangular { order } => Self::LowerTriangular { order },
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -94,7 +135,7 @@ impl ModelDescription {
             });
         }
         let unknown = || ModelError::Unknown { what: format!("the likelihood `{}`", model.likelihood().name()) };
-        let likelihood = model.likelihood().form().ok_or_else(unknown)?;
+        let likelihood = model.likelihood().description().ok_or_else(unknown)?;
         let mut frozen = Vec::new();
         for parameter in model.parameters() {
             if parameter.frozen {
@@ -102,19 +143,23 @@ impl ModelDescription {
             }
             arrays.insert(parameter.name, Array { shape: parameter.shape, values: parameter.values });
         }
-        Ok(Self { precision: model.precision(), jitter: model.jitter(), likelihood, layers, frozen })
+        let shared = model.shared().list().iter();
+        let shared = shared.map(|own| SharedDescription { name: own.name.clone(), constraint: own.constraint.into() });
+        let (precision, jitter) = (model.precision(), model.jitter());
+        Ok(Self { precision, jitter, likelihood, layers, frozen, shared: shared.collect() })
     }
 
     /// The model again. The error says what does not fit.
     pub fn build(&self, arrays: &Arrays) -> Result<DeepGp, String> {
-        let layers =
+        let layers: Vec<Layer> =
             self.layers.iter().enumerate().map(|(i, layer)| layer.build(i, arrays)).collect::<Result<_, _>>()?;
-        let LikelihoodForm::Gaussian { outputs } = self.likelihood;
-        let noise = find(arrays, "likelihood.noise")?.values.len();
-        if outputs != noise {
-            return Err(format!("its likelihood has {outputs} outputs, but noise for {noise}"));
+        // Before anything is made of a size that a file only claims.
+        let (reads, has) = (self.likelihood.latent_width(), layers.last().map_or(0, Layer::output_width));
+        if reads != has {
+            return Err(format!("its likelihood reads {reads} functions, but its last layer has {has}"));
         }
-        let mut model = DeepGp::new(layers, self.likelihood.start()).map_err(|e| e.to_string())?;
+        let model = DeepGp::new(layers, self.likelihood.build()).map_err(|e| e.to_string())?;
+        let mut model = model.with_shared(self.build_shared(arrays)?).map_err(|e| e.to_string())?;
         for parameter in model.parameters() {
             let array = find(arrays, &parameter.name)?;
             if array.shape != parameter.shape {
@@ -127,6 +172,21 @@ impl ModelDescription {
             model.freeze(name).map_err(|e| e.to_string())?;
         }
         model.with_precision(self.precision).with_jitter(self.jitter).map_err(|e| e.to_string())
+    }
+}
+
+impl ModelDescription {
+    fn build_shared(&self, arrays: &Arrays) -> Result<SharedParameters, String> {
+        let mut all = SharedParameters::default();
+        for SharedDescription { name, constraint } in &self.shared {
+            let Array { shape, values } = find(arrays, &format!("shared.{name}"))?;
+            let constraint = Constraint::from(*constraint);
+            if let Constraint::LowerTriangular { order: 0 } = constraint {
+                return Err(format!("the parameter `{name}` has triangles without rows"));
+            }
+            all = all.with(SharedParameter { name: name.clone(), constraint, shape: shape.clone() }, values);
+        }
+        Ok(all)
     }
 }
 

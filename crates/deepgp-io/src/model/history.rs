@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::Quantity;
 use super::description::{Array, Arrays, vector};
+use deepgp::likelihood::Quantity;
 
 /// How many steps are kept at most.
 const KEPT: usize = 1000;

@@ -1,109 +1,87 @@
-//! What a likelihood has learnt, in the targets' units. The one place that knows the Gaussian's parameter by its name.
+//! What a likelihood has learnt, in the targets' units, while its model is trained and after. What that is, the likelihood says.
 
 use std::ops::Range;
 
+use deepgp::likelihood::{Latent, Likelihood, Quantity};
 use deepgp::params::Constraint;
 use deepgp::{Regressor, Scaling, TrainState};
 
-/// The Gaussian's parameter: noise variances of the standardised targets.
-const NOISE_VARIANCES: &str = "likelihood.noise";
-/// The name under which standard deviations of noise are told.
-const NOISE: &str = "noise";
-
-/// A number that tells people what a likelihood has learnt.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Quantity {
-    /// What it is: `noise`, for the standard deviation of a Gaussian's noise.
-    pub name: String,
-    /// The target that it is of, from 0, if it is of one alone.
-    pub output: Option<usize>,
-    /// Its value, in the target's units.
-    pub value: f64,
-}
-
-impl Quantity {
-    /// The value of this name for this target among `all`, if it is there.
-    pub fn find(all: &[Self], name: &str, output: Option<usize>) -> Option<f64> {
-        all.iter().find(|own| own.name == name && own.output == output).map(|own| own.value)
-    }
-
-    /// The standard deviation of the first target's noise among `all`; not a number where a likelihood has none.
-    pub fn first_noise(all: &[Self]) -> f64 {
-        Self::find(all, NOISE, Some(0)).unwrap_or(f64::NAN)
-    }
-}
-
-/// The quantities of a Gaussian with these noise variances of standardised targets: a standard deviation for each target.
-fn of_gaussian(variances: impl Iterator<Item = f64>, targets: &Scaling) -> Vec<Quantity> {
-    let each = variances.zip(&targets.scale).enumerate();
-    each.map(|(output, (variance, scale))| Quantity {
-        name: NOISE.into(),
-        output: Some(output),
-        value: variance.sqrt() * scale,
-    })
-    .collect()
-}
-
-/// What the likelihood of a model has learnt; nothing if it has no such numbers.
-pub fn likelihood_summary(regressor: &Regressor) -> Vec<Quantity> {
-    of_gaussian(noise_variances(regressor).into_iter(), &regressor.standardiser.y)
+/// The standard deviation of the first target's noise among these quantities; not a number where a likelihood has none.
+pub fn noise_of_first_target(all: &[Quantity]) -> f64 {
+    Quantity::find(all, "noise", Some(0)).unwrap_or(f64::NAN)
 }
 
 /// The variance that an observation of each target has beside that of the function, in squares of the target's units; nothing if the
 /// likelihood is not Gaussian.
 pub fn observation_noise(regressor: &Regressor) -> Vec<f64> {
-    let scales = regressor.standardiser.y.scale.iter();
-    noise_variances(regressor).iter().zip(scales).map(|(variance, scale)| variance * (scale * scale)).collect()
-}
-
-fn noise_variances(regressor: &Regressor) -> Vec<f64> {
-    let parameters = regressor.model.parameters();
-    parameters.into_iter().find(|own| own.name == NOISE_VARIANCES).map_or(Vec::new(), |own| own.values)
+    let (likelihood, width) = (regressor.model.likelihood(), regressor.model.latent_width());
+    let known = vec![0.0; width];
+    let at_known = Latent { mean: &known, variance: &known };
+    let scales = regressor.standardiser.y.scale.iter().enumerate();
+    scales
+        .map_while(|(output, scale)| {
+            likelihood.normal(output, at_known).map(|(_, variance)| variance * (scale * scale))
+        })
+        .collect()
 }
 
 /// Reads off the raw parameters of a run what the likelihood has learnt so far.
 #[derive(Clone, Debug)]
 pub struct LikelihoodWatch {
-    /// Where the noise variances are among the raw parameters, and what makes values of them.
-    noise: Option<(Range<usize>, Constraint)>,
+    likelihood: Box<dyn Likelihood>,
+    /// Where its parameters are among the raw ones, in its own order, and what makes values of them.
+    places: Vec<(Range<usize>, Constraint)>,
     targets: Scaling,
 }
 
 impl LikelihoodWatch {
     /// For runs that begin with this model.
     pub fn new(regressor: &Regressor) -> Self {
-        let parameters = regressor.model.parameters();
-        let noise = parameters.into_iter().find(|own| own.name == NOISE_VARIANCES);
-        Self { noise: noise.map(|own| (own.range, own.constraint)), targets: regressor.standardiser.y.clone() }
+        let parameters = regressor.model.parameters().into_iter();
+        let places =
+            parameters.filter(|own| own.name.starts_with("likelihood.")).map(|own| (own.range, own.constraint));
+        Self {
+            likelihood: regressor.model.likelihood().clone_box(),
+            places: places.collect(),
+            targets: regressor.standardiser.y.clone(),
+        }
     }
 
     /// What the likelihood has learnt in this state.
     pub fn summary(&self, state: &TrainState) -> Vec<Quantity> {
-        let Some((range, constraint)) = &self.noise else { return Vec::new() };
-        let variances = state.now.raw[range.clone()].iter().map(|raw| constraint.value(*raw));
-        of_gaussian(variances, &self.targets)
+        let mut likelihood = self.likelihood.clone();
+        let mut places = self.places.iter();
+        likelihood.visit(&mut |leaf| {
+            if let Some((range, constraint)) = places.next() {
+                for (value, raw) in leaf.values.iter_mut().zip(&state.now.raw[range.clone()]) {
+                    *value = constraint.value(*raw);
+                }
+            }
+        });
+        likelihood.summary(&self.targets)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use deepgp::{FitSettings, simulate};
+    use deepgp::{FitSettings, LikelihoodForm, Training, simulate};
 
     #[test]
     fn the_noise_is_that_of_the_model_in_the_users_units() {
         let data = simulate::step_curve(40, 1);
-        let settings = FitSettings::default();
-        let regressor = Regressor::start(&data, &settings).unwrap();
-        let state = regressor.begin(&data, &settings).unwrap();
-        let expected = settings.model.noise.sqrt() * regressor.standardiser.y.scale[0];
-        for all in [LikelihoodWatch::new(&regressor).summary(&state), likelihood_summary(&regressor)] {
+        let mut settings = FitSettings::default();
+        settings.model.likelihood = LikelihoodForm::Gaussian { noise: 0.3 };
+        let training = Training::new(&data, &settings).unwrap();
+        let (regressor, state) = (training.regressor(), training.state());
+        let expected = 0.3f64.sqrt() * regressor.standardiser.y.scale[0];
+        for all in [LikelihoodWatch::new(regressor).summary(&state), regressor.likelihood_summary()] {
             assert_eq!(all.len(), 1);
-            let found = Quantity::first_noise(&all);
+            let found = noise_of_first_target(&all);
             assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
         }
-        let variance = observation_noise(&regressor)[0];
+        let variance = observation_noise(regressor)[0];
         assert!((variance / (expected * expected) - 1.0).abs() < 1e-9, "{variance} {expected}");
-        assert!(Quantity::first_noise(&[]).is_nan());
+        assert!(noise_of_first_target(&[]).is_nan());
     }
 }

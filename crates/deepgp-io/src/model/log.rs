@@ -2,8 +2,9 @@
 
 use deepgp::{Best, StepOutcome, StepReport, TrainState};
 
-use super::{Bound, HistoryPoint, ModelFile, Quantity, TrainingProgress};
+use super::{Bound, HistoryPoint, ModelFile, TrainingProgress};
 use crate::note::TrainingEvent;
+use deepgp::likelihood::Quantity;
 
 impl ModelFile {
     /// Takes down a step and the state beside it, and returns what a progress display shows of it. `likelihood` is what the likelihood

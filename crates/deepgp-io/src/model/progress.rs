@@ -2,7 +2,7 @@
 
 use deepgp::{StepOutcome, StepReport};
 
-use super::Quantity;
+use deepgp::likelihood::Quantity;
 
 /// What a training run reports to its progress display after a step.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,7 @@
 //! The state of a run in a checkpoint: counters in words, parameters and moments as arrays. Noise and minibatches are functions of
 //! the counters, so nothing else is needed to go on to the same bits.
 
-use deepgp::{Adam, Best, Snapshot, TrainSettings, TrainState};
+use deepgp::{Best, OptimiserState, Snapshot, TrainSettings, TrainState};
 use serde::{Deserialize, Serialize};
 
 use super::description::{Array, Arrays, vector};
@@ -27,12 +27,13 @@ pub(super) struct StateDescription {
 impl StateDescription {
     /// Describes `state`, and adds its arrays.
     pub fn of(state: &TrainState, arrays: &mut Arrays) -> Self {
+        let optimiser = state.settings.optimiser.optimiser();
         let mut snapshot = |name: &str, own: &Snapshot| {
-            let parts = [("raw", &own.raw), ("adam.first", &own.adam.first), ("adam.second", &own.adam.second)];
-            for (part, values) in parts {
-                arrays.insert(format!("state.{name}.{part}"), Array::vector(values));
+            arrays.insert(format!("state.{name}.raw"), Array::vector(&own.raw));
+            for (slot, values) in optimiser.slots().iter().zip(&own.optimiser.slots) {
+                arrays.insert(format!("state.{name}.{}.{slot}", optimiser.name()), Array::vector(values));
             }
-            own.adam.updates
+            own.optimiser.updates
         };
         let now_updates = snapshot("now", &state.now);
         let before_updates = state.before.as_ref().map(|before| snapshot("before", before));
@@ -58,10 +59,12 @@ impl StateDescription {
 
     /// The state again.
     pub fn build(&self, arrays: &Arrays) -> Result<TrainState, String> {
+        let optimiser = self.settings.optimiser.optimiser();
         let snapshot = |name: &str, updates: u64| {
             let part = |part: &str| vector(arrays, &format!("state.{name}.{part}"));
-            let adam = Adam { first: part("adam.first")?, second: part("adam.second")?, updates };
-            Ok::<_, String>(Snapshot { raw: part("raw")?, adam })
+            let slot = |slot: &&str| part(&format!("{}.{slot}", optimiser.name()));
+            let slots = optimiser.slots().iter().map(slot).collect::<Result<_, _>>()?;
+            Ok::<_, String>(Snapshot { raw: part("raw")?, optimiser: OptimiserState { updates, slots } })
         };
         let best = match self.best {
             None => None,

@@ -204,6 +204,13 @@ pub enum Note {
         /// The log likelihood of the mean.
         mean: Number,
     },
+    /// The model has fewer inducing inputs than were asked for: its inputs have no more distinct rows.
+    FewerInducing {
+        /// How many were asked for.
+        asked: usize,
+        /// How many there are.
+        found: usize,
+    },
     /// Something happened in training.
     Training {
         /// What.

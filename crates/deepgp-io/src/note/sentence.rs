@@ -108,6 +108,10 @@ impl fmt::Display for Note {
                 "on the {rows} the model is beaten by {baseline}: a log likelihood of {model} against {theirs}"
             ),
             Self::NoScores { rows } => write!(f, "on the {rows} the model has no scores that are numbers"),
+            Self::FewerInducing { asked, found } => write!(
+                f,
+                "{asked} inducing inputs were asked for, but the rows to train on have only {found} distinct inputs: there are {found}"
+            ),
             Self::NoBetterThanMean { rows, model, mean } => write!(
                 f,
                 "on {} the model is no better than the mean of the training rows: a log likelihood of {model} against \

@@ -53,6 +53,13 @@ pub enum LikelihoodDescription {
 }
 
 impl LikelihoodDescription {
+    /// How many latent functions the likelihood reads: to be compared with a model before anything of that size is made.
+    pub fn latent_width(self) -> usize {
+        match self {
+            Self::Gaussian { outputs } => outputs,
+        }
+    }
+
     /// The likelihood, at parameters that are still to be set.
     pub fn build(self) -> Box<dyn Likelihood> {
         match self {

@@ -67,6 +67,13 @@ pub struct Quantity {
     pub value: f64,
 }
 
+impl Quantity {
+    /// The value of this name for this target among `all`, if it is there.
+    pub fn find(all: &[Self], name: &str, output: Option<usize>) -> Option<f64> {
+        all.iter().find(|own| own.name == name && own.output == output).map(|own| own.value)
+    }
+}
+
 /// `p(y | f)` of one row, with trainable parameters.
 pub trait Likelihood: Parameters + std::fmt::Debug + Send + Sync {
     /// What it is, in a word.

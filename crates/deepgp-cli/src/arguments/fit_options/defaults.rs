@@ -1,7 +1,7 @@
 //! The defaults of a fit's options, as `--help` shows them: made from the library's settings, so that they cannot differ.
 
 use clap::Arg;
-use deepgp::{Schedule, inducing_for};
+use deepgp::{LikelihoodForm, Schedule, inducing_for};
 
 use super::{FitOptions, RateSchedule, SCHEDULES};
 use crate::arguments::value::choice::{
@@ -38,7 +38,9 @@ fn default_of(option: &str) -> Option<String> {
         "mean_form" => name_of(MEAN_FORMS, model.mean_form).into(),
         "covariance_form" => name_of(COVARIANCE_FORMS, model.covariance_form).into(),
         "kernel" => name_of(KERNELS, model.kernel).into(),
-        "noise" => model.noise.to_string(),
+        "noise" => match model.likelihood {
+            LikelihoodForm::Gaussian { noise } => noise.to_string(),
+        },
         "steps" => train.steps.to_string(),
         "batch_size" => train.batch_size.to_string(),
         "learning_rate" => train.learning_rate.to_string(),

@@ -1,6 +1,6 @@
 //! What the options of a fit mean to the library: its settings, and what is wanted of the table.
 
-use deepgp::{ConstantColumns, FitSettings, InducingSize, ModelSettings, Schedule, TrainSettings, inducing_for};
+use deepgp::{ConstantColumns, FitSettings, InducingSize, LikelihoodForm, ModelSettings, Schedule, TrainSettings};
 use deepgp_io::table::{Missing, Source, Wanted};
 
 use super::{FitOptions, RateSchedule};
@@ -46,11 +46,11 @@ impl FitOptions {
             model: ModelSettings {
                 hidden_layers: self.hidden_layers.unwrap_or(model.hidden_layers),
                 width: self.width.unwrap_or(model.width),
-                inducing: self.inducing_size(rows),
+                inducing: self.inducing_size(),
                 mean_form: self.mean_form.unwrap_or(model.mean_form),
                 covariance_form: self.covariance_form.unwrap_or(model.covariance_form),
                 kernel: self.kernel.unwrap_or(model.kernel),
-                noise: self.noise.unwrap_or(model.noise),
+                likelihood: self.likelihood(),
                 precision: self.precision.unwrap_or(model.precision),
                 seed,
                 ..model
@@ -75,15 +75,19 @@ impl FitOptions {
         }
     }
 
-    fn inducing_size(&self, rows: usize) -> Option<InducingSize> {
-        let (usual_mean, usual_covariance) = inducing_for(rows);
-        match (self.inducing, self.mean_inducing, self.covariance_inducing) {
-            (Some(m), ..) => Some(InducingSize::Tied(m)),
-            (None, None, None) => None,
-            (None, mean, covariance) => Some(InducingSize::Decoupled {
-                mean: mean.unwrap_or(usual_mean),
-                covariance: covariance.unwrap_or(usual_covariance),
-            }),
+    /// How observations arise, and where that starts.
+    fn likelihood(&self) -> LikelihoodForm {
+        match (LikelihoodForm::default(), self.noise) {
+            (LikelihoodForm::Gaussian { .. }, Some(noise)) => LikelihoodForm::Gaussian { noise },
+            (usual, None) => usual,
+        }
+    }
+
+    /// How many inducing inputs; what is not said, the library decides.
+    fn inducing_size(&self) -> InducingSize {
+        match self.inducing {
+            Some(m) => InducingSize::Tied(m),
+            None => InducingSize::Decoupled { mean: self.mean_inducing, covariance: self.covariance_inducing },
         }
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Inducing inputs of the full model.
 const FULL: usize = 200;
 /// Inducing inputs of the decoupled models.
-const DECOUPLED: InducingSize = InducingSize::Decoupled { mean: 500, covariance: 100 };
+const DECOUPLED: InducingSize = InducingSize::Decoupled { mean: Some(500), covariance: Some(100) };
 
 /// The noise variance at the start, in units of the target's: the paper names none. `fit` starts higher, for the sake of early
 /// stopping, which these runs do not have.
@@ -62,9 +62,12 @@ impl GridRun {
         };
         let (model, train) = (&mut settings.model, &mut settings.train);
         model.hidden_layers = self.hidden;
-        model.noise = NOISE;
+        model.likelihood = LikelihoodForm::Gaussian { noise: NOISE };
         model.seed = self.split;
-        model.inducing = Some(if self.model == Model::Full { InducingSize::Tied(FULL) } else { DECOUPLED });
+        model.inducing = match self.model {
+            Model::Full => InducingSize::Tied(FULL),
+            Model::Decoupled | Model::DecoupledWhitened => DECOUPLED,
+        };
         model.covariance_form = match self.model {
             Model::Decoupled => CovarianceForm::Standard,
             Model::Full | Model::DecoupledWhitened => CovarianceForm::Whitened,

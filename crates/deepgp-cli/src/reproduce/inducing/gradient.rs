@@ -88,7 +88,7 @@ fn estimate(model: &DeepGp, data: &Dataset, settings: &TrainSettings, which: usi
     let rows: Vec<u32> = (which % stride..data.len()).step_by(stride).map(|i| i as u32).collect();
     let batch = Batch { data, rows: &rows, num_data: data.len(), samples: settings.samples, kl_weight: 1.0 };
     let noise = Noise::Rows { key: Key::new(settings.seed, Purpose::Train), step: UNUSED[which] };
-    Ok(model.elbo_gradient(batch, noise)?.1)
+    Ok(model.objective_gradient(batch, noise)?.1)
 }
 
 /// The size of the mean of two estimates, and their cosine, with entries in `units`, which repeat.
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn the_gradient_per_lengthscale_is_what_a_move_gains() {
         let data = simulate::step_curve(60, 1);
-        let inducing = Some(InducingSize::Decoupled { mean: 7, covariance: 4 });
+        let inducing = InducingSize::decoupled(7, 4);
         let settings = ModelSettings { hidden_layers: 0, inducing, ..ModelSettings::default() };
         let first = DeepGp::for_regression(data.x().view(), 1, &settings).unwrap();
         let mut model = first.clone();
@@ -140,7 +140,7 @@ mod tests {
             let rows: Vec<u32> = (0..60).collect();
             let batch = Batch { data: &data, rows: &rows, num_data: 60, samples: 1, kl_weight: 1.0 };
             let noise = Noise::Rows { key: Key::new(0, Purpose::Train), step: 0 };
-            model.elbo_gradient(batch, noise).unwrap().0.total()
+            model.objective_gradient(batch, noise).unwrap().0.total()
         };
         let slope = |i: usize| {
             let at = |by: f64| {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use anyhow::Result;
-use deepgp::accelerator::Accelerator;
+use deepgp::backend::Backend;
 use deepgp::{Dataset, split_rows};
 
 use crate::arguments::ReproduceArgs;
@@ -25,7 +25,7 @@ const SHARING: usize = 4;
 pub struct Setup {
     tables: HashMap<String, Dataset>,
     /// Where to compute; `None` is the CPU.
-    pub accelerator: Option<Arc<dyn Accelerator>>,
+    pub accelerator: Option<Arc<dyn Backend>>,
     /// Passes over the training rows.
     pub epochs: u64,
     /// Threads of each run.

@@ -5,8 +5,10 @@
 use std::ops::ControlFlow;
 
 use anyhow::Result;
-use deepgp::accelerator::BURST;
-use deepgp::{Dataset, DeepGp, Error, FitSettings, PredictSettings, Regressor, Score, StepOutcome, Stop, Trainer};
+use deepgp::backend::BURST;
+use deepgp::{
+    Dataset, DeepGp, Error, FitSettings, PredictSettings, Regressor, Score, StepOutcome, Stop, Trainer, Training,
+};
 use serde::{Deserialize, Serialize};
 
 use super::journal::{six_digits, six_digits_if_any};
@@ -89,7 +91,7 @@ impl<'a> TrainingRun<'a> {
 
     /// The model before the first step.
     pub fn start(&self) -> Result<Regressor> {
-        Ok(Regressor::start(&self.train, &self.settings)?)
+        Ok(Training::new(&self.train, &self.settings)?.regressor().clone())
     }
 
     /// Trains from `start`. `look` sees the model and the point of the curve after each of the steps in `looks`. Returns nothing if
@@ -175,7 +177,7 @@ impl<'a> TrainingRun<'a> {
 
 /// Whether it is the model's parameters that do not allow it.
 pub fn cannot_be_computed(error: &Error) -> bool {
-    matches!(error, Error::NonFinite { .. } | Error::NotPositiveDefinite { .. })
+    matches!(error, Error::Diverged { .. } | Error::NotPositiveDefinite { .. })
 }
 
 #[cfg(test)]
