@@ -440,11 +440,11 @@ fn a_kernel_of_the_users_own_and_too_large_a_batch_are_clear_errors() {
     let foreign: fn(usize) -> Box<dyn Kernel> = |d| Box::new(Foreign(SquaredExponential::new(1.0, vec![1.0; d])));
     let model = Make { kernel: foreign, ..Make::new(5, 4) }.model(&[2, 1]).computed_on(Some(gpu.clone()));
     let rows: Vec<u32> = (0..20).collect();
-    let message = model.elbo(whole(&data, &rows, 1), TRAIN()).unwrap_err().to_string();
+    let message = model.objective(whole(&data, &rows, 1), TRAIN()).unwrap_err().to_string();
     assert!(message.contains("layer 0 has the kernel `foreign`") && message.contains("on the CPU"), "{message}");
     let wide = Make::new(50, 300).model(&[2, 1000]).computed_on(Some(gpu));
     let many = Dataset::new(uniform(200_000, 2, 1), Mat::zeros(200_000, 1000)).unwrap();
-    let message = wide.elbo(whole(&many, &(0..200_000).collect::<Vec<_>>(), 1), TRAIN()).unwrap_err().to_string();
+    let message = wide.objective(whole(&many, &(0..200_000).collect::<Vec<_>>(), 1), TRAIN()).unwrap_err().to_string();
     println!("{message}");
     assert!(message.contains("out of memory") && message.contains("rows at once would fit"), "{message}");
 }

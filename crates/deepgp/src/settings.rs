@@ -44,7 +44,7 @@ impl Default for InducingSize {
 
 impl InducingSize {
     /// A set of `mean` and one of `covariance` inducing inputs.
-    pub fn decoupled(mean: usize, covariance: usize) -> Self {
+    pub const fn decoupled(mean: usize, covariance: usize) -> Self {
         Self::Decoupled { mean: Some(mean), covariance: Some(covariance) }
     }
 

@@ -402,10 +402,10 @@ fn a_likelihood_may_have_more_latent_functions_than_targets() {
     settings.train.steps = 600;
     let training = Training::with_likelihood(&data, &settings, Box::new(NoiseThatFollows)).unwrap();
     assert_eq!(training.model().layers()[1].output_width(), 2);
+    let fit = training.run(|_, _| ControlFlow::Continue(())).unwrap();
     let rows = all_rows(training.rows());
     let batch = full_batch(training.rows(), &rows[..20]);
-    assert_gradient("two latents", training.model(), batch, training_noise(1), 5e-5);
-    let fit = training.run(|_, _| ControlFlow::Continue(())).unwrap();
+    assert_gradient("two latents", &fit.regressor.model, batch, training_noise(1), 5e-5);
     let predictor = fit.regressor.predictor(PredictSettings::default()).unwrap();
     let ends = Mat::column(vec![-0.7, 0.7]);
     let prediction = predictor.moments(ends.view()).unwrap();

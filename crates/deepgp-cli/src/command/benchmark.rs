@@ -27,7 +27,7 @@ pub fn benchmark(plan: &Plan) -> Result<Outcome> {
     let settings = ModelSettings {
         hidden_layers: plan.hidden_layers,
         width: plan.width,
-        inducing: Some(inducing(plan)),
+        inducing: inducing(plan),
         inducing_start: InducingStart::RandomRows,
         covariance_form: plan.covariance_form,
         precision: plan.precision,
@@ -161,10 +161,15 @@ fn side_by_side(plan: &Plan, model: &DeepGp, data: &Dataset, settings: TrainSett
     Ok(Outcome::Done)
 }
 
+/// `M_a` and `M_b`.
+fn sizes(plan: &Plan) -> (usize, usize) {
+    plan.inducing.map_or((plan.mean_inducing, plan.covariance_inducing), |m| (m, m))
+}
+
 fn inducing(plan: &Plan) -> InducingSize {
     match plan.inducing {
         Some(m) => InducingSize::Tied(m),
-        None => InducingSize::Decoupled { mean: plan.mean_inducing, covariance: plan.covariance_inducing },
+        None => InducingSize::decoupled(plan.mean_inducing, plan.covariance_inducing),
     }
 }
 
@@ -219,10 +224,8 @@ struct Work {
 }
 
 fn work(plan: &Plan) -> Work {
-    let (m_a, m_b, tied) = match inducing(plan) {
-        InducingSize::Tied(m) => (m as f64, m as f64, true),
-        InducingSize::Decoupled { mean, covariance } => (mean as f64, covariance as f64, false),
-    };
+    let ((m_a, m_b), tied) = (sizes(plan), plan.inducing.is_some());
+    let (m_a, m_b) = (m_a as f64, m_b as f64);
     let batches = plan.rows.div_ceil(plan.batch_size);
     let n = (plan.rows / batches) as f64;
     let mut work = Work::default();
@@ -249,10 +252,7 @@ fn work(plan: &Plan) -> Work {
 /// The time of that work at the rates of our own products (dense, sparse, symmetric), exponentials and factorisations, measured here
 /// and now on all threads at once, for the shapes of a hidden layer; layers can be factored side by side.
 fn floor(plan: &Plan, work: &Work, threads: usize) -> Result<f64> {
-    let (mean_inducing, covariance_inducing) = match inducing(plan) {
-        InducingSize::Tied(m) => (m, m),
-        InducingSize::Decoupled { mean, covariance } => (mean, covariance),
-    };
+    let (mean_inducing, covariance_inducing) = sizes(plan);
     let shape = Shape { rows: 128, columns: plan.width, outputs: plan.width, mean_inducing, covariance_inducing };
     fn measure<T: Real>(shape: Shape) -> deepgp::Result<HashMap<&'static str, f64>> {
         let mut rates = HashMap::new();

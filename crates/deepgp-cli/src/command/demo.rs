@@ -31,12 +31,19 @@ const SEED: u64 = 1;
 const TEST: f64 = 0.2;
 
 /// The models: a file name, and hidden layers and inducing inputs.
-const MODELS: [(&str, usize, InducingSize); 4] = [
-    ("sparse-gp", 0, InducingSize::Tied(100)),
-    ("full", 1, InducingSize::Tied(100)),
-    ("decoupled", 1, InducingSize::decoupled(250, 50)),
-    ("decoupled-deep", 2, InducingSize::decoupled(250, 50)),
+const MODELS: [(&str, usize, Sizes); 4] = [
+    ("sparse-gp", 0, Sizes::Full(100)),
+    ("full", 1, Sizes::Full(100)),
+    ("decoupled", 1, Sizes::Decoupled(250, 50)),
+    ("decoupled-deep", 2, Sizes::Decoupled(250, 50)),
 ];
+
+/// Inducing inputs of a model in the comparison: of both, or of the mean and of the covariance.
+#[derive(Clone, Copy, Debug)]
+enum Sizes {
+    Full(usize),
+    Decoupled(usize, usize),
+}
 
 /// Simulates, trains, compares, reports.
 pub fn demo(args: DemoArgs) -> Result<Outcome> {
@@ -119,10 +126,13 @@ pub fn demo(args: DemoArgs) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-fn settings(hidden_layers: usize, inducing: InducingSize, threads: usize) -> FitSettings {
+fn settings(hidden_layers: usize, sizes: Sizes, threads: usize) -> FitSettings {
     let mut settings = FitSettings { validation: None, ..FitSettings::default() };
     settings.model.hidden_layers = hidden_layers;
-    settings.model.inducing = Some(inducing);
+    settings.model.inducing = match sizes {
+        Sizes::Full(m) => InducingSize::Tied(m),
+        Sizes::Decoupled(mean, covariance) => InducingSize::decoupled(mean, covariance),
+    };
     settings.train.steps = STEPS;
     settings.train.schedule = Schedule::Cosine { last: 0.01 };
     settings.train.seed = SEED;
@@ -144,10 +154,10 @@ fn arm() -> String {
     text
 }
 
-fn own_name(hidden: usize, inducing: InducingSize) -> String {
-    let sizes = match inducing {
-        InducingSize::Tied(m) => format!("full {m}"),
-        InducingSize::Decoupled { mean, covariance } => format!("decoupled {mean}/{covariance}"),
+fn own_name(hidden: usize, sizes: Sizes) -> String {
+    let sizes = match sizes {
+        Sizes::Full(m) => format!("full {m}"),
+        Sizes::Decoupled(mean, covariance) => format!("decoupled {mean}/{covariance}"),
     };
     match hidden {
         0 => format!("one layer, {sizes}"),

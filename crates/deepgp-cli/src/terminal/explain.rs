@@ -26,10 +26,6 @@ pub fn in_words_of(schema: &Schema, error: Error) -> anyhow::Error {
             "{what} needs at least {needed} rows, but there are {rows}; give a longer table, or hold fewer rows out with \
              --test 0 --validation 0"
         ),
-        Error::TooManyInducing { requested, distinct, .. } => anyhow::anyhow!(
-            "{requested} inducing inputs were asked for, but the training rows have only {distinct} different inputs; ask \
-             for at most {distinct} with --inducing, or --mean-inducing and --covariance-inducing"
-        ),
         other => other.into(),
     }
 }

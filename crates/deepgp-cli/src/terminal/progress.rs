@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_step_is_one_line() {
-        let noise = deepgp_io::Quantity { name: "noise".into(), output: Some(0), value: 0.25 };
+        let noise = deepgp::likelihood::Quantity { name: "noise".into(), output: Some(0), value: 0.25 };
         let bound = Bound { elbo: -3.0, data_term: -1.0, kl: 2.0 };
         let mut step = TrainingProgress {
             step: 7,

@@ -260,8 +260,6 @@ mod tests {
                 let z = chosen(start, &x, m).unwrap();
                 assert_eq!((z.nrows(), Distinct::of(z.view()).len()), (m, m), "{start:?}");
             }
-            let message = chosen(start, &x, distinct + 1).unwrap_err().to_string();
-            assert!(message.contains("21 inducing inputs") && message.contains("20 distinct rows"), "{message}");
             assert!(chosen(start, &x, 0).is_err());
         }
     }

@@ -88,7 +88,9 @@ impl SizeRule {
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
-    use deepgp::{FitSettings, JOINT_ROWS, ModelSettings, PredictSettings, TrainSettings};
+    use deepgp::{
+        FitSettings, InducingSize, JOINT_ROWS, LikelihoodForm, ModelSettings, PredictSettings, TrainSettings,
+    };
 
     use super::*;
     use crate::arguments::Cli;
@@ -121,7 +123,7 @@ mod tests {
             covariance_form,
             kernel,
             inducing_start: _,
-            noise,
+            likelihood,
             precision,
             jitter: _,
             seed: _,
@@ -138,16 +140,19 @@ mod tests {
             validation_samples: _,
             seed,
             threads,
+            objective: _,
+            optimiser: _,
         } = train;
         fn name(value: impl serde::Serialize) -> String {
             serde_json::to_value(value).unwrap().as_str().unwrap().into()
         }
         assert_default("fit", "hidden_layers", hidden_layers);
         assert_default("fit", "width", width);
-        assert_eq!(inducing, None, "sizes follow the rule below");
+        assert_eq!(inducing, InducingSize::default(), "sizes follow the rule below");
         assert_default("fit", "mean_form", name(mean_form));
         assert_default("fit", "covariance_form", name(covariance_form));
         assert_default("fit", "kernel", name(kernel));
+        let LikelihoodForm::Gaussian { noise } = likelihood;
         assert_default("fit", "noise", noise);
         assert_default("fit", "precision", name(precision));
         assert_default("fit", "steps", steps);

@@ -1,12 +1,12 @@
 //! One run of the paper's grid: which data, which model, how deep, which split.
 
-use deepgp::{ConstantColumns, CovarianceForm, FitSettings, InducingSize};
+use deepgp::{ConstantColumns, CovarianceForm, FitSettings, InducingSize, LikelihoodForm};
 use serde::{Deserialize, Serialize};
 
 /// Inducing inputs of the full model.
 const FULL: usize = 200;
 /// Inducing inputs of the decoupled models.
-const DECOUPLED: InducingSize = InducingSize::Decoupled { mean: Some(500), covariance: Some(100) };
+const DECOUPLED: InducingSize = InducingSize::decoupled(500, 100);
 
 /// The noise variance at the start, in units of the target's: the paper names none. `fit` starts higher, for the sake of early
 /// stopping, which these runs do not have.

@@ -86,7 +86,7 @@ pub fn gradients(
 fn estimate(model: &DeepGp, data: &Dataset, settings: &TrainSettings, which: usize) -> Result<Vec<f64>> {
     let stride = data.len().div_ceil(settings.batch_size);
     let rows: Vec<u32> = (which % stride..data.len()).step_by(stride).map(|i| i as u32).collect();
-    let batch = Batch { data, rows: &rows, num_data: data.len(), samples: settings.samples, kl_weight: 1.0 };
+    let batch = Batch { samples: settings.samples, ..Batch::of(data, &rows) };
     let noise = Noise::Rows { key: Key::new(settings.seed, Purpose::Train), step: UNUSED[which] };
     Ok(model.objective_gradient(batch, noise)?.1)
 }
@@ -138,7 +138,7 @@ mod tests {
         let (z, ell) = (find("layers.0.mean_inducing").values.clone(), find("layers.0.kernel.lengthscales").values[0]);
         let elbo = |model: &DeepGp| {
             let rows: Vec<u32> = (0..60).collect();
-            let batch = Batch { data: &data, rows: &rows, num_data: 60, samples: 1, kl_weight: 1.0 };
+            let batch = Batch { num_data: 60, ..Batch::of(&data, &rows) };
             let noise = Noise::Rows { key: Key::new(0, Purpose::Train), step: 0 };
             model.objective_gradient(batch, noise).unwrap().0.total()
         };
