@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __version__: str
+JOINT_ROWS: int  # rows that can be taken jointly, at most
 
 _Floats = NDArray[np.float64]
 _Integers = NDArray[np.int64]

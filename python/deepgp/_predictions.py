@@ -7,12 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from . import _arrays, _base, _settings
+from . import _arrays, _base, _core, _settings
 from ._arrays import Floats
 from ._model import Model
-
-# Rows that the library takes jointly, at most.
-_JOINT_ROWS = 2000
 
 
 class Predictions:
@@ -177,7 +174,7 @@ class Predictions:
 
 def _check_joint(X: Any, instead: str) -> None:
     """Fails if there are more rows than can be taken jointly."""
-    if len(X) > _JOINT_ROWS:
+    if len(X) > _core.JOINT_ROWS:
         raise ValueError(
-            f"X has {len(X)} rows, but at most {_JOINT_ROWS} can be taken jointly: use {instead}, or fewer rows"
+            f"X has {len(X)} rows, but at most {_core.JOINT_ROWS} can be taken jointly: use {instead}, or fewer rows"
         )

@@ -1,7 +1,7 @@
 //! What a model file says of a model that came from arrays, so that the command line can use it.
 
 use deepgp::{DeepGp, FitSettings, Regressor, Scaling, Standardiser};
-use deepgp_io::table::{InputColumn, Kind, Missing, Schema};
+use deepgp_io::table::{InputColumn, Kind, Missing, Schema, by_position};
 use deepgp_io::{History, ModelFile, Provenance, Record};
 
 /// `width` columns of numbers, known by their names or, without, by their positions, and targets, named or counted.
@@ -11,7 +11,7 @@ pub fn schema(names: Option<Vec<String>>, width: usize, targets: Option<Vec<Stri
         _ => (0..outputs).map(|i| format!("y{i}")).collect(),
     });
     let positions = if names.is_none() { Some(width) } else { None };
-    let names = names.unwrap_or_else(|| (1..=width).map(|position| format!("c{position}")).collect());
+    let names = names.unwrap_or_else(|| by_position(width));
     let column = |name| InputColumn { name, kind: Kind::Number { fill: None } };
     Schema { inputs: names.into_iter().map(column).collect(), targets, missing: Missing::Reject, positions }
 }

@@ -241,9 +241,9 @@ impl Order {
             if time_up || end { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         let Fit { regressor, stop, state } = fit;
-        (file.regressor, file.record.steps) = (regressor, state.step);
-        file.log_start(&state);
-        file.record.stop = Some(StopReason::new(&stop, time_up));
+        file.regressor = regressor;
+        file.log_end(&state);
+        file.record.end(StopReason::new(&stop, time_up));
         Ok(file)
     }
 }

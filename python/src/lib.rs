@@ -39,6 +39,7 @@ mod _core {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::background::remember_process();
+        module.add("JOINT_ROWS", deepgp::JOINT_ROWS)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

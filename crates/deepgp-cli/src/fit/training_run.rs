@@ -6,7 +6,6 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use deepgp::{Fit, StepReport, TrainState, Training};
-use deepgp_io::note::TrainingEvent;
 use deepgp_io::{LikelihoodWatch, ModelFile, StopReason};
 
 use super::checkpoint;
@@ -102,16 +101,11 @@ pub fn train(mut file: ModelFile, training: Training, run: &Run) -> Result<Finis
         StopReason::Interrupted => Ending::Interrupted,
         StopReason::Steps | StopReason::Patience | StopReason::Stuck { .. } => Ending::Done,
     };
-    // On an accelerator a run ends with a burst, beyond the last step that was told of.
-    file.record.steps = state.step;
-    file.log_start(&state);
+    file.log_end(&state);
     if ending != Ending::Done {
         checkpoint::save(&file, &start, &state, &run.checkpoint)?;
     }
-    if let StopReason::Stuck { cause } = &reason {
-        file.record.note_event(TrainingEvent::Stuck, cause);
-    }
-    file.record.stop = Some(reason);
+    file.record.end(reason);
     file.regressor = regressor;
     Ok(Finished { file, ending, known_notes, training })
 }

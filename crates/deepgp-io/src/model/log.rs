@@ -46,9 +46,15 @@ impl ModelFile {
         progress
     }
 
-    /// Takes down the look at the validation rows before the first step, if nothing was better until now. Once more after a run: on an
-    /// accelerator the state beside a step may be an old one.
-    pub fn log_start(&mut self, state: &TrainState) {
+    /// Takes down where a run stands when it ends: on an accelerator it ends with a burst, beyond the last step that was told of, and the
+    /// state beside that step may have been an old one.
+    pub fn log_end(&mut self, state: &TrainState) {
+        self.record.steps = state.step;
+        self.log_start(state);
+    }
+
+    /// Takes down the look at the validation rows before the first step, if nothing was better until now.
+    fn log_start(&mut self, state: &TrainState) {
         if let Some(Best { step: 0, score, .. }) = &state.best {
             self.history.begin_validation(*score);
         }

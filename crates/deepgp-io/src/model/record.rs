@@ -87,6 +87,15 @@ impl Record {
         }
     }
 
+    /// Takes down why training ended, with a note if it could not go on.
+    pub fn end(&mut self, reason: StopReason) {
+        match &reason {
+            StopReason::Stuck { cause } => self.note_event(TrainingEvent::Stuck, cause),
+            StopReason::Steps | StopReason::Patience | StopReason::TimeLimit | StopReason::Interrupted => {}
+        }
+        self.stop = Some(reason);
+    }
+
     /// Adds a note, unless it is there already.
     pub fn remark(&mut self, note: Note) {
         if !self.notes.contains(&note) {
@@ -121,6 +130,16 @@ mod tests {
         assert_eq!(record.notes.len(), MOST_NOTES);
         let told = record.notes[1].to_string();
         assert_eq!(told, "layer 1: K_ZZ (inducing inputs) needed more jitter than asked for: 2");
+    }
+
+    #[test]
+    fn a_run_that_could_not_go_on_is_noted_as_such() {
+        let mut record = Record::new(Provenance::Unfitted, FitSettings::default());
+        record.end(StopReason::Patience);
+        assert_eq!((&record.stop, &record.notes[..]), (&Some(StopReason::Patience), &[][..]));
+        record.end(StopReason::Stuck { cause: "no numbers".into() });
+        let told = record.notes[0].to_string();
+        assert_eq!(told, "training could not go on; the model is the last good one: no numbers");
     }
 
     #[test]

@@ -186,7 +186,7 @@ fn has_header(records: &[Vec<String>], delimiter: char) -> bool {
 fn name(mut names: Vec<String>, notes: &mut Vec<Note>) -> Vec<String> {
     for (column, name) in names.iter_mut().enumerate().filter(|(_, name)| name.is_empty()) {
         let position = column + 1;
-        *name = format!("c{position}");
+        *name = names::at_position(position);
         notes.push(Note::UnnamedColumn { position, column: name.clone(), may_number_rows: position == 1 });
     }
     names

@@ -36,6 +36,7 @@ mod text;
 pub use cell::{Cell, MISSING_MARKERS};
 pub(crate) use column::PLAIN;
 pub use encode::{Chunk, Encoder};
+pub use names::by_position;
 pub use parquet::panic_is_expected;
 pub use schema::{InputColumn, Kind, Missing, Schema, Targets, Wanted};
 pub use source::Source;

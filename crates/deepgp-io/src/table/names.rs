@@ -75,9 +75,14 @@ pub(super) fn distinct(path: &Path, names: &[String]) -> Result<()> {
     Ok(())
 }
 
+/// The name of a column that has none, by its position from 1: `c1`.
+pub(super) fn at_position(position: usize) -> String {
+    format!("c{position}")
+}
+
 /// Names for columns that have none: `c1`, `c2`, ….
-pub(super) fn by_position(columns: usize) -> Vec<String> {
-    (1..=columns).map(|position| format!("c{position}")).collect()
+pub fn by_position(columns: usize) -> Vec<String> {
+    (1..=columns).map(at_position).collect()
 }
 
 /// The name that differs in case only, or else the one with the fewest letters to change, if those are few.
