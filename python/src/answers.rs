@@ -135,7 +135,7 @@ pub fn below<'py>(
 ) -> PyResult<Matrix<'py>> {
     let (x, y) = pair(&x, &y)?;
     let [all] = ask_rows(py, engine.file(), sampling, x, move |predictor, x, first| {
-        Ok([predictor.below(x, y.view().rows(first..first + x.nrows()))?])
+        Ok([predictor.cumulative(x, y.view().rows(first..first + x.nrows()))?])
     })?;
     arrays::array(py, all)
 }

@@ -5,7 +5,8 @@
 //!
 //! # From data to predictions
 //!
-//! [`Regressor`] takes data in any units, standardises it, trains a model and predicts in the same units:
+//! [`Regressor`] takes data in any units, standardises it, trains a model and predicts in the same units. ([`Training`] is the same way with
+//! stops: look at the model before it is trained, freeze parameters, save states, go on.)
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -32,8 +33,8 @@
 //!
 //! # The model itself
 //!
-//! [`DeepGp`] is layers and a likelihood, in the model's own units: [`DeepGp::elbo_gradient`] gives the bound in its parts and
-//! the gradient in every parameter, [`DeepGp::parameters`] lists them, [`Trainer`] moves them, [`DeepGp::predictor`] asks the
+//! [`DeepGp`] is layers and a likelihood, in the model's own units: [`DeepGp::objective_gradient`] gives the bound in its parts
+//! and the gradient in every parameter, [`DeepGp::parameters`] lists them, [`Trainer`] moves them, [`DeepGp::predictor`] asks the
 //! result. [`build::LayerPlan`] chooses kernel, forms and inducing inputs a layer at a time.
 //!
 //! ```
@@ -46,15 +47,43 @@
 //! let model = DeepGp::for_regression(data.x().view(), 1, &ModelSettings::default())?;
 //!
 //! let rows: Vec<u32> = (0..50).collect();
-//! let batch = Batch { num_data: 50, ..Batch::of(&data, &rows) };
+//! let batch = Batch::of(&data, &rows);
 //! let noise = Noise::Rows { key: Key::new(0, Purpose::Train), step: 0 };
-//! let (elbo, gradient) = model.objective_gradient(batch, noise)?;
-//! assert_eq!(elbo.kl.len(), 3);
+//! let (bound, gradient) = model.objective_gradient(batch, noise)?;
+//! assert_eq!(bound.kl.len(), 3);
 //! for parameter in model.parameters() {
 //!     assert_eq!(gradient[parameter.range].len(), parameter.values.len());
 //! }
 //! # Ok::<(), deepgp::Error>(())
 //! ```
+//!
+//! # What can be replaced
+//!
+//! A [`kernel::Kernel`], a [`likelihood::Likelihood`] (or just its log density, [`likelihood::Pointwise`]), an [`objective::Objective`], an
+//! [`Optimiser`], a [`backend::Backend`] and a [`backend::Communicator`] are traits that a program outside of this crate can implement; the
+//! files of `tests/` do. The variables that a layer's mean and covariance are trained in are closed sets, [`MeanForm`] and
+//! [`CovarianceForm`]: the `match` is the paper's table.
+//!
+//! # Glossary
+//!
+//! | here | is |
+//! |---|---|
+//! | `Z_a`, `Z_b` | inducing inputs of a layer's mean and of its covariance, `[M_a, D]` and `[M_b, D]` |
+//! | tied | one set for both, the full DGP; *decoupled*: a set for each; *nested*: one set whose head serves the covariance |
+//! | `K_aa`, `K_bb`, `L` | kernel matrices of inducing inputs, jitter included, and their Cholesky factor, `L Lᵀ = K` |
+//! | `k_a`, `k_b` | the kernel between a row and `Z_a` or `Z_b` |
+//! | `w` | the mean's weights, `[M_a, P]`: `mean = k_a w` whatever the form |
+//! | `R` | the projection, `L⁻¹` of `K_bb` or the identity: `A = k_b Rᵀ` |
+//! | `G_p` | the symmetric share of the prior that is explained, `[M_b, M_b]` for output `p`: `variance_p = k(x, x) − A G_p Aᵀ` |
+//! | `S`, `S'`, `L_s` | the covariance of `q(u)`, the same in whitened variables (`S = L S' Lᵀ`), and its triangular factor |
+//! | whitened | in variables that are standard normal under the prior: `u = L v` |
+//! | dual | in variables that need no inverse of a kernel matrix (eq. 7) |
+//! | `f`, `y` | the last layer's latent functions, and what is observed of them through the likelihood |
+//! | `x_bar`, `bars` | gradients of the objective at `x`, of `x`'s shape; a *pullback* makes them, going backward |
+//! | raw | the unconstrained numbers that the optimiser moves; *values* are what the mathematics sees |
+//! | prologue, blocks, epilogue | the parts of a step: what rows do not enter, rows, and the way back to the parameters |
+//! | mixture | what the model says of a row: one Gaussian for each sample of the hidden layers |
+//! | user's units, model's units | before and after standardising |
 //!
 //! # Conventions
 //!

@@ -113,10 +113,10 @@ impl UserPredictor<'_> {
         }
     }
 
-    /// See [`Predictor::below`].
-    pub fn below(&self, x: View<'_>, y: View<'_>) -> Result<Mat> {
+    /// See [`Predictor::cumulative`].
+    pub fn cumulative(&self, x: View<'_>, y: View<'_>) -> Result<Mat> {
         let y = self.standardiser.y.apply("y", y)?;
-        self.inner.below(self.inputs(x)?.view(), y.view())
+        self.inner.cumulative(self.inputs(x)?.view(), y.view())
     }
 
     /// See [`Predictor::draws_of_f`].
@@ -190,6 +190,14 @@ fn undo_all(units: &Scaling, mut all: Vec<Mat>) -> Vec<Mat> {
         units.undo(own);
     }
     all
+}
+
+impl UserPredictor<'_> {
+    /// [`UserPredictor::cumulative`] under the name that it had in version 0.1.
+    #[deprecated(since = "0.2.0", note = "it is `cumulative`")]
+    pub fn below(&self, x: View<'_>, y: View<'_>) -> Result<Mat> {
+        self.cumulative(x, y)
+    }
 }
 
 /// The verbs of version 0.1, which are one [`Training`] now.

@@ -100,7 +100,7 @@ fn densities_integrate_to_one_and_quantiles_invert_the_distribution() {
     let levels = [1e-9, 0.01, 0.25, 0.5, 0.975];
     let quantiles = predictor.quantiles(point.view(), &levels).unwrap();
     for (q, level) in quantiles.as_slice().iter().zip(levels) {
-        let below = predictor.below(point.view(), Mat::column(vec![*q]).view()).unwrap();
+        let below = predictor.cumulative(point.view(), Mat::column(vec![*q]).view()).unwrap();
         assert!((below[(0, 0)] / level - 1.0).abs() < 1e-8, "{level}: {below:?}");
         let mass: f64 = (0..steps).filter(|&i| grid[(i, 0)] < *q).map(|i| width * densities[i].exp()).sum();
         assert!((mass - level).abs() < 5e-3);
@@ -263,8 +263,8 @@ fn predictions_are_in_the_units_of_the_user() {
     all_close("density", &b.log_density(far_x.view(), far_y.view()).unwrap(), &expected, 1e-6);
     all_close(
         "below",
-        b.below(far_x.view(), far_y.view()).unwrap().as_slice(),
-        a.below(x.view(), y.view()).unwrap().as_slice(),
+        b.cumulative(far_x.view(), far_y.view()).unwrap().as_slice(),
+        a.cumulative(x.view(), y.view()).unwrap().as_slice(),
         1e-6,
     );
     let (draws, others) = (a.draws_of_f(x.view(), 2).unwrap(), b.draws_of_f(far_x.view(), 2).unwrap());

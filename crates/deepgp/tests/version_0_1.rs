@@ -383,7 +383,7 @@ fn data(digits: Digits) -> Vec<Case> {
         ("linear", baseline::linear(&train, &test).unwrap()),
         ("nearest_neighbours", baseline::nearest_neighbours(&train, &test, 5, 0).unwrap()),
     ] {
-        let parts = [&assessment.mean, &assessment.deviation, &assessment.below, &assessment.crps];
+        let parts = [&assessment.mean, &assessment.deviation, &assessment.pit, &assessment.crps];
         simple.numbers(name, &parts.map(|m| m.as_slice()).concat());
         simple.numbers(&format!("{name}.log_density"), &assessment.log_density);
     }

@@ -129,7 +129,7 @@ fn outputs(file: &ModelFile, scored: &Scored, settings: PredictSettings) -> Resu
         y: column(scored.data.y(), p),
         mean: column(&scored.model.mean, p),
         intervals_95: (0..drawn.len()).map(|i| interval(i, p)).collect(),
-        pit: column(&scored.model.below, p),
+        pit: column(&scored.model.pit, p),
         deviation: column(&scored.model.deviation, p),
     };
     Ok(each.map(output).collect())

@@ -139,7 +139,7 @@ fn assess(units: &Standardiser, test: &Dataset, mean: Mat, variance: &[f64]) -> 
     let scale = &units.y.scale;
     let shift = units.y.log_volume();
     let mut assessment = Assessment {
-        below: Mat::from_fn(n, p, |i, o| at(i).cumulative(&likelihood, o, y[(i, o)])),
+        pit: Mat::from_fn(n, p, |i, o| at(i).cumulative(&likelihood, o, y[(i, o)])),
         crps: Mat::from_fn(n, p, |i, o| scale[o] * at(i).crps(&likelihood, o, y[(i, o)])),
         log_density: (0..n).map(|i| at(i).log_density(&likelihood, y.row(i)) - shift).collect(),
         deviation: Mat::from_fn(n, p, |_, o| scale[o] * variance[o].sqrt()),

@@ -10,8 +10,8 @@ pub struct Assessment {
     pub mean: Mat,
     /// Standard deviation of `y`.
     pub deviation: Mat,
-    /// `P(Y ≤ y)`: uniform between 0 and 1 where the model is calibrated.
-    pub below: Mat,
+    /// The probability integral transform `P(Y ≤ y)`: uniform between 0 and 1 where the model is calibrated.
+    pub pit: Mat,
     /// Continuous ranked probability score: an absolute error that rewards honest spread, in the units of `y`.
     pub crps: Mat,
     /// Log density of each row, jointly over outputs.
@@ -46,14 +46,14 @@ impl Score {
 
     /// The same where rows count by their weights.
     pub fn weighted(y: View<'_>, assessment: &Assessment, weights: Option<&[f64]>) -> Self {
-        let Assessment { mean, below, crps, log_density, .. } = assessment;
+        let Assessment { mean, pit, crps, log_density, .. } = assessment;
         let over_rows = |of: &dyn Fn(usize, usize) -> f64| -> Vec<f64> {
             let column = |p| (0..y.nrows()).map(|i| of(i, p)).collect::<Vec<f64>>();
             (0..y.ncols()).map(|p| weighted_mean(&column(p), weights)).collect()
         };
         let coverage = |share: f64| {
             let inside = 0.5 * (1.0 - share)..=0.5 * (1.0 + share);
-            over_rows(&|i, p| f64::from(u8::from(inside.contains(&below[(i, p)]))))
+            over_rows(&|i, p| f64::from(u8::from(inside.contains(&pit[(i, p)]))))
         };
         let error = |i, p| y[(i, p)] - mean[(i, p)];
         Self {
@@ -114,7 +114,7 @@ mod tests {
         let assessment = Assessment {
             mean: Mat::column(vec![1.0, 5.0]),
             deviation: Mat::column(vec![1.0, 1.0]),
-            below: Mat::column(vec![0.5, 0.96]),
+            pit: Mat::column(vec![0.5, 0.96]),
             crps: Mat::column(vec![0.25, 0.75]),
             log_density: vec![-1.0, -3.0],
         };

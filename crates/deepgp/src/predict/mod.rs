@@ -177,8 +177,8 @@ impl Predictor<'_> {
         Ok(all.into_vec())
     }
 
-    /// `P(y ≤ y_np)` for each target, `[N, P]`: uniform in (0, 1) if the model is calibrated.
-    pub fn below(&self, x: View<'_>, y: View<'_>) -> Result<Mat> {
+    /// The probability integral transform: `P(Y ≤ y_np)` for each target, `[N, P]`, uniform in (0, 1) if the model is calibrated.
+    pub fn cumulative(&self, x: View<'_>, y: View<'_>) -> Result<Mat> {
         self.check_targets(x, y)?;
         self.map_rows(x, y.ncols(), |row, mixture, out| {
             for (p, out) in out.iter_mut().enumerate() {
@@ -245,11 +245,11 @@ impl Predictor<'_> {
         let all = self.map_rows(x, 4 * p + 1, |row, mixture, out| {
             let (mean, rest) = out.split_at_mut(p);
             let (variance, rest) = rest.split_at_mut(p);
-            let (below, rest) = rest.split_at_mut(p);
+            let (pit, rest) = rest.split_at_mut(p);
             let (crps, density) = rest.split_at_mut(p);
             mixture.moments_of_y(likelihood, mean, variance);
             for o in 0..p {
-                below[o] = mixture.cumulative(likelihood, o, y[(row, o)]);
+                pit[o] = mixture.cumulative(likelihood, o, y[(row, o)]);
                 crps[o] = mixture.crps(likelihood, o, y[(row, o)]);
             }
             density[0] = mixture.log_density(likelihood, y.row(row));
@@ -258,10 +258,16 @@ impl Predictor<'_> {
         Ok(Assessment {
             mean: columns(0),
             deviation: columns(1).map(f64::sqrt),
-            below: columns(2),
+            pit: columns(2),
             crps: columns(3),
             log_density: (0..x.nrows()).map(|i| all[(i, 4 * p)]).collect(),
         })
+    }
+
+    /// [`Predictor::cumulative`] under the name that it had in version 0.1.
+    #[deprecated(since = "0.2.0", note = "it is `cumulative`")]
+    pub fn below(&self, x: View<'_>, y: View<'_>) -> Result<Mat> {
+        self.cumulative(x, y)
     }
 
     fn check_targets(&self, x: View<'_>, y: View<'_>) -> Result<()> {

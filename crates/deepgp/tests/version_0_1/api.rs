@@ -219,7 +219,7 @@ fn predictions(regressor: &Regressor, data: &Dataset) -> Vec<(&'static str, Vec<
         ("predict.moments.y.variance", moments.y.variance.into_vec()),
         ("predict.quantiles", predictor.quantiles(x, &[0.01, 0.5, 0.95]).unwrap().into_vec()),
         ("predict.log_density", predictor.log_density(x, y).unwrap()),
-        ("predict.below", predictor.below(x, y).unwrap().into_vec()),
+        ("predict.below", predictor.cumulative(x, y).unwrap().into_vec()),
         ("predict.draws_of_f", flat(predictor.draws_of_f(x, 2).unwrap())),
         ("predict.draws_of_y", flat(predictor.draws_of_y(x, 2).unwrap())),
         ("predict.joint_moments.mean", together.mean.into_vec()),
