@@ -11,6 +11,9 @@ from . import _arrays, _base, _core, _settings
 from ._arrays import Floats
 from ._model import Model
 
+# Rows that can be taken jointly, at most.
+_JOINT_ROWS = _core.joint_rows()
+
 
 class Predictions:
     """Predictions of a fitted estimator."""
@@ -174,7 +177,7 @@ class Predictions:
 
 def _check_joint(X: Any, instead: str) -> None:
     """Fails if there are more rows than can be taken jointly."""
-    if len(X) > _core.JOINT_ROWS:
+    if len(X) > _JOINT_ROWS:
         raise ValueError(
-            f"X has {len(X)} rows, but at most {_core.JOINT_ROWS} can be taken jointly: use {instead}, or fewer rows"
+            f"X has {len(X)} rows, but at most {_JOINT_ROWS} can be taken jointly: use {instead}, or fewer rows"
         )

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use deepgp::{Mat, PredictSettings, UserPredictor, View};
+use deepgp::{JOINT_ROWS, Mat, PredictSettings, UserPredictor, View};
 use deepgp_io::{ModelFile, chunks};
 use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyMemoryError, PyValueError};
@@ -201,6 +201,12 @@ pub fn joint_moments<'py>(
     let rows = x.nrows();
     let all = ask(py, engine.file(), sampling, move |predictor| predictor.joint_moments(x.view()))?;
     Ok((arrays::array(py, all.mean)?, arrays::stack(py, all.covariance, rows, rows)?))
+}
+
+/// How many rows can be taken jointly, at most.
+#[pyfunction]
+pub fn joint_rows() -> usize {
+    JOINT_ROWS
 }
 
 /// Fails if there is no memory for so many draws of `width` numbers a row. To run out of it later would end the process.

@@ -22,7 +22,9 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::answers::{below, draws, input_gradient, joint_draws, joint_moments, log_density, moments, quantiles};
+    use crate::answers::{
+        below, draws, input_gradient, joint_draws, joint_moments, joint_rows, log_density, moments, quantiles,
+    };
     #[pymodule_export]
     use crate::device::check_device;
     #[pymodule_export]
@@ -39,7 +41,6 @@ mod _core {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::background::remember_process();
-        module.add("JOINT_ROWS", deepgp::JOINT_ROWS)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }
