@@ -261,7 +261,8 @@ fn add_diagonal(k: &mut Mat, by: f64) {
     }
 }
 
-/// The likely reason why a kernel matrix is close to singular: numbers that are not finite, or two points that nearly coincide.
+/// The likely reason why a kernel matrix is close to singular: numbers that are not finite, two points that nearly coincide, or long
+/// lengthscales.
 fn cause(z: View<'_>, k: &Mat) -> String {
     if z.as_slice().iter().chain(k.as_slice()).any(|v| !v.is_finite()) {
         return "inducing inputs or kernel parameters are not finite, likely after too large a step".into();
