@@ -1,17 +1,17 @@
-//! Communicators: several processes that hold a share of the rows each, and sum over all of them.
+//! Communicators: several processes that hold some of the rows each, and sum over all of them.
 //!
-//! A step's rows are independent of one another until their sums are pulled back to the parameters (`cpu/step.rs`). There is the one
-//! place where processes must speak: each has the sums over its own rows, [`Communicator::sum`] makes them those over all rows, and
+//! A step's rows are independent of one another until their sums are pulled back to the parameters (`cpu/step.rs`). That is the one
+//! place where processes must communicate: each has the sums over its own rows, [`Communicator::sum`] makes them those over all rows, and
 //! from there on every process does the same work on the same numbers.
 
 use crate::error::Result;
 
 /// A group of processes, as one of them sees it.
 pub trait Communicator: std::fmt::Debug + Send + Sync {
-    /// Which of the processes this is, from 0.
+    /// The number of this process among all, from 0.
     fn rank(&self) -> usize;
 
-    /// How many processes there are.
+    /// The number of processes.
     fn size(&self) -> usize;
 
     /// Replaces `values` by the sums over all processes, added up in the order of their ranks, so that all of them hold the same bits.
@@ -19,7 +19,7 @@ pub trait Communicator: std::fmt::Debug + Send + Sync {
     fn sum(&self, values: &mut [f64]) -> Result<()>;
 }
 
-/// One process alone: every sum is its own.
+/// The communicator of a single process: every sum is its own.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Alone;
 

@@ -1,8 +1,8 @@
-//! Backends: who computes a model. The open traits; [`Cpu`] is the library's own, `deepgp-cuda` another.
+//! Backends: the machines that compute a model. The open traits; [`Cpu`] is the library's own, `deepgp-cuda` another.
 //!
-//! A model carries its [`Backend`] with it ([`DeepGp::computed_on`]), and whoever trains it, evaluates it or asks it for predictions
-//! goes there. What crosses the seam is small: parameters, plans of a few steps, values of the objective, moments. The data goes over
-//! once. Everything else, from minibatches to early stopping and quantiles, is written once, on this side.
+//! A model carries its [`Backend`] with it ([`DeepGp::computed_on`]), and training, evaluation and prediction go there. What crosses
+//! the seam is small: parameters, plans of a few steps, values of the objective, moments. The data goes over once. Everything else,
+//! from minibatches to early stopping and quantiles, is written once, on this side.
 //!
 //! To add one, implement [`Backend`] with a [`Run`] and [`Mixtures`] of its own; nothing else changes.
 
@@ -28,14 +28,14 @@ use crate::settings::{PredictSettings, TrainSettings};
 use crate::train::optimiser::Optimiser;
 use crate::train::state::TrainState;
 
-/// Steps that are asked for at once in training, at most: a multiple of it always ends a burst.
+/// The most steps of training that are asked for at once, in a *burst*; a step whose number is a multiple of it always ends one.
 pub const BURST: u64 = 10;
-/// How often the state of a run is fetched from a device for callbacks to see.
+/// The time after which the state of a run is fetched again from a device for callbacks to see.
 const FETCH_EVERY: Duration = Duration::from_secs(1);
 
 /// A machine that can compute a model.
 pub trait Backend: std::fmt::Debug + Send + Sync {
-    /// What it is, e.g. `cpu` or `cuda: NVIDIA H200`.
+    /// The backend's name, e.g. `cpu` or `cuda: NVIDIA H200`.
     fn name(&self) -> String;
 
     /// The objective of a batch and, if `gradient` is set, its gradient in all parameter values in the order of
@@ -48,80 +48,80 @@ pub trait Backend: std::fmt::Debug + Send + Sync {
         gradient: bool,
     ) -> Result<(Evaluation, Vec<f64>)>;
 
-    /// Takes a model and its training data on board. The state comes by [`Run::load`].
+    /// A training run of a model on the task's rows. Parameters and the optimiser's state come by [`Run::load`].
     fn train<'d>(&self, model: &DeepGp, task: TrainingTask<'d>) -> Result<Box<dyn Run + 'd>>;
 
-    /// Makes a model ready to answer.
+    /// A model ready to predict.
     fn mixtures<'m>(&self, model: &'m DeepGp, settings: PredictSettings) -> Result<Box<dyn Mixtures + 'm>>;
 }
 
-/// What a run is to do: on which rows, how, and to what end.
+/// The task of a training run: rows, settings, objective and optimiser.
 #[derive(Clone, Copy, Debug)]
 pub struct TrainingTask<'d> {
     /// The training rows, in the model's units.
     pub data: &'d Dataset,
-    /// Batch size, samples, seed.
+    /// The settings of the run, of which a backend needs batch size, samples and seed.
     pub settings: TrainSettings,
-    /// What is maximised.
+    /// The objective that is maximised.
     pub objective: &'d dyn Objective,
-    /// How parameters move.
+    /// The optimiser that moves the parameters.
     pub optimiser: &'d dyn Optimiser,
 }
 
-/// What a batch gave: the objective in its parts, and how it went.
+/// The objective of a batch in its parts, with what went wrong in computing it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evaluation {
     /// The name of the objective, e.g. `ELBO`.
     pub objective: &'static str,
-    /// What the rows contribute: `(num_data / batch) Σ_n weight_n term_n`.
+    /// The term of the rows, `(num_data / batch) Σ_n weight_n term_n`.
     pub data_term: f64,
-    /// `KL[q ‖ p]` of each layer.
+    /// The divergence `KL[q ‖ p]` of each layer.
     pub kl: Vec<f64>,
-    /// How many variances were raised to the floor.
+    /// The number of variances that were raised to the floor.
     pub clamped: usize,
-    /// Kernel matrices that needed more jitter than asked for.
+    /// The kernel matrices that needed more jitter than asked for.
     pub jitter: Vec<JitterEvent>,
 }
 
 impl Evaluation {
-    /// The objective itself, `data_term − Σ KL`, whatever `kl_weight` was.
+    /// The objective's value, `data_term − Σ KL`, whatever `kl_weight` was.
     pub fn total(&self) -> f64 {
         self.data_term - self.kl.iter().sum::<f64>()
     }
 }
 
-/// One step to make.
+/// A step that a run is asked to take.
 #[derive(Clone, Copy, Debug)]
 pub struct StepPlan<'a> {
-    /// Its number, from 0: the noise hangs on it.
+    /// The step's number, from 0: its noise depends on it.
     pub step: u64,
-    /// The rows of the minibatch: no more than the largest of a pass that is cut evenly into batches of at most `batch_size`.
+    /// The rows of the minibatch: no more than the largest of an epoch that is cut evenly into batches of at most `batch_size`.
     pub rows: &'a [u32],
-    /// The optimiser's rate, everything included.
+    /// The learning rate, schedule and roll-backs included.
     pub learning_rate: f64,
-    /// The factor on the KL.
+    /// The factor `κ` on the KL.
     pub kl_weight: f64,
 }
 
-/// A model in training.
+/// A training run of one model on a backend.
 ///
-/// Every method gets the trainer's model and state. A run may keep parameters and optimiser elsewhere, as a GPU does; then `now` and
-/// `before` of the state are out of date until [`Run::store`] brings them. Counters belong to the trainer.
+/// Every method gets the trainer's model and state. A run may hold parameters and the optimiser's state elsewhere, as a GPU does; then
+/// `now` and `before` of the state are out of date until [`Run::store`] writes them. Counters belong to the trainer.
 pub trait Run: std::fmt::Debug + Send {
-    /// The most steps that it wants to be asked for at once, up to [`BURST`].
+    /// The most steps that the run wants to be asked for at once, up to [`BURST`].
     fn burst(&self) -> u64 {
         BURST
     }
 
-    /// How old the state that callbacks see may be; zero if it is always at hand.
+    /// The greatest age of the state that callbacks see; zero if it is always current.
     fn fetch_every(&self) -> Duration {
         FETCH_EVERY
     }
 
-    /// Takes parameters and optimiser from a state. `model` holds the same parameters.
+    /// Sets the run's parameters and optimiser state to those of `state`. `model` holds the same parameters.
     fn load(&mut self, model: &DeepGp, state: &TrainState) -> Result<()>;
 
-    /// Makes steps, and keeps the parameters before the last of them to return to. Stops at the first that cannot be computed: the
+    /// Takes steps, and saves the parameters before the last of them to roll back to. Stops at the first that cannot be computed: the
     /// last result is then its error, and the parameters are those it was to be computed at.
     fn steps(
         &mut self,
@@ -130,23 +130,24 @@ pub trait Run: std::fmt::Debug + Send {
         state: &mut TrainState,
     ) -> Result<Vec<Result<Evaluation>>>;
 
-    /// Returns to the parameters before the last update.
+    /// Returns to the parameters and the optimiser's state before the last update.
     fn roll_back(&mut self, model: &mut DeepGp, state: &mut TrainState) -> Result<()>;
 
     /// Writes the current raw parameters to `state.now.raw`.
     fn store_raw(&mut self, state: &mut TrainState) -> Result<()>;
 
-    /// Writes `now` and, where it is there, `before` of the state.
+    /// Writes the current parameters and optimiser state to `state.now` and, if it is there, those before the last update to
+    /// `state.before`.
     fn store(&mut self, state: &mut TrainState) -> Result<()>;
 }
 
-/// A model that answers.
+/// A model ready to predict on a backend: from rows to the mixtures of Gaussians at them.
 pub trait Mixtures: std::fmt::Debug + Send + Sync {
-    /// Moments of the last layer for each row and sample, as [`DeepGp::propagate`] gives them: `[N · S, P]` each. Whatever rows are
+    /// The last layer's moments for each row and sample, as [`DeepGp::propagate`] gives them: `[N · S, P]` each. Whatever rows are
     /// asked for together, a row's numbers are the same.
     fn moments(&self, x: View<'_>) -> Result<Moments>;
 
-    /// How many rows to ask for at once: results are reduced, and memory used again, so many rows at a time.
+    /// The number of rows to ask for at once: results are reduced, and memory reused, so many rows at a time.
     fn rows_at_once(&self) -> usize;
 }
 
@@ -157,20 +158,20 @@ impl DeepGp {
         self
     }
 
-    /// Who computes it.
+    /// The backend that computes the model.
     pub fn backend(&self) -> &Arc<dyn Backend> {
         &self.backend
     }
 
-    /// The objective of a batch.
+    /// The objective of a batch, in its parts.
     pub fn objective(&self, batch: Batch<'_>, noise: Noise<'_>) -> Result<Evaluation> {
         self.check_data(batch.data)?;
         self.check_batch(batch, &noise)?;
         Ok(self.backend.evaluate(self, batch, noise, false)?.0)
     }
 
-    /// The objective of a batch, and the gradient of `data_term − kl_weight · Σ KL` in all parameter values, in the order of
-    /// [`DeepGp::parameters`].
+    /// The objective of a batch, in its parts, and the gradient of `data_term − kl_weight · Σ KL` in all parameter values, in the order
+    /// of [`DeepGp::parameters`].
     pub fn objective_gradient(&self, batch: Batch<'_>, noise: Noise<'_>) -> Result<(Evaluation, Vec<f64>)> {
         self.check_data(batch.data)?;
         self.check_batch(batch, &noise)?;
@@ -189,7 +190,7 @@ impl DeepGp {
         self.objective_gradient(batch, noise)
     }
 
-    /// Which kernel matrices need more jitter than asked for, at the present parameters; fails where no jitter helps.
+    /// The kernel matrices that need more jitter than asked for, at the present parameters; fails where no jitter helps.
     pub fn jitter_events(&self) -> Result<Vec<JitterEvent>> {
         Ok(self.prepare()?.into_iter().flat_map(|layer| layer.events).collect())
     }

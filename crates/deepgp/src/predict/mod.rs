@@ -17,7 +17,7 @@ use rayon::prelude::*;
 
 use crate::backend::Mixtures;
 use crate::backend::cpu::chain::{Chain, Workspaces};
-use crate::backend::cpu::mixtures::Passes;
+use crate::backend::cpu::mixtures::CpuMixtures;
 use crate::data::check_finite;
 use crate::error::{Error, Result};
 use crate::layer::{Prepared, Want};
@@ -240,8 +240,8 @@ impl Predictor<'_> {
     pub fn input_gradient(&self, x: View<'_>) -> Result<InputGradient> {
         check_inputs(self.model, x)?;
         let width = 2 * self.model.latent_width() * x.ncols();
-        let passes = Passes::new(self.model, self.prepared()?, self.settings, Want::Gradients);
-        let all = self.threads.run(|| passes.input_gradients(x));
+        let mixtures = CpuMixtures::new(self.model, self.prepared()?, self.settings, Want::Gradients);
+        let all = self.threads.run(|| mixtures.input_gradients(x));
         let half = |from: usize| Mat::from_fn(x.nrows(), width / 2, |i, j| all[(i, from + j)]);
         Ok(InputGradient { mean: half(0), variance: half(width / 2) })
     }

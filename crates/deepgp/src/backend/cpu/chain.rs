@@ -1,8 +1,9 @@
 //! A block of rows through all layers, forward and backward.
 //!
 //! Given what was prepared once a step, a row passes through the layers independently of every other row. A hidden layer
-//! hands on the sample `f = μ + σ ε`; the last layer's moments go to the likelihood. With `S` samples the first layer is
-//! computed once a row, and its output is sampled `S` times; from there on there are `S` rows for each.
+//! hands on the sample `f = μ + σ ε`; the last layer's moments go to the objective. With `S` samples the first layer is
+//! computed once a row, and its output is sampled `S` times; from there on there are `S` rows for each. Backward, a sample's gradient
+//! reaches the moments as `μ̄ += f̄` and `σ̄² += f̄ ε / 2σ`, summed over samples.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -13,29 +14,33 @@ use crate::numeric::real::Real;
 use crate::numeric::simd::vectorised;
 use crate::random::noise::{Noise, RowNumbers};
 
-/// All layers, as a block of rows sees them.
+/// All prepared layers of a model, in the precision of the rows that go through them.
 #[derive(Debug)]
 pub(crate) struct Chain<'a, T> {
+    /// The layers, first to last.
     pub layers: Vec<RowLayer<'a, T>>,
+    /// The number of samples of the hidden layers for each row, `S`.
     samples: usize,
 }
 
-/// One block's numbers in all layers.
+/// A block of rows in all layers; working memory that is reused.
 #[derive(Debug)]
 pub(crate) struct ChainRows<T> {
+    /// The block in each layer.
     pub layers: Vec<LayerRows<T>>,
-    /// `ε` of each hidden layer.
+    /// The noise `ε` of each hidden layer.
     noise: Vec<crate::numeric::mat::Mat<T>>,
-    /// What the objective sees of one row: moments of all its samples, and the gradients at them.
+    /// One row for the objective, in `f64`: the moments of all its samples, and the gradients at them.
     pub row: Vec<f64>,
 }
 
 impl<'a, T: Real> Chain<'a, T> {
+    /// The layers in new memory, for dense rows.
     pub fn new(layers: &'a [Layer], prepared: &[Prepared], floor: Floor, samples: usize, want: Want) -> Self {
         Self::reusing(&mut Vec::new(), layers, prepared, floor, samples, want, InputLayout::Dense)
     }
 
-    /// Like [`Chain::new`], in the memory that [`Chain::recycle`] gave back, for rows of this layout.
+    /// The layers in the memory that [`Chain::recycle`] gave back, for rows of this layout.
     pub fn reusing(
         arrays: &mut Vec<RowArrays<T>>,
         layers: &'a [Layer],
@@ -49,7 +54,7 @@ impl<'a, T: Real> Chain<'a, T> {
         let parts = layers.iter().zip(prepared).zip(arrays.drain(..)).enumerate();
         let layout = |l| if l == 0 { layout } else { InputLayout::Dense };
         let layers = parts
-            .map(|(l, ((layer, made), arrays))| RowLayer::new(layer, made, floor, want, arrays, layout(l)))
+            .map(|(l, ((layer, prepared), arrays))| RowLayer::new(layer, prepared, floor, want, arrays, layout(l)))
             .collect();
         Self { layers, samples }
     }
@@ -59,29 +64,29 @@ impl<'a, T: Real> Chain<'a, T> {
         arrays.extend(self.layers.into_iter().map(RowLayer::into_arrays));
     }
 
-    /// How many samples of each row layer `l` makes of one of its inputs.
-    fn fan(&self, l: usize) -> usize {
+    /// The number of samples that are drawn of layer `l` for each row of its input: all at the first layer, then one each.
+    fn samples_of(&self, l: usize) -> usize {
         if l == 0 { self.samples } else { 1 }
     }
 
-    /// How many rows the last layer sees for each row of the block.
+    /// The number of rows that the last layer sees for each row of the block: the parts of the mixture.
     pub fn mixture_size(&self) -> usize {
         if self.layers.len() == 1 { 1 } else { self.samples }
     }
 
-    /// From `rows.layers[0].x` to the moments of the last layer; returns how many variances met the floor.
+    /// Takes the rows in `rows.layers[0].x` to the moments of the last layer; returns the number of variances raised to the floor.
     pub fn forward(&self, rows: &mut ChainRows<T>, noise: &Noise<'_>, block: RowNumbers<'_>) -> usize {
-        self.first(rows) + self.after_first(rows, 0..block.ids.len(), noise, block)
+        self.forward_first(rows) + self.forward_rest(rows, 0..block.ids.len(), noise, block)
     }
 
     /// The first layer of [`Chain::forward`].
-    pub fn first(&self, rows: &mut ChainRows<T>) -> usize {
+    pub fn forward_first(&self, rows: &mut ChainRows<T>) -> usize {
         self.layers[0].forward(&mut rows.layers[0]);
         rows.layers[0].clamped
     }
 
-    /// The other layers, for `part` of the rows that went through the first one: those of `block`.
-    pub fn after_first(
+    /// The layers after the first of [`Chain::forward`], for `part` of the rows that went through the first one: those of `block`.
+    pub fn forward_rest(
         &self,
         rows: &mut ChainRows<T>,
         part: Range<usize>,
@@ -93,12 +98,12 @@ impl<'a, T: Real> Chain<'a, T> {
             let (done, ahead) = rows.layers.split_at_mut(l);
             let (before, here) = (&mut done[l - 1], &mut ahead[0]);
             let part = if l == 1 { part.clone() } else { 0..before.len() };
-            let (n, p, fan) = (part.len(), before.mean.ncols(), self.fan(l - 1));
+            let (n, p, samples) = (part.len(), before.mean.ncols(), self.samples_of(l - 1));
             let epsilon = &mut rows.noise[l - 1];
-            epsilon.reshape_for_overwrite(n * fan, p);
+            epsilon.reshape_for_overwrite(n * samples, p);
             noise.fill(l - 1, block, self.samples, epsilon);
             let f = here.x.dense_mut();
-            f.reshape_for_overwrite(n * fan, p);
+            f.reshape_for_overwrite(n * samples, p);
             let LayerRows { mean, variance, deviation, .. } = before;
             deviation.reshape_for_overwrite(n, p);
             vectorised(
@@ -110,7 +115,7 @@ impl<'a, T: Real> Chain<'a, T> {
                     }
                     for i in 0..n {
                         let (mean, deviation) = (mean.row(part.start + i), deviation.row(i));
-                        for s in i * fan..(i + 1) * fan {
+                        for s in i * samples..(i + 1) * samples {
                             let (f, e) = (f.row_mut(s), epsilon.row(s));
                             for (((f, &e), &m), &d) in f.iter_mut().zip(e).zip(mean).zip(deviation) {
                                 *f = m + d * e;
@@ -125,7 +130,8 @@ impl<'a, T: Real> Chain<'a, T> {
         clamped
     }
 
-    /// From the gradients at the last layer's moments to `sums`, if there are any, and to `rows.layers[0].x_bar`, if there are none.
+    /// The pullback of [`Chain::forward`] from the gradients at the last layer's moments: adds to `sums`, or, without any, writes the
+    /// gradient at the inputs to `rows.layers[0].x_bar`.
     pub fn backward(&self, rows: &mut ChainRows<T>, mut sums: Option<&mut [LayerSums<T>]>) {
         let want_x = sums.is_none();
         for (l, layer) in self.layers.iter().enumerate().rev() {
@@ -137,7 +143,7 @@ impl<'a, T: Real> Chain<'a, T> {
             // ∂f/∂μ = 1 and ∂f/∂σ² = ε / 2σ.
             let (before, after) = rows.layers.split_at_mut(l);
             let (sampled, f_bar) = (&mut before[l - 1], &after[0].x_bar);
-            let (n, p, fan) = (sampled.len(), f_bar.ncols(), self.fan(l - 1));
+            let (n, p, samples) = (sampled.len(), f_bar.ncols(), self.samples_of(l - 1));
             let half = T::of(0.5);
             let LayerRows { mean_bar, variance_bar, deviation, .. } = sampled;
             mean_bar.reshape_for_overwrite(n, p);
@@ -150,7 +156,7 @@ impl<'a, T: Real> Chain<'a, T> {
                     variance_bar.fill(T::ZERO);
                     for i in 0..n {
                         let (mean_bar, variance_bar) = (mean_bar.row_mut(i), variance_bar.row_mut(i));
-                        for s in i * fan..(i + 1) * fan {
+                        for s in i * samples..(i + 1) * samples {
                             let at = f_bar.row(s).iter().zip(epsilon.row(s)).zip(deviation.row(i));
                             let to = mean_bar.iter_mut().zip(variance_bar.iter_mut());
                             for (((&bar, &e), &d), (mean, variance)) in at.zip(to) {
@@ -165,25 +171,31 @@ impl<'a, T: Real> Chain<'a, T> {
     }
 }
 
-/// Working memory, lent to whoever computes a block. It carries nothing from one block to the next.
+/// A pool of working memory for blocks of rows, one for each thread at work. It carries nothing from one block to the next.
 #[derive(Debug)]
 pub(crate) struct Workspaces<T> {
+    /// The workspaces that nobody uses at the moment.
     free: Mutex<Vec<ChainRows<T>>>,
+    /// The number of the model's layers.
     layers: usize,
 }
 
-/// A workspace on loan; it goes back when dropped.
+/// A workspace on loan from the pool; it goes back when dropped.
 #[derive(Debug)]
 pub(crate) struct Loan<'a, T> {
+    /// The pool.
     from: &'a Workspaces<T>,
+    /// The workspace, until it is dropped.
     rows: Option<ChainRows<T>>,
 }
 
 impl<T: Real> Workspaces<T> {
+    /// An empty pool, for models of so many layers.
     pub fn new(layers: usize) -> Self {
         Self { free: Mutex::new(Vec::new()), layers }
     }
 
+    /// A workspace from the pool, or a new one.
     pub fn take(&self) -> Loan<'_, T> {
         let free = self.free.lock().unwrap_or_else(std::sync::PoisonError::into_inner).pop();
         let rows = free.unwrap_or_else(|| ChainRows {

@@ -1,4 +1,4 @@
-//! Rows through all layers for prediction: forward alone, or backward too for slopes in the inputs.
+//! Prediction on the CPU: rows through all layers, forward alone, or backward too for slopes in the inputs.
 //!
 //! All rows share the samples' noise, and rows go through in groups of one size, the last one filled up, so that products have one shape
 //! and a row's bits do not depend on the others.
@@ -16,52 +16,59 @@ use crate::predict::{LARGEST_INPUT, Moments};
 use crate::random::noise::{Key, Noise, Purpose, RowNumbers};
 use crate::settings::PredictSettings;
 
-/// Rows times samples in a block: enough that fetching a layer's matrices does not count, few enough that one row is soon answered.
+/// The number of rows times samples in a block: enough that fetching a layer's matrices costs little, few enough that a single row is
+/// fast.
 const ROWS_AT_ONCE: usize = 256;
-/// Rows, without their samples, that go through the first layer together, for the same reason.
+/// The number of rows, without their samples, that go through the first layer together, for the same reason.
 const FIRST_ROWS: usize = 64;
-/// Numbers of the last layer that are held at once, over all rows and samples.
+/// The number of the last layer's means that are held at once, over all rows and samples.
 const MOMENTS_AT_ONCE: usize = 1 << 20;
 
-/// A model made ready for rows to pass through it.
+/// A model ready to predict on the CPU.
 #[derive(Debug)]
-pub(crate) struct Passes<'m> {
-    engine: Engine<'m>,
+pub(crate) struct CpuMixtures<'m> {
+    /// The layers and working memory.
+    chain: RowChain<'m>,
+    /// Samples, seed and threads.
     settings: PredictSettings,
+    /// The number of latent functions, `P`.
     width: usize,
 }
 
+/// The layers and working memory in the precision of the rows.
 #[derive(Debug)]
-enum Engine<'m> {
+enum RowChain<'m> {
+    /// Rows in `f64`.
     F64(Chain<'m, f64>, Workspaces<f64>),
+    /// Rows in `f32`.
     Mixed(Chain<'m, f32>, Workspaces<f32>),
 }
 
-impl<'m> Passes<'m> {
-    /// For moments alone, or for gradients too.
+impl<'m> CpuMixtures<'m> {
+    /// The model ready to predict, for moments alone or for gradients too.
     pub fn new(model: &'m DeepGp, prepared: &[Prepared], settings: PredictSettings, want: Want) -> Self {
         let (layers, floor, samples) = (model.layers(), model.precision().floor(), settings.samples);
         let count = layers.len();
-        let engine = match model.precision() {
-            Precision::F64 => Engine::F64(Chain::new(layers, prepared, floor, samples, want), Workspaces::new(count)),
+        let chain = match model.precision() {
+            Precision::F64 => RowChain::F64(Chain::new(layers, prepared, floor, samples, want), Workspaces::new(count)),
             Precision::Mixed => {
-                Engine::Mixed(Chain::new(layers, prepared, floor, samples, want), Workspaces::new(count))
+                RowChain::Mixed(Chain::new(layers, prepared, floor, samples, want), Workspaces::new(count))
             }
         };
-        Self { engine, settings, width: model.latent_width() }
+        Self { chain, settings, width: model.latent_width() }
     }
 
-    /// Slopes of the mean and of the variance of each latent function in the inputs: `[N, 2 · P · D]`, the means' first.
+    /// The slopes of mean and variance of each latent function in the inputs: `[N, 2 · P · D]`, those of the means first.
     pub fn input_gradients(&self, x: View<'_>) -> Mat {
         let mut out = Mat::zeros(x.nrows(), 2 * self.width * x.ncols());
-        match &self.engine {
-            Engine::F64(chain, workspaces) => self.fill_gradients(chain, workspaces, x, &mut out),
-            Engine::Mixed(chain, workspaces) => self.fill_gradients(chain, workspaces, x, &mut out),
+        match &self.chain {
+            RowChain::F64(chain, workspaces) => self.fill_gradients(chain, workspaces, x, &mut out),
+            RowChain::Mixed(chain, workspaces) => self.fill_gradients(chain, workspaces, x, &mut out),
         }
         out
     }
 
-    /// Means, then variances, of all samples of a row: `[N, 2 · S · P]`.
+    /// The means, then the variances, of all samples of each row: `[N, 2 · S · P]`.
     fn fill_moments<T: Real>(&self, chain: &Chain<'_, T>, workspaces: &Workspaces<T>, x: View<'_>) -> Mat {
         let each = chain.mixture_size() * self.width;
         let mut out = Mat::zeros(x.nrows(), 2 * each);
@@ -77,11 +84,13 @@ impl<'m> Passes<'m> {
         out
     }
 
+    /// Writes the slopes of the mixture's mean and variance in the inputs, by a pullback for each moment of each latent function.
+    ///
     /// With `m = 1/S Σ μ_s` and `v = 1/S Σ (σ²_s + (μ_s − m)²)`: `∂m/∂μ_s = 1/S`, `∂v/∂μ_s = 2 (μ_s − m)/S`, `∂v/∂σ²_s = 1/S`.
     fn fill_gradients<T: Real>(&self, chain: &Chain<'_, T>, workspaces: &Workspaces<T>, x: View<'_>, out: &mut Mat) {
         let (s, p, d) = (chain.mixture_size(), self.width, x.ncols());
         self.each_block(chain, workspaces, x, out, 1, |rows, out| {
-            let share = T::of(1.0 / s as f64);
+            let weight = T::of(1.0 / s as f64);
             let mut out: Vec<&mut [f64]> = out.collect();
             for moment in 0..2 {
                 for o in 0..p {
@@ -92,13 +101,13 @@ impl<'m> Passes<'m> {
                     last.variance_bar.fill(T::ZERO);
                     for i in 0..out.len() {
                         let own = i * s..(i + 1) * s;
-                        let mean = own.clone().map(|r| last.mean[(r, o)]).sum::<T>() * share;
+                        let mean = own.clone().map(|r| last.mean[(r, o)]).sum::<T>() * weight;
                         for r in own {
                             if moment == 0 {
-                                last.mean_bar[(r, o)] = share;
+                                last.mean_bar[(r, o)] = weight;
                             } else {
-                                last.variance_bar[(r, o)] = share;
-                                last.mean_bar[(r, o)] = (T::ONE + T::ONE) * (last.mean[(r, o)] - mean) * share;
+                                last.variance_bar[(r, o)] = weight;
+                                last.mean_bar[(r, o)] = (T::ONE + T::ONE) * (last.mean[(r, o)] - mean) * weight;
                             }
                         }
                     }
@@ -112,8 +121,8 @@ impl<'m> Passes<'m> {
         });
     }
 
-    /// Takes every block of rows forward and hands it on, with its rows of `out`. The first layer, which sees a row once and not once
-    /// a sample, takes `at_first` blocks together.
+    /// Takes every block of rows forward and hands it to `then`, with its rows of `out`. The first layer, which sees a row once and not
+    /// once a sample, takes `at_first` blocks together.
     fn each_block<T: Real>(
         &self,
         chain: &Chain<'_, T>,
@@ -143,11 +152,11 @@ impl<'m> Passes<'m> {
                     *to = T::of(from.clamp(-LARGEST_INPUT, LARGEST_INPUT));
                 }
             }
-            chain.first(&mut rows);
+            chain.forward_first(&mut rows);
             for (block, out) in out.chunks_mut(block_rows * width).enumerate() {
                 let part = block * block_rows..(block + 1) * block_rows;
                 let place = RowNumbers { ids: &ids, first: first + part.start, offset: 0 };
-                chain.after_first(&mut rows, part, &noise, place);
+                chain.forward_rest(&mut rows, part, &noise, place);
                 then(&mut rows, out.chunks_exact_mut(width));
             }
         };
@@ -155,21 +164,21 @@ impl<'m> Passes<'m> {
     }
 }
 
-/// Rows, without their samples, in a block.
+/// The number of rows, without their samples, in a block.
 fn block_rows<T: Real>(chain: &Chain<'_, T>) -> usize {
     ROWS_AT_ONCE.div_ceil(chain.mixture_size())
 }
 
-/// Blocks that go through the first layer together.
+/// The number of blocks that go through the first layer together.
 fn blocks_at_first<T: Real>(chain: &Chain<'_, T>) -> usize {
     if chain.layers.len() == 1 { 1 } else { FIRST_ROWS.div_ceil(block_rows(chain)) }
 }
 
-impl Mixtures for Passes<'_> {
+impl Mixtures for CpuMixtures<'_> {
     fn moments(&self, x: View<'_>) -> Result<Moments> {
-        let all = match &self.engine {
-            Engine::F64(chain, workspaces) => self.fill_moments(chain, workspaces, x),
-            Engine::Mixed(chain, workspaces) => self.fill_moments(chain, workspaces, x),
+        let all = match &self.chain {
+            RowChain::F64(chain, workspaces) => self.fill_moments(chain, workspaces, x),
+            RowChain::Mixed(chain, workspaces) => self.fill_moments(chain, workspaces, x),
         };
         let each = all.ncols() / 2;
         let part = |start: usize| {
@@ -180,9 +189,9 @@ impl Mixtures for Passes<'_> {
     }
 
     fn rows_at_once(&self) -> usize {
-        let (group, samples) = match &self.engine {
-            Engine::F64(chain, _) => (block_rows(chain) * blocks_at_first(chain), chain.mixture_size()),
-            Engine::Mixed(chain, _) => (block_rows(chain) * blocks_at_first(chain), chain.mixture_size()),
+        let (group, samples) = match &self.chain {
+            RowChain::F64(chain, _) => (block_rows(chain) * blocks_at_first(chain), chain.mixture_size()),
+            RowChain::Mixed(chain, _) => (block_rows(chain) * blocks_at_first(chain), chain.mixture_size()),
         };
         // Whole groups, and enough of them for many threads.
         (MOMENTS_AT_ONCE / (samples * self.width)).div_ceil(group).max(16) * group

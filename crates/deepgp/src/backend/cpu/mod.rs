@@ -1,7 +1,7 @@
 //! The library's own backend: blocks of rows on all threads.
 //!
-//! `step.rs` is the way of a batch, `chain.rs` the way of a block through the layers, `sums.rs` what blocks leave behind; `run.rs`
-//! trains and `mixtures.rs` answers. Parallel work goes to the threads of whoever calls.
+//! `step.rs` is the way of a batch, `chain.rs` the way of a block through the layers, `sums.rs` the sums over blocks; `run.rs` trains
+//! and `mixtures.rs` predicts. Parallel work goes to the threads of the caller.
 
 pub(crate) mod chain;
 pub(crate) mod mixtures;
@@ -18,13 +18,14 @@ use crate::model::DeepGp;
 use crate::model::batch::Batch;
 use crate::random::noise::Noise;
 use crate::settings::PredictSettings;
-use mixtures::Passes;
+use mixtures::CpuMixtures;
 use run::CpuRun;
 use step::StepMemory;
 
-/// This machine's processors, alone or together with other processes.
+/// The backend on this machine's processors, alone or together with other processes.
 #[derive(Clone, Debug)]
 pub struct Cpu {
+    /// How sums are taken over processes.
     communicator: Arc<dyn Communicator>,
 }
 
@@ -35,12 +36,12 @@ impl Default for Cpu {
 }
 
 impl Cpu {
-    /// One of several processes that hold a share of every batch each ([`Batch::shard`]) and sum over all of them.
+    /// The backend of one of several processes that hold some rows of every batch each ([`Batch::shard`]) and sum over all of them.
     pub fn among(communicator: Arc<dyn Communicator>) -> Self {
         Self { communicator }
     }
 
-    /// What a model is computed on unless it is told otherwise.
+    /// The backend that a new model has.
     pub(crate) fn shared() -> Arc<dyn Backend> {
         Arc::new(Self::default())
     }
@@ -68,6 +69,6 @@ impl Backend for Cpu {
     }
 
     fn mixtures<'m>(&self, model: &'m DeepGp, settings: PredictSettings) -> Result<Box<dyn Mixtures + 'm>> {
-        Ok(Box::new(Passes::new(model, &model.prepare()?, settings, Want::Moments)))
+        Ok(Box::new(CpuMixtures::new(model, &model.prepare()?, settings, Want::Moments)))
     }
 }

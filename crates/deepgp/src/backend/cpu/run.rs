@@ -1,4 +1,4 @@
-//! Training on the CPU: one step at a time, on the trainer's own state, so that it is always at hand.
+//! Training on the CPU: one step at a time, on the trainer's own state, which is therefore always current.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,18 +13,21 @@ use crate::random::noise::{Key, Noise, Purpose};
 use crate::train::optimiser::{Factors, Update};
 use crate::train::state::TrainState;
 
-/// See the module.
+/// A training run on the CPU.
 #[derive(Debug)]
 pub(super) struct CpuRun<'d> {
+    /// Rows, settings, objective and optimiser.
     task: TrainingTask<'d>,
+    /// How sums are taken over processes.
     communicator: Arc<dyn Communicator>,
-    /// The model's list, for constraints and what is frozen; its values are not looked at.
+    /// The model's list of parameters, for constraints and what is frozen; its values are not used.
     parameters: Vec<Parameter>,
+    /// The memory of a step, reused by the next.
     memory: StepMemory,
 }
 
 impl<'d> CpuRun<'d> {
-    /// Makes memory for steps of `model`.
+    /// A run of `model`, with memory for its steps.
     pub fn new(model: &DeepGp, task: TrainingTask<'d>, communicator: Arc<dyn Communicator>) -> Self {
         Self { task, communicator, parameters: model.parameters(), memory: StepMemory::new(model, task.data) }
     }

@@ -29,85 +29,99 @@ use crate::numeric::real::{Real, narrow, widen};
 use crate::objective::{RowBars, RowTerm, Samples};
 use crate::random::noise::{Noise, RowNumbers};
 
-/// Rows (times samples) in a block: enough for fast products, few enough to stay in cache.
+/// The number of rows (times samples) in a block: enough for fast products, few enough to stay in cache.
 const BLOCK_ROWS: usize = 128;
-/// Rows in a block where the `G_p` of all layers take more than [`CACHED_BYTES`], and so do not stay in cache from one to the next.
+/// The number of rows (times samples) in a block where the `G_p` of all layers take more than [`CACHED_BYTES`], and so do not stay in
+/// cache from one block to the next.
 const LARGE_BLOCK_ROWS: usize = 512;
+/// The most bytes of `G_p` that are taken to stay in cache.
 const CACHED_BYTES: usize = 8 << 20;
-/// How many partial sums there are at most.
+/// The most partial sums.
 const ACCUMULATORS: usize = 16;
 
-/// Memory that steps use again and again. It carries nothing from one step to the next but the last gradient and what was prepared
+/// The memory of a step, reused by the next. It carries nothing from one step to the next but the last gradient and the layers prepared
 /// for it.
 #[derive(Debug)]
 pub(crate) struct StepMemory {
+    /// Memory for each layer's `M × M` work.
     layers: Vec<LayerMemory>,
+    /// The layers as the last evaluation prepared them.
     prepared: Vec<Prepared>,
+    /// Memory for the work on rows.
     rows: RowMemory,
+    /// The sums over all rows.
     total: Sums<f64>,
+    /// The gradient in all parameter values.
     gradient: Vec<f64>,
 }
 
-/// The part of it that is of the rows' precision.
+/// The memory of a step that has the rows' precision.
 #[derive(Debug)]
 enum RowMemory {
-    F64(Memory<f64>),
-    Mixed(Memory<f32>),
+    /// Rows in `f64`.
+    F64(TypedMemory<f64>),
+    /// Rows in `f32`.
+    Mixed(TypedMemory<f32>),
 }
 
+/// Memory for the work on rows of one precision.
 #[derive(Debug)]
-struct Memory<T> {
+struct TypedMemory<T> {
+    /// The layers' matrices.
     arrays: Vec<RowArrays<T>>,
+    /// The partial sums over blocks.
     sums: Vec<Sums<T>>,
+    /// The blocks under way.
     workspaces: Workspaces<T>,
 }
 
-impl<T: Real> Memory<T> {
+impl<T: Real> TypedMemory<T> {
+    /// Empty memory for a model of so many layers.
     fn new(layers: usize) -> Self {
         Self { arrays: Vec::new(), sums: Vec::new(), workspaces: Workspaces::new(layers) }
     }
 }
 
 impl StepMemory {
-    /// For batches of one dataset.
+    /// Memory for batches of one dataset.
     pub fn new(model: &DeepGp, data: &Dataset) -> Self {
         let layers = model.layers().len();
         let rows = match model.precision() {
-            Precision::F64 => RowMemory::F64(Memory::new(layers)),
-            Precision::Mixed => RowMemory::Mixed(Memory::new(layers)),
+            Precision::F64 => RowMemory::F64(TypedMemory::new(layers)),
+            Precision::Mixed => RowMemory::Mixed(TypedMemory::new(layers)),
         };
         let (total, gradient) = (Sums::zeros(model, data), Vec::new());
-        Self { layers: spare(layers), prepared: Vec::new(), rows, total, gradient }
+        Self { layers: empty_memory(layers), prepared: Vec::new(), rows, total, gradient }
     }
 
-    /// What the last evaluation that was asked for a gradient found.
+    /// The gradient of the last evaluation that was asked for one.
     pub fn gradient(&self) -> &[f64] {
         &self.gradient
     }
 
-    /// The gradient, handed over.
+    /// The gradient of the last evaluation that was asked for one, by value.
     pub fn into_gradient(self) -> Vec<f64> {
         self.gradient
     }
 
-    /// What the last evaluation prepared.
+    /// The layers as the last evaluation prepared them.
     pub fn prepared(&self) -> &[Prepared] {
         &self.prepared
     }
 }
 
-/// Memory for so many layers, still empty.
-fn spare(layers: usize) -> Vec<LayerMemory> {
+/// Empty memory for so many layers.
+fn empty_memory(layers: usize) -> Vec<LayerMemory> {
     (0..layers).map(|_| LayerMemory::default()).collect()
 }
 
 impl DeepGp {
-    /// The prologue, in memory of its own.
+    /// The prologue of a step, in memory of its own: all layers prepared for rows.
     pub(crate) fn prepare(&self) -> Result<Vec<Prepared>> {
-        self.prepare_in(&mut spare(self.layers().len()))
+        self.prepare_in(&mut empty_memory(self.layers().len()))
     }
 
-    /// The prologue: all layers side by side.
+    /// The prologue of a step in memory that is reused, all layers in parallel.
     fn prepare_in(&self, memory: &mut [LayerMemory]) -> Result<Vec<Prepared>> {
         let layers = self.layers().par_iter().zip(memory).enumerate();
         let prepared: Vec<Result<Prepared>> =
@@ -116,7 +130,7 @@ impl DeepGp {
         prepared.into_iter().collect()
     }
 
-    /// How rows of `data` come to the first layer.
+    /// The layout in which rows of `data` come to the first layer.
     fn layout<'d>(&self, data: &'d Dataset) -> InputLayout<'d> {
         bound::layout(&*self.layers()[0].kernel, data)
     }
@@ -129,7 +143,7 @@ impl DeepGp {
             && self.prepare().is_ok_and(|prepared| prepared.iter().all(|p| (p.mean.kl + p.covariance.kl).is_finite()))
     }
 
-    /// The objective; if `gradient` is set, its gradient is left in `memory`. Data and batch must have been checked.
+    /// The objective of a batch; if `gradient` is set, its gradient is left in `memory`. Data and batch must have been checked.
     pub(super) fn evaluate(
         &self,
         batch: Batch<'_>,
@@ -172,16 +186,16 @@ impl DeepGp {
         Ok(evaluation)
     }
 
-    /// All blocks of rows, in parallel, into as many partial sums as there are blocks, but no more than [`ACCUMULATORS`].
+    /// Takes all blocks of rows, in parallel, into as many partial sums as there are blocks, but no more than [`ACCUMULATORS`].
     fn accumulate<'m, T: Real>(
         &self,
         prepared: &[Prepared],
         batch: Batch<'_>,
         noise: &Noise<'_>,
-        memory: &'m mut Memory<T>,
+        memory: &'m mut TypedMemory<T>,
         gradient: bool,
     ) -> &'m [Sums<T>] {
-        let Memory { arrays, sums, workspaces } = memory;
+        let TypedMemory { arrays, sums, workspaces } = memory;
         let (floor, layout) = (self.precision().floor(), self.layout(batch.data));
         let chain = Chain::reusing(arrays, self.layers(), prepared, floor, batch.samples, Want::Gradients, layout);
         let block_rows = self.rows_at_once::<T>().div_ceil(chain.mixture_size());
@@ -199,7 +213,7 @@ impl DeepGp {
                 let ids = &batch.rows[first..batch.rows.len().min(first + block_rows)];
                 rows.layers[0].x.gather(batch.data, layout, ids);
                 sum.clamped += chain.forward(&mut rows, noise, RowNumbers { ids, first, offset: batch.offset() });
-                self.observe(&mut rows, ids, batch, gradient, sum);
+                self.add_objective(&mut rows, ids, batch, gradient, sum);
                 if gradient {
                     chain.backward(&mut rows, Some(&mut sum.layers));
                 }
@@ -209,14 +223,14 @@ impl DeepGp {
         sums
     }
 
-    /// Rows (times samples) in a block: more where every block has to fetch all the `G_p` from memory.
+    /// The number of rows (times samples) in a block: more where every block has to fetch all the `G_p` from memory.
     fn rows_at_once<T: Real>(&self) -> usize {
         let numbers: usize = self.layers().iter().map(|layer| layer.covariance.factor.as_slice().len()).sum();
         if numbers * size_of::<T>() > CACHED_BYTES { LARGE_BLOCK_ROWS } else { BLOCK_ROWS }
     }
 
-    /// The objective of a block's rows, from the last layer's moments: adds to `sum`, and writes the gradients at these moments.
-    fn observe<T: Real>(
+    /// Adds the objective of a block's rows, from the last layer's moments, to `sum`, and writes the gradients at these moments.
+    fn add_objective<T: Real>(
         &self,
         rows: &mut ChainRows<T>,
         ids: &[u32],
@@ -259,7 +273,7 @@ impl DeepGp {
         }
     }
 
-    /// Pulls the sums back to the parameters, all layers side by side.
+    /// The epilogue of a step: writes the gradient in all parameters to `out`, from the sums over rows, all layers in parallel.
     fn epilogue(
         &self,
         prepared: &mut [Prepared],

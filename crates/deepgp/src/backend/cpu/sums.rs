@@ -1,4 +1,4 @@
-//! Sums over rows: partial ones, one for each of a fixed number of accumulators, and their total, in `f64` and in a fixed order.
+//! Sums over rows: partial ones, one for each accumulator, and their total, in `f64` and in a fixed order.
 
 use rayon::prelude::*;
 
@@ -12,26 +12,26 @@ use crate::model::params;
 use crate::numeric::real::Real;
 use crate::numeric::simd::vectorised;
 
-/// Numbers that one thread adds up over all partial sums, while they are in its cache.
+/// The number of entries that one thread adds up over all partial sums, while they are in its cache.
 const REDUCE_AT_ONCE: usize = 4096;
 
-/// One partial sum over rows.
+/// The sums over some rows, or over all: the objective's data term, and the gradients that reach layers and likelihood.
 #[derive(Debug)]
 pub(super) struct Sums<T> {
-    /// What the layers' gradients are made of.
+    /// The gradients at each layer's `w`, `R`, `G`, inducing inputs and kernel parameters.
     pub layers: Vec<LayerSums<T>>,
-    /// `∂/∂θ` of the likelihood.
+    /// `∂/∂θ` in the likelihood's parameters.
     pub likelihood: Vec<f64>,
-    /// `∂/∂` the parameters that belong to no layer.
+    /// The gradient in the parameters that belong to no layer.
     pub shared: Vec<f64>,
-    /// What the rows contribute to the objective.
+    /// The objective's data term.
     pub data_term: f64,
-    /// How many variances met the floor.
+    /// The number of variances that were raised to the floor.
     pub clamped: usize,
 }
 
 impl<T: Real> Sums<T> {
-    /// No row yet, for rows of `data`.
+    /// Sums over no row, for rows of `data`.
     pub fn zeros(model: &DeepGp, data: &Dataset) -> Self {
         let first = bound::layout(&*model.layers()[0].kernel, data);
         let layout = |l| if l == 0 { first } else { InputLayout::Dense };
@@ -44,7 +44,7 @@ impl<T: Real> Sums<T> {
         }
     }
 
-    /// No row again.
+    /// Sets all sums to 0.
     pub fn clear(&mut self) {
         for layer in &mut self.layers {
             let (matrices, theta) = layer.parts_mut();
@@ -59,7 +59,7 @@ impl<T: Real> Sums<T> {
     }
 }
 
-/// Adds the partial sums in order, in `f64`; those that only a gradient needs if it is wanted.
+/// Writes the total of the partial sums, added in order and in `f64`; what only a gradient needs is left out unless `gradient` is set.
 pub(super) fn reduce<T: Real>(sums: &[Sums<T>], total: &mut Sums<f64>, gradient: bool) {
     total.clear();
     for sum in sums {
@@ -101,7 +101,7 @@ pub(super) fn reduce<T: Real>(sums: &[Sums<T>], total: &mut Sums<f64>, gradient:
 }
 
 impl Sums<f64> {
-    /// Makes these the sums over the rows of all processes.
+    /// Replaces the sums over this process's rows by those over the rows of all processes.
     pub fn over_processes(&mut self, communicator: &dyn Communicator, gradient: bool) -> Result<()> {
         if communicator.size() == 1 {
             return Ok(());
