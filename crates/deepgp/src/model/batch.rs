@@ -1,4 +1,4 @@
-//! Some rows of a dataset, and what must hold of them before a model looks at them.
+//! Batches: some rows of a dataset, and what must hold of them before a model evaluates them.
 
 use crate::data::Dataset;
 use crate::error::{Error, Result};
@@ -6,47 +6,47 @@ use crate::model::DeepGp;
 use crate::objective::{Objective, ObjectiveForm};
 use crate::random::noise::Noise;
 
-/// Some rows of a dataset, standing for `num_data` rows, and what is asked of them.
+/// Some rows of a dataset, standing for `num_data` rows, and the objective that is computed of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch<'a> {
-    /// Where the rows are, in the model's units.
+    /// The dataset that the rows belong to, in the model's units.
     pub data: &'a Dataset,
-    /// Which rows.
+    /// The numbers of the rows in the dataset.
     pub rows: &'a [u32],
-    /// How many rows the batch stands for: the data term is scaled by `num_data` over the rows of the batch.
+    /// The number of rows that the batch stands for: the data term is scaled by `num_data` over the rows of the batch.
     pub num_data: usize,
-    /// Samples of the hidden layers for each row.
+    /// The number of samples of the hidden layers for each row.
     pub samples: usize,
-    /// `κ`, the factor on the KL that is optimised; 1 for the bound itself.
+    /// The factor `κ` on the KL in the gradient; 1 for the bound itself.
     pub kl_weight: f64,
-    /// What the samples of a row contribute.
+    /// The objective: what the samples of a row contribute.
     pub objective: &'a dyn Objective,
-    /// What the rows are a share of, where several processes hold a batch together; `None` if they are all of it.
+    /// The whole batch, where several processes hold parts of it; `None` if the rows are all of it.
     pub shard: Option<Shard>,
 }
 
-/// One process's share of a batch that several hold together.
+/// The place of one process's rows in a batch that several processes hold together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     /// The number of the dataset's first row among the rows of all processes.
     pub offset: u32,
-    /// Rows of the whole batch.
+    /// The number of rows of the whole batch.
     pub batch_rows: usize,
 }
 
 impl<'a> Batch<'a> {
-    /// These rows of a dataset, standing for all of it, for the evidence lower bound with one sample.
+    /// The batch of these rows of a dataset, standing for all of it, for the evidence lower bound with one sample.
     pub fn of(data: &'a Dataset, rows: &'a [u32]) -> Self {
         let objective = ObjectiveForm::default().objective();
         Self { data, rows, num_data: data.len(), samples: 1, kl_weight: 1.0, objective, shard: None }
     }
 
-    /// How many rows of the data one row of the batch stands for.
+    /// The number of rows of the data that one row of the batch stands for, `num_data / batch`.
     pub fn scale(&self) -> f64 {
         self.num_data as f64 / self.shard.map_or(self.rows.len(), |shard| shard.batch_rows) as f64
     }
 
-    /// What is added to row numbers to count them among the rows of all processes.
+    /// The number to add to row numbers to count them among the rows of all processes.
     pub(crate) fn offset(&self) -> u32 {
         self.shard.map_or(0, |shard| shard.offset)
     }
@@ -92,7 +92,7 @@ impl DeepGp {
         Ok(())
     }
 
-    /// Fails unless `data` has the model's widths and targets that its likelihood knows.
+    /// Fails unless `data` has the model's widths and targets that are possible under its likelihood.
     pub(crate) fn check_data(&self, data: &Dataset) -> Result<()> {
         let widths = [
             ("inputs", data.x().ncols(), self.input_width()),

@@ -1,6 +1,6 @@
-//! From data and a plan to a model at its starting point.
+//! Building a model at its starting point, from inputs and a plan for each layer.
 //!
-//! Layer by layer, on the data pushed through the mean functions: inducing inputs are chosen there, the mean's `free` starts
+//! Layer by layer, on the inputs pushed through the mean functions: inducing inputs are chosen there, the mean's `free` starts
 //! at 0, and a hidden layer's covariance starts tiny, so that the model starts as its mean functions: `L_s = 1e-5 · L_b`
 //! (`standard`), `1e-5 · I` (`whitened`). The `dual` form shrinks the prior by a *large* `L_B`. The last layer starts at the prior.
 
@@ -15,39 +15,40 @@ use crate::numeric::mat::{Mat, View};
 use crate::random::noise::{Key, Purpose};
 use crate::settings::{InducingSize, ModelSettings, ResolvedSize};
 
-/// The scale at which the covariance of a hidden layer starts.
+/// The scale at which the covariance of a hidden layer starts, in units of the prior.
 const HIDDEN_SCALE: f64 = 1e-5;
-/// `L_B` of a hidden `dual` covariance at the start, times the identity.
+/// The factor of the identity in `L_B`, at which a hidden layer's `dual` covariance starts.
 const HIDDEN_DUAL: f64 = 1e2;
-/// `L_B` of the last layer's `dual` covariance at the start: near the prior, but not at `L_B = 0`, where its slope is 0.
+/// The factor of the identity in `L_B`, at which the last layer's `dual` covariance starts: near the prior, but not at `L_B = 0`, where
+/// its slope is 0.
 const LAST_DUAL: f64 = 0.03;
 
 /// Where a layer's inducing inputs come from.
 #[derive(Clone, Debug)]
 pub enum InducingPlan {
-    /// Chosen from the layer's inputs.
+    /// Inducing inputs are chosen from the layer's inputs.
     Chosen {
-        /// How many.
+        /// The number of inducing inputs of mean and covariance.
         size: InducingSize,
-        /// How.
+        /// The rule by which they are chosen.
         start: InducingStart,
     },
-    /// Given, in the model's units: where data is standardised, so are these.
+    /// Inducing inputs are given, in the model's units: where data is standardised, so are these.
     Given(Inducing),
 }
 
-/// One layer to build.
+/// The plan of one layer to build.
 #[derive(Clone, Debug)]
 pub struct LayerPlan {
-    /// Outputs.
+    /// The number of outputs.
     pub width: usize,
     /// The kernel, at its starting parameters.
     pub kernel: Box<dyn Kernel>,
-    /// The variables of the mean.
+    /// The variables that the mean is trained in.
     pub mean_form: MeanForm,
-    /// The variables of the covariance.
+    /// The variables that the covariance is trained in.
     pub covariance_form: CovarianceForm,
-    /// Inducing inputs.
+    /// The inducing inputs.
     pub inducing: InducingPlan,
     /// The mean function; `None` is zero in the last layer and, in a hidden one, identity, principal directions or
     /// zero-padding, as the widths ask.
@@ -55,7 +56,7 @@ pub struct LayerPlan {
 }
 
 impl DeepGp {
-    /// Builds layers on inputs `x` (in the model's units) as planned, first to last.
+    /// A model of layers built on inputs `x` (in the model's units) as planned, first to last.
     pub fn build(
         x: View<'_>,
         plans: Vec<LayerPlan>,
@@ -131,8 +132,8 @@ impl DeepGp {
         Self::with_likelihood(x, settings.likelihood.start(outputs), settings)
     }
 
-    /// A model for inputs `x` in the model's units and this likelihood, whatever `settings` say of likelihoods. Its last layer is as wide
-    /// as the likelihood has latent functions.
+    /// A model for inputs `x` in the model's units and this likelihood, whatever likelihood `settings` name. Its last layer is as wide as
+    /// the likelihood has latent functions.
     pub fn with_likelihood(x: View<'_>, likelihood: Box<dyn Likelihood>, settings: &ModelSettings) -> Result<Self> {
         if settings.width == 0 {
             return Err(Error::Setting { name: "width", value: "0".into(), requirement: "at least 1" });

@@ -1,6 +1,6 @@
 //! Where inducing inputs start: k-means, random rows, or greedily where the prior is least certain.
 //!
-//! All three give distinct points, and refuse to give more than there are distinct rows. Above [`SUBSAMPLE`] rows, k-means
+//! All three give `M` distinct points; there must be as many distinct rows. Above [`SUBSAMPLE`] rows, k-means
 //! and the greedy choice look at a random subset: their cost is `O(rows · M · D)` a round and `O(rows · M²)`.
 
 use rayon::prelude::*;
@@ -15,12 +15,12 @@ use crate::random::noise::Key;
 
 /// The largest number of rows that k-means and the greedy choice look at.
 pub const SUBSAMPLE: usize = 20_000;
-/// Rounds of Lloyd's algorithm.
+/// The most rounds of Lloyd's algorithm.
 const ROUNDS: usize = 20;
-/// Rows assigned to centres at a time.
+/// The number of rows that are assigned to centres at a time.
 const CHUNK: usize = 1024;
 
-/// How to choose where inducing inputs start.
+/// The rule by which the starting points of inducing inputs are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum InducingStart {
@@ -32,12 +32,12 @@ pub enum InducingStart {
     GreedyVariance,
 }
 
-/// Rows that differ from one another, as indices into a matrix.
+/// The distinct rows of a matrix, as indices into it.
 #[derive(Debug)]
 pub(crate) struct Distinct(Vec<u32>);
 
 impl Distinct {
-    /// One index for each distinct row of `x`, in the order in which they first appear. Costs a sort.
+    /// The distinct rows of `x`: one index for each, in the order in which they first appear. Costs a sort.
     pub fn of(x: View<'_>) -> Self {
         let mut order: Vec<u32> = (0..x.nrows() as u32).collect();
         let row = |i: u32| x.row(i as usize);
@@ -47,12 +47,13 @@ impl Distinct {
         Self(order)
     }
 
+    /// The number of distinct rows.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 }
 
-/// Chooses `m` inducing inputs for a layer whose inputs are `x`; no more than there are distinct rows.
+/// The `m` inducing inputs, `[m, D]`, at which a layer starts whose inputs are `x`; `m` is no more than there are distinct rows.
 pub(crate) fn choose(
     start: InducingStart,
     x: View<'_>,
@@ -72,6 +73,7 @@ pub(crate) fn choose(
     Ok(complete(centres, x, distinct, m, key))
 }
 
+/// All rows of `x`, or [`SUBSAMPLE`] of them at random if there are more.
 fn subsample(x: View<'_>, key: Key) -> Mat {
     if x.nrows() <= SUBSAMPLE {
         return x.to_mat();
@@ -84,7 +86,7 @@ fn subsample(x: View<'_>, key: Key) -> Mat {
     out
 }
 
-/// Drops repeated centres and fills up to `m` with random rows that are not among them.
+/// The distinct rows of `centres`, filled up to `m` with random rows of `x` that are not among them.
 fn complete(centres: Mat, x: View<'_>, distinct: &Distinct, m: usize, key: Key) -> Mat {
     let bits = |row: &[f64]| row.iter().map(|v| (v + 0.0).to_bits()).collect::<Vec<u64>>();
     let mut seen = std::collections::HashSet::new();
@@ -104,7 +106,9 @@ fn complete(centres: Mat, x: View<'_>, distinct: &Distinct, m: usize, key: Key) 
     Mat::from_vec(m, x.ncols(), out).expect("there are at least m distinct rows")
 }
 
-/// Lloyd's algorithm from a k-means++ start. An empty cluster moves to the row farthest from its centre.
+/// The centres of k-means, `[m, D]`, by Lloyd's algorithm from a k-means++ start: in turn, every row goes to its nearest centre,
+/// `a_i = argmin_c ‖x_i − z_c‖²`, and every centre to the mean of its rows, `z_c = mean {x_i : a_i = c}`, until nothing changes. An empty
+/// cluster moves to the row farthest from its centre.
 fn k_means(x: &Mat, m: usize, key: Key) -> Mat {
     let (n, d) = (x.nrows(), x.ncols());
     let mut centres = k_means_plus_plus(x, m, key);
@@ -137,8 +141,9 @@ fn k_means(x: &Mat, m: usize, key: Key) -> Mat {
     centres
 }
 
-/// Each next centre is a row drawn with probability proportional to its squared distance from the nearest so far. Stops
-/// early when every row is a centre.
+/// The starting centres of k-means, by k-means++ (Arthur and Vassilvitskii 2007): the first is a row drawn uniformly, each next one row
+/// `i` with probability `D_i² / Σ_j D_j²`, where `D_i = min_c ‖x_i − z_c‖` is its distance from the nearest centre so far. There are
+/// fewer than `m` if every row is a centre before. Costs `O(N · m · D)`.
 fn k_means_plus_plus(x: &Mat, m: usize, key: Key) -> Mat {
     let (n, d) = (x.nrows(), x.ncols());
     let mut chosen = vec![((key.uniform([0, 3, 0, 0]) * n as f64) as usize).min(n - 1)];
@@ -177,7 +182,7 @@ fn k_means_plus_plus(x: &Mat, m: usize, key: Key) -> Mat {
     x.gather(&chosen.iter().map(|&i| i as u32).collect::<Vec<_>>())
 }
 
-/// Finds every row's nearest centre and its squared distance; returns how many rows changed theirs.
+/// Writes every row's nearest centre and its squared distance, by `‖x‖² + ‖z‖² − 2 x·z`; returns how many rows changed theirs.
 fn assign(x: &Mat, centres: &Mat, nearest: &mut [(u32, f64)]) -> usize {
     let (d, m) = (x.ncols(), centres.nrows());
     let norms: Vec<f64> = (0..m).map(|c| dot(centres.row(c), centres.row(c))).collect();
@@ -203,34 +208,41 @@ fn assign(x: &Mat, centres: &Mat, nearest: &mut [(u32, f64)]) -> usize {
         .sum()
 }
 
-/// Partial pivoted Cholesky of `k(x, x)`: pivot where `d = diag(k) − Σ c²` is largest. Stops early when nothing is left.
+/// The rows chosen greedily by prior variance: a partial pivoted Cholesky factorisation of `k(x, x)`. With `d_i` the prior variance at
+/// row `i` given the rows chosen so far, at first `k(x_i, x_i)`, the next row and the update are
+///
+/// ```text
+/// p = argmax_i d_i        c_i = (k(x_i, x_p) − Σ_j c_ij c_pj) / √d_p        d_i ← d_i − c_i²
+/// ```
+///
+/// where `c_ij` are the `c_i` of the rounds before. There are fewer than `m` if no variance is left before. Costs `O(N · m²)`.
 fn greedy_variance(x: &Mat, m: usize, kernel: &dyn Kernel) -> Mat {
     let n = x.nrows();
-    let mut left = vec![0.0; n];
-    Evaluate::<f64>::diagonal(kernel, x.view(), &mut left);
-    let smallest = 1e-12 * left.iter().copied().fold(0.0, f64::max);
+    let mut variance = vec![0.0; n];
+    Evaluate::<f64>::diagonal(kernel, x.view(), &mut variance);
+    let smallest = 1e-12 * variance.iter().copied().fold(0.0, f64::max);
     // Row i of `columns` holds c_1 … c_m at row i of x.
     let mut columns: Mat = Mat::zeros(n, m);
     let mut chosen: Vec<u32> = Vec::new();
     let mut cross = vec![0.0; n];
     let scratch = &mut Scratch::default();
     while chosen.len() < m {
-        let pivot = (0..n).max_by(|&i, &j| left[i].total_cmp(&left[j]).then(j.cmp(&i))).unwrap_or(0);
-        if left[pivot] <= smallest {
+        let pivot = (0..n).max_by(|&i, &j| variance[i].total_cmp(&variance[j]).then(j.cmp(&i))).unwrap_or(0);
+        if variance[pivot] <= smallest {
             break;
         }
         let step = chosen.len();
         chosen.push(pivot as u32);
         let point = View::new(x.row(pivot), 1, x.ncols());
         Evaluate::<f64>::cross(kernel, x.view(), point, ViewMut::new(&mut cross, n, 1), scratch);
-        let (root, pivot_row) = (left[pivot].sqrt(), columns.row(pivot)[..step].to_vec());
-        let rows = columns.as_mut_slice().par_chunks_mut(m).zip(&mut left).zip(&cross);
-        rows.for_each(|((row, left), cross): ((&mut [f64], &mut f64), &f64)| {
+        let (root, pivot_row) = (variance[pivot].sqrt(), columns.row(pivot)[..step].to_vec());
+        let rows = columns.as_mut_slice().par_chunks_mut(m).zip(&mut variance).zip(&cross);
+        rows.for_each(|((row, variance), cross): ((&mut [f64], &mut f64), &f64)| {
             let c = (cross - dot(&row[..step], &pivot_row)) / root;
             row[step] = c;
-            *left = (*left - c * c).max(0.0);
+            *variance = (*variance - c * c).max(0.0);
         });
-        left[pivot] = 0.0;
+        variance[pivot] = 0.0;
     }
     x.gather(&chosen)
 }

@@ -34,8 +34,8 @@ pub enum Precision {
 }
 
 impl Precision {
-    /// `1e-6` in `f64`; in `mixed` `1e-4` of the kernel's variance: with `1e-6`, half of the variances of a layer with many
-    /// close inducing inputs came out negative.
+    /// The jitter of a model that none was chosen for: `1e-6` in `f64`; in `mixed` `1e-4` of the kernel's variance, because with `1e-6`
+    /// half of the variances of a layer with many close inducing inputs came out negative.
     pub fn default_jitter(self) -> Jitter {
         match self {
             Self::F64 => Jitter { absolute: 1e-6, relative: 0.0 },
@@ -43,7 +43,7 @@ impl Precision {
         }
     }
 
-    /// What variances are raised to: `1e-10`, in `mixed` `1e-7` of the kernel's variance.
+    /// The least variance of a layer's output: `1e-10`, in `mixed` `1e-7` of the kernel's variance.
     pub fn floor(self) -> Floor {
         match self {
             Self::F64 => Floor { absolute: 1e-10, relative: 0.0 },
@@ -52,20 +52,27 @@ impl Precision {
     }
 }
 
-/// A deep Gaussian process.
+/// A deep Gaussian process: layers and a likelihood, in the model's own units.
 #[derive(Clone, Debug)]
 pub struct DeepGp {
+    /// The layers, first to last.
     layers: Vec<Layer>,
+    /// The likelihood of observations given the last layer's functions.
     likelihood: Box<dyn Likelihood>,
+    /// The names of the parameters that training leaves alone.
     frozen: BTreeSet<String>,
+    /// The precision of the work on rows.
     precision: Precision,
+    /// The jitter on kernel matrices of inducing inputs.
     jitter: Jitter,
+    /// The parameters that belong to no layer.
     shared: SharedParameters,
+    /// The backend that computes the model.
     pub(crate) backend: Arc<dyn Backend>,
 }
 
 impl DeepGp {
-    /// Joins layers and a likelihood. Fails unless every width fits the next and inducing inputs are distinct.
+    /// A model of these layers and this likelihood. Fails unless every width fits the next and inducing inputs are distinct.
     pub fn new(layers: Vec<Layer>, likelihood: Box<dyn Likelihood>) -> Result<Self> {
         if layers.is_empty() {
             let requirement = "at least 1";
@@ -118,7 +125,7 @@ impl DeepGp {
         &self.shared
     }
 
-    /// Their numbers, one after the other.
+    /// The values of the parameters that belong to no layer, one array after the other.
     pub(crate) fn shared_values(&self) -> &[f64] {
         self.shared.values()
     }
@@ -128,7 +135,7 @@ impl DeepGp {
         &self.layers
     }
 
-    /// The likelihood.
+    /// The likelihood of observations given the last layer's functions.
     pub fn likelihood(&self) -> &dyn Likelihood {
         &*self.likelihood
     }
@@ -138,17 +145,17 @@ impl DeepGp {
         self.precision
     }
 
-    /// What is added to the diagonal of kernel matrices.
+    /// The jitter on the diagonal of kernel matrices.
     pub fn jitter(&self) -> Jitter {
         self.jitter
     }
 
-    /// `D`, the width of the inputs.
+    /// The width of the inputs, `D`.
     pub fn input_width(&self) -> usize {
         self.layers[0].input_width()
     }
 
-    /// `P`, the width of the last layer.
+    /// The width of the last layer, `P`: the number of latent functions.
     pub fn latent_width(&self) -> usize {
         self.likelihood.latent_width()
     }
@@ -182,8 +189,8 @@ impl DeepGp {
         done.unwrap_or_else(|| Err(self.unknown(name)))
     }
 
-    /// Keeps training away from every parameter whose name is `name` or starts with `name.`, e.g. `likelihood.noise` or
-    /// `layers.0.kernel`.
+    /// Freezes every parameter whose name is `name` or starts with `name.`, e.g. `likelihood.noise` or `layers.0.kernel`: training leaves
+    /// it alone.
     pub fn freeze(&mut self, name: &str) -> Result<()> {
         let found = self.named(name)?;
         self.frozen.extend(found);
@@ -198,12 +205,14 @@ impl DeepGp {
         Ok(())
     }
 
+    /// The names of the parameters that `name` stands for: itself, or all that start with `name.`.
     fn named(&self, name: &str) -> Result<Vec<String>> {
         let inside = |full: &str| full.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
         let found: Vec<String> = self.parameters().into_iter().map(|p| p.name).filter(|n| inside(n)).collect();
         if found.is_empty() { Err(self.unknown(name)) } else { Ok(found) }
     }
 
+    /// The error that no parameter has this name, with those that were likely meant.
     fn unknown(&self, name: &str) -> Error {
         let names: Vec<String> = self.parameters().into_iter().map(|p| p.name).collect();
         let near: Vec<&String> = names.iter().filter(|n| n.ends_with(&format!(".{name}"))).collect();
@@ -215,15 +224,15 @@ impl DeepGp {
         Error::UnknownParameter { name: name.to_string(), known }
     }
 
-    /// All parameters as the unconstrained numbers the optimiser moves.
+    /// All parameters as raw numbers, the unconstrained ones that the optimiser moves.
     pub fn raw(&self) -> Vec<f64> {
         let mut raw = Vec::new();
         self.clone().visit(&mut |leaf| raw.extend(leaf.values.iter().map(|v| leaf.constraint.raw(*v))));
         raw
     }
 
-    /// Sets all parameters from unconstrained numbers; a value that has its raw number already keeps its last digit, and what is
-    /// above the diagonal of a triangle stays 0. Panics if their count is not the model's.
+    /// Sets all parameters from raw numbers; a value that has its raw number already keeps its last digit, and what is above the diagonal
+    /// of a triangle stays 0. Panics if their count is not the model's.
     pub fn set_raw(&mut self, raw: &[f64]) {
         let mut at = 0;
         let mut set = |leaf: Leaf<'_>| {
@@ -256,6 +265,7 @@ impl DeepGp {
         assert_eq!(at, raw.len(), "as many raw numbers as the model has parameters");
     }
 
+    /// Fails if some parameter has a value that it cannot take.
     fn check_values(&mut self) -> Result<()> {
         let mut result = Ok(());
         self.visit(&mut |leaf| {
@@ -267,6 +277,7 @@ impl DeepGp {
     }
 }
 
+/// Fails unless a parameter can take these values.
 fn check_leaf(leaf: &Leaf<'_>, values: &[f64]) -> Result<()> {
     if values.len() != leaf.values.len() {
         return Err(Error::Shape {
@@ -290,6 +301,7 @@ fn check_leaf(leaf: &Leaf<'_>, values: &[f64]) -> Result<()> {
     }
 }
 
+/// The parameters in their order: each layer's under `layers.i`, the likelihood's, then those that belong to no layer, under `shared`.
 impl Parameters for DeepGp {
     fn visit(&mut self, leaf: &mut dyn FnMut(Leaf<'_>)) {
         for (i, layer) in self.layers.iter_mut().enumerate() {

@@ -1,31 +1,34 @@
 //! Parameters: the maths sees values, the optimiser sees raw numbers.
 //!
-//! Whatever is trained is listed once, by [`Parameters::visit`]. The optimiser, whoever saves a model and the gradient
-//! tests all walk that list, so nothing can be trained but not saved. A gradient is a flat vector in the list's order.
+//! Whatever is trained is listed once, by [`Parameters::visit`]. The optimiser, the model file and the gradient tests all walk that
+//! list, so nothing can be trained but not saved. A gradient is a flat vector in the list's order.
+//!
+//! A positive value is `value = floor + exp(raw)`, so `raw = ln(value − floor)` and `∂/∂raw = exp(raw) ∂/∂value`; other values are their
+//! own raw numbers.
 
-/// Which numbers a parameter may take, as a map from the unconstrained `raw` the optimiser moves.
+/// The numbers that a parameter may take, as a map from the unconstrained `raw` that the optimiser moves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Constraint {
     /// Any number.
     Real,
-    /// At least `floor`: `floor + exp(raw)`. Adam moves such a number by a share of itself, which is what scales want: on
+    /// A number above `floor`: `floor + exp(raw)`. Adam moves such a number in proportion to itself, which is what scales want: on
     /// kin8nm the ELBO after 500 steps is 130 nats higher than with `floor + softplus(raw)`.
     Positive {
-        /// 0 or more.
+        /// The lower bound, 0 or more.
         floor: f64,
     },
     /// Lower-triangular matrices, one after the other; entries above a diagonal are 0 and stay so.
     LowerTriangular {
-        /// Rows of one matrix.
+        /// The number of rows of one matrix.
         order: usize,
     },
 }
 
-/// The smallest raw number of a positive value: `exp` of it is about 1e-12.
+/// The least raw number of a positive value: `exp` of it is about 1e-12.
 const LOWEST_RAW: f64 = -27.6;
 
 impl Constraint {
-    /// The value of a raw number.
+    /// The value of a raw number: `raw`, or `floor + exp(raw)`.
     pub fn value(self, raw: f64) -> f64 {
         match self {
             Self::Real | Self::LowerTriangular { .. } => raw,
@@ -41,7 +44,7 @@ impl Constraint {
         }
     }
 
-    /// Chain rule: `∂L/∂raw` from `∂L/∂value`.
+    /// The gradient `∂/∂raw` from `∂/∂value`, by the chain rule: times `dvalue/draw`.
     pub fn pullback(self, raw: f64, value_bar: f64) -> f64 {
         match self {
             Self::Real | Self::LowerTriangular { .. } => value_bar,
@@ -49,8 +52,8 @@ impl Constraint {
         }
     }
 
-    /// `raw`, or the nearest number that the optimiser may reach: values stop at a hair above their floor, so that there is
-    /// always a way back.
+    /// The raw number that the optimiser may reach, nearest to `raw`: values stop at a hair above their floor, so that there is always a
+    /// way back.
     pub fn within(self, raw: f64) -> f64 {
         match self {
             Self::Real | Self::LowerTriangular { .. } => raw,
@@ -59,7 +62,7 @@ impl Constraint {
         }
     }
 
-    /// Whether entry `index` of the leaf may be this value.
+    /// Whether entry `index` of the array may have this value.
     pub fn admits(self, index: usize, value: f64) -> bool {
         value.is_finite()
             && match self {
@@ -69,7 +72,7 @@ impl Constraint {
             }
     }
 
-    /// Whether entry `index` of the leaf can move at all.
+    /// Whether entry `index` of the array can move at all; entries above a diagonal cannot.
     pub fn is_free(self, index: usize) -> bool {
         match self {
             Self::Real | Self::Positive { .. } => true,
@@ -78,20 +81,20 @@ impl Constraint {
     }
 }
 
-/// One entry of the list: a named array of numbers.
+/// One entry of the list of parameters: a named array of numbers, where they are stored.
 #[derive(Debug)]
 pub struct Leaf<'a> {
-    /// Dotted path, e.g. `layers.0.kernel.lengthscales`.
+    /// The array's name, a dotted path, e.g. `layers.0.kernel.lengthscales`.
     pub name: &'a str,
-    /// Which numbers it may hold.
+    /// The numbers that it may hold.
     pub constraint: Constraint,
-    /// Its shape, row-major; empty for a single number.
+    /// The array's shape, row-major; empty for a single number.
     pub shape: &'a [usize],
-    /// The values themselves.
+    /// The values themselves, to read or change.
     pub values: &'a mut [f64],
 }
 
-/// Lists every parameter once, always in the same order.
+/// Something with parameters: it lists each of them once, always in the same order.
 pub trait Parameters {
     /// Calls `leaf` on each parameter in turn.
     fn visit(&mut self, leaf: &mut dyn FnMut(Leaf<'_>));
@@ -105,25 +108,25 @@ pub fn visit_under<P: Parameters + ?Sized>(prefix: &str, part: &mut P, leaf: &mu
     });
 }
 
-/// How many numbers `part` lists. It is visited mutably, so give it a copy if it must not be touched.
+/// The number of entries of all arrays that `part` lists. It is visited mutably, so give it a copy if it must not be touched.
 pub fn count(part: &mut dyn Parameters) -> usize {
     let mut total = 0;
     part.visit(&mut |leaf| total += leaf.values.len());
     total
 }
 
-/// A parameter's place in the flat vector, and a copy of its values.
+/// A parameter of a model: its name, its range in flat vectors, and a copy of its values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
-    /// Dotted path.
+    /// The parameter's name, a dotted path, e.g. `layers.0.kernel.lengthscales`.
     pub name: String,
-    /// Which numbers it may hold.
+    /// The numbers that it may hold.
     pub constraint: Constraint,
-    /// Its shape, row-major.
+    /// The array's shape, row-major; empty for a single number.
     pub shape: Vec<usize>,
-    /// Where its numbers stand in a flat vector of all parameters (or of their gradient).
+    /// The range of its numbers in a flat vector of all parameters (or of their gradient).
     pub range: std::ops::Range<usize>,
-    /// The values.
+    /// A copy of its values.
     pub values: Vec<f64>,
     /// Whether training leaves it alone.
     pub frozen: bool,

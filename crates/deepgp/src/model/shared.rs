@@ -5,26 +5,28 @@
 
 use super::params::{Constraint, Leaf, Parameters};
 
-/// A named array of such parameters.
+/// The description of a named array of parameters that belong to no layer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SharedParameter {
-    /// Its name; in the model's list it stands under `shared.`.
+    /// The array's name; in the model's list it stands under `shared.`.
     pub name: String,
-    /// Which numbers it may hold.
+    /// The numbers that it may hold.
     pub constraint: Constraint,
-    /// Its shape, row-major; empty for a single number.
+    /// The array's shape, row-major; empty for a single number.
     pub shape: Vec<usize>,
 }
 
 /// All of a model's parameters that belong to no layer. Most models have none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SharedParameters {
+    /// The arrays, without their values.
     list: Vec<SharedParameter>,
+    /// The values of all arrays, one after the other.
     values: Vec<f64>,
 }
 
 impl SharedParameters {
-    /// Adds an array. Panics if there are not as many numbers as its shape has places.
+    /// These parameters and one more array. Panics if there are not as many numbers as its shape has places.
     pub fn with(mut self, parameter: SharedParameter, values: &[f64]) -> Self {
         assert_eq!(parameter.shape.iter().product::<usize>(), values.len(), "as many numbers as the shape has places");
         self.list.push(parameter);
@@ -32,12 +34,12 @@ impl SharedParameters {
         self
     }
 
-    /// What there is, without its numbers.
+    /// The descriptions of the arrays, in their order.
     pub fn list(&self) -> &[SharedParameter] {
         &self.list
     }
 
-    /// All numbers, one array after the other.
+    /// The values of all arrays, one after the other.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
