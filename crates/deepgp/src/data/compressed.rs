@@ -1,4 +1,5 @@
-//! A matrix by its entries that are not zero, and its product with a dense one: `out[i, :] = Σ_k self[i, k] dense[k, :]`.
+//! Compressed sparse rows: a matrix by its entries that are not zero, and its product with a dense one,
+//! `out[i, :] = Σ_k self[i, k] dense[k, :]`.
 //!
 //! `2 · M` flops a stored entry, for a dense `[K, M]`. A number that is loaded is used only once, so the product runs at the speed of the
 //! second-level cache, about half of that of a dense product, flop for flop. The dense factor is laid out for it by [`pack`].
@@ -13,26 +14,28 @@ use crate::numeric::real::Real;
 use crate::numeric::scratch::Scratch;
 use crate::numeric::simd::vectorised;
 
-/// How much of a row [`Compressed::times`] sums at once: four vectors of the widest kind. The second-level cache sets the
+/// The bytes of a row that [`Compressed::times`] sums at once: four vectors of the widest kind. The second-level cache sets the
 /// speed, so wider gains nothing.
 const SLICE_BYTES: usize = 256;
 
-/// What memory moves in.
+/// The bytes of a cache line.
 const LINE_BYTES: usize = 64;
 
 /// A matrix stored as the entries of each row that are not zero.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Compressed<T> {
-    /// Row `i` stores entries `starts[i]..starts[i + 1]`.
+    /// The entry at which each row starts: row `i` stores entries `starts[i]..starts[i + 1]`.
     starts: Vec<usize>,
-    /// Ascending within a row.
+    /// The column of each entry, ascending within a row.
     columns: Vec<u32>,
+    /// The value of each entry.
     values: Vec<T>,
+    /// The number of columns.
     cols: usize,
 }
 
 impl<T: Real> Compressed<T> {
-    /// No rows yet, of `cols` columns; memory is kept.
+    /// Becomes a matrix of no rows and `cols` columns, whose memory is reused.
     pub(crate) fn clear(&mut self, cols: usize) {
         self.starts.clear();
         self.starts.push(0);
@@ -41,7 +44,7 @@ impl<T: Real> Compressed<T> {
         self.cols = cols;
     }
 
-    /// One more row: its columns, ascending, and their values.
+    /// Adds a row: its columns, ascending, and their values.
     pub(crate) fn push_row(&mut self, columns: &[u32], values: &[f64]) {
         self.columns.extend_from_slice(columns);
         self.values.extend(values.iter().map(|&v| T::of(v)));
@@ -76,7 +79,7 @@ impl<T: Real> Compressed<T> {
         self.starts.pop();
     }
 
-    /// How many starts and values fit without new memory.
+    /// The numbers of starts and of values that fit without new memory.
     #[cfg(test)]
     pub(crate) fn capacities(&self) -> (usize, usize) {
         (self.starts.capacity(), self.values.capacity())
@@ -104,7 +107,7 @@ impl<T: Real> Compressed<T> {
         (&self.columns[range.clone()], &self.values[range])
     }
 
-    /// `out[i, :] = Σ_k self[i, k] dense[k, :]`, or `+=`, for `dense` `[K, M]` and `out` `[rows, M]`.
+    /// Writes the product `out[i, :] = Σ_k self[i, k] dense[k, :]`, or adds it, for `dense` `[K, M]` and `out` `[rows, M]`.
     ///
     /// Each entry of `out` is summed by itself over ascending `k`, so it does not depend on `M` or on the other rows.
     pub(crate) fn times(
@@ -177,17 +180,17 @@ fn slices<T>(m: usize) -> impl Iterator<Item = Range<usize>> {
     (0..m).step_by(widest).map(move |from| from..m.min(from + widest))
 }
 
-/// How wide a slice of `len` columns is laid out: one of the widths that the product is compiled for.
+/// The width in which a slice of `len` columns is laid out: one of those that the product is compiled for.
 fn padded(len: usize) -> usize {
     [8, 16, 24, 32, 48].into_iter().find(|&width| len <= width).unwrap_or(64)
 }
 
-/// How many numbers [`pack`] takes for a `[k, m]` matrix.
+/// The length of the buffer that [`pack`] needs for a `[k, m]` matrix.
 pub(crate) fn packed_len<T>(k: usize, m: usize) -> usize {
     slices::<T>(m).map(|slice| k * padded(slice.len())).sum::<usize>() + LINE_BYTES / size_of::<T>()
 }
 
-/// Where in a buffer the first cache line starts: a vector that straddles two of them takes two loads.
+/// The place in a buffer at which its first whole cache line starts: a vector that straddles two of them takes two loads.
 fn aligned<T>(buffer: &[T]) -> usize {
     buffer.as_ptr().align_offset(LINE_BYTES).min(LINE_BYTES / size_of::<T>())
 }
@@ -209,15 +212,15 @@ pub(crate) fn pack<T: Real>(dense: View<'_, T>, packed: &mut [T]) {
     }
 }
 
-/// [`pack`] for a matrix that is never seen whole: `fill(rows, columns, width, to)` writes some of its entries, each row `width` apart.
-/// On all threads.
+/// Lays out, like [`pack`], a matrix that is computed by parts: `fill(rows, columns, width, to)` writes some of its entries, each row
+/// `width` apart. On all threads.
 pub(crate) fn pack_by<T: Real>(
     k: usize,
     m: usize,
     packed: &mut [T],
     fill: impl Fn(Range<usize>, Range<usize>, usize, &mut [T]) + Sync,
 ) {
-    /// Rows filled at once, few enough to stay in cache where the source is read across.
+    /// The number of rows filled at once, few enough to stay in cache where the source is read across.
     const ROWS: usize = 32;
     let (start, len) = (aligned(packed), packed_len::<T>(k, m) - LINE_BYTES / size_of::<T>());
     let widest = SLICE_BYTES / size_of::<T>();
@@ -230,8 +233,8 @@ pub(crate) fn pack_by<T: Real>(
     });
 }
 
-/// `sums + Σ_k value_k dense[k]`. The sums are the function's own: borrowed from outside, the compiler keeps them in memory
-/// or takes them one number at a time, which is four times slower.
+/// The weighted sum of rows, `sums + Σ_k value_k dense[k]`. The sums are the function's own: borrowed from outside, the compiler keeps
+/// them in memory or takes them one number at a time, which is four times slower.
 #[inline(always)]
 fn weighted_sum<T: Real, const W: usize>(
     mut sums: [T; W],

@@ -1,22 +1,23 @@
-//! Weights that count: a row of weight 3 stands for three copies of it, and each copy may be held out of training by itself.
+//! Weights that count copies: a row of weight 3 stands for three copies of it, and each copy may be held out of training by itself.
 //!
-//! Where rows take few values, [`Dataset::merged`] leaves a few rows that weigh a lot. To hold out some of these as a whole would hide
-//! a share of the data from training that nobody asked for, and all of one kind.
+//! Where rows take few values, [`Dataset::merged`] leaves a few rows of large weight. To hold out some of these as a whole would hide
+//! another fraction of the data from training than was asked for, and all of one kind.
 
 use crate::data::{Dataset, held_out};
 use crate::error::Result;
 use crate::random::noise::{Key, Purpose};
 
-/// Whole numbers up to here, and their sums, are exact: 2⁵³.
+/// The largest sum of weights that counts copies exactly, 2⁵³.
 const MOST_COPIES: f64 = 9_007_199_254_740_992.0;
 
-/// A dataset whose rows stand for copies.
+/// A dataset whose rows stand for several copies each.
 #[derive(Debug)]
 pub(crate) struct Copies<'a> {
+    /// The rows, each once.
     data: &'a Dataset,
-    /// How many each row stands for.
+    /// The number of copies that each row stands for.
     each: Vec<u64>,
-    /// What a copy weighs.
+    /// The weight of one copy.
     weight: u64,
 }
 
@@ -33,39 +34,39 @@ impl<'a> Copies<'a> {
         each.iter().any(|copies| *copies > 1).then_some(Self { data, each, weight })
     }
 
-    /// All of them.
+    /// The number of copies of all rows together.
     pub fn len(&self) -> usize {
         self.each.iter().sum::<u64>() as usize
     }
 
-    /// Splits into the rest and a `fraction` of the copies; in each part a row weighs what it counts there.
+    /// Splits at random into the rest and a `fraction` of the copies; in each part a row's weight counts its copies there.
     ///
     /// The copies are lined up, rows in random order, and those at even distances are held out: `w·fraction` of a row of weight `w`,
     /// rounded up or down. So the same copies are held out whether rows were repeated or counted. Both parts keep the row order.
     pub fn split(&self, fraction: f64, seed: u64) -> Result<(Dataset, Dataset)> {
         let all = self.len() as u128;
         let out = held_out(self.len(), fraction) as u128;
-        let mut taken = vec![0u64; self.each.len()];
+        let mut held = vec![0u64; self.each.len()];
         let mut passed = 0u128;
         for row in Key::new(seed, Purpose::Split).permutation(self.each.len(), 0) {
             let upto = |copies: u128| (copies * out + all / 2) / all;
             let next = passed + u128::from(self.each[row as usize]);
-            taken[row as usize] = (upto(next) - upto(passed)) as u64;
+            held[row as usize] = (upto(next) - upto(passed)) as u64;
             passed = next;
         }
-        let kept: Vec<u64> = self.each.iter().zip(&taken).map(|(all, taken)| all - taken).collect();
-        Ok((self.part(&kept)?, self.part(&taken)?))
+        let rest: Vec<u64> = self.each.iter().zip(&held).map(|(all, held)| all - held).collect();
+        Ok((self.part(&rest)?, self.part(&held)?))
     }
 
-    /// The rows of which there are some, as often as they count.
+    /// The dataset of so many copies of each row; rows without a copy are left out.
     fn part(&self, counts: &[u64]) -> Result<Dataset> {
         let rows: Vec<u32> = (0..counts.len() as u32).filter(|&row| counts[row as usize] > 0).collect();
         let weights = rows.iter().map(|&row| (counts[row as usize] * self.weight) as f64).collect();
-        self.data.bare(&rows)?.with_weights(weights)
+        self.data.gather_unweighted(&rows)?.with_weights(weights)
     }
 }
 
-/// Euclid's. With 0 it is the other number.
+/// The greatest common divisor, by Euclid's algorithm; with 0 it is the other number.
 fn common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { common_divisor(b, a % b) }
 }

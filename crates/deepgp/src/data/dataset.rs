@@ -1,4 +1,4 @@
-//! A checked pair of matrices: the rows a model learns from.
+//! [`Dataset`]: the rows that a model learns from, checked once.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -11,14 +11,18 @@ use crate::numeric::mat::{Mat, View};
 /// Inputs, targets and row weights that belong together: finite numbers, as many rows in each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dataset {
+    /// The inputs, `[N, D]`.
     x: Mat,
+    /// The targets, `[N, P]`.
     y: Mat,
+    /// The weight of each row, `[N]`, if there are any.
     weights: Option<Vec<f64>>,
+    /// The sparse form of the inputs, if it was asked for.
     sparse: Sparse,
 }
 
-/// The sparse form of the inputs, looked for when it is first asked for. It follows from the inputs, so it is no part of what a
-/// dataset is.
+/// The sparse form of the inputs, searched for when it is first asked for. It follows from the inputs, so two datasets are equal whether
+/// it is there or not.
 #[derive(Clone, Debug, Default)]
 struct Sparse(OnceLock<Option<SparseInputs>>);
 
@@ -29,7 +33,7 @@ impl PartialEq for Sparse {
 }
 
 impl Dataset {
-    /// Inputs `x` `[N, D]` and targets `y` `[N, P]`. Fails if they do not fit together or hold NaN or infinity.
+    /// A dataset of inputs `x` `[N, D]` and targets `y` `[N, P]`. Fails if they do not fit together or hold NaN or infinity.
     pub fn new(x: Mat, y: Mat) -> Result<Self> {
         if x.nrows() != y.nrows() {
             return Err(Error::Shape {
@@ -61,7 +65,7 @@ impl Dataset {
         Ok(Self { x, y, weights: None, sparse: Sparse::default() })
     }
 
-    /// The same data with a weight for each row: a factor on its share of the data term.
+    /// The same data with a weight for each row: a factor on its term of the objective.
     pub fn with_weights(mut self, weights: Vec<f64>) -> Result<Self> {
         if weights.len() != self.len() {
             return Err(Error::Shape {
@@ -86,18 +90,18 @@ impl Dataset {
         Self { x, y, weights: self.weights.clone(), sparse: Sparse::default() }
     }
 
-    /// `N`.
+    /// The number of rows, `N`.
     #[allow(clippy::len_without_is_empty, reason = "a dataset is never empty")]
     pub fn len(&self) -> usize {
         self.x.nrows()
     }
 
-    /// Inputs, `[N, D]`.
+    /// The inputs, `[N, D]`.
     pub fn x(&self) -> &Mat {
         &self.x
     }
 
-    /// Targets, `[N, P]`.
+    /// The targets, `[N, P]`.
     pub fn y(&self) -> &Mat {
         &self.y
     }
@@ -107,7 +111,7 @@ impl Dataset {
         self.sparse.0.get_or_init(|| SparseInputs::detect(self.x.view())).as_ref()
     }
 
-    /// Row weights, if there are any.
+    /// The row weights, `[N]`, if there are any.
     pub fn weights(&self) -> Option<&[f64]> {
         self.weights.as_deref()
     }
@@ -124,6 +128,7 @@ impl Dataset {
         }
     }
 
+    /// The rows of `index`, all of which exist.
     fn gather_checked(&self, index: &[u32]) -> Self {
         Self {
             x: self.x.gather(index),
@@ -133,8 +138,8 @@ impl Dataset {
         }
     }
 
-    /// The rows that weigh anything.
-    pub(crate) fn weighty(&self) -> Cow<'_, Self> {
+    /// The rows whose weight is not 0.
+    pub(crate) fn with_positive_weights(&self) -> Cow<'_, Self> {
         match self.weights() {
             Some(weights) if weights.contains(&0.0) => {
                 let rows: Vec<u32> = (0..self.len() as u32).filter(|&i| weights[i as usize] > 0.0).collect();
@@ -151,7 +156,7 @@ impl Dataset {
     }
 }
 
-/// Fails at the first NaN or infinity.
+/// Fails at the first NaN or infinity; `what` is the array's name for the message.
 pub(crate) fn check_finite(what: &'static str, m: View<'_>) -> Result<()> {
     match m.as_slice().iter().position(|v| !v.is_finite()) {
         None => Ok(()),

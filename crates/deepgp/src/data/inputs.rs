@@ -1,28 +1,28 @@
-//! A layer's inputs: a dense matrix, or the exceptions of one that mostly repeats a value a column.
+//! A layer's inputs: a dense matrix, or a sparse one, whose columns mostly repeat one value each.
 //!
-//! Only the first layer can meet sparse rows, and only kernels and mean functions look at which of the two it is. Everybody else hands
-//! [`Inputs`] on, and the [`InputLayout`] that says beforehand which it will be.
+//! Only the first layer can meet sparse rows, and only kernels and mean functions ask which of the two they are. All other code hands
+//! [`Inputs`] on, and the [`InputLayout`] that says beforehand which they will be.
 
 use super::Dataset;
 use super::sparse::SparseRows;
 use crate::numeric::mat::Mat;
 use crate::numeric::real::Real;
 
-/// A block of rows, `[B, D]`.
+/// A block of a layer's input rows, `[B, D]`.
 #[derive(Clone, Debug)]
 pub(crate) enum Inputs<T> {
-    /// Every entry.
+    /// A matrix of every entry.
     Dense(Mat<T>),
     /// The entries that differ from a background.
     Sparse(SparseRows<T>),
 }
 
-/// How the rows of a layer come.
+/// The layout of a layer's input rows, known before there are any.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum InputLayout<'a> {
-    /// As a matrix.
+    /// Rows come as a matrix.
     Dense,
-    /// As what differs from this background, `[D]`.
+    /// Rows come as the entries that differ from this background, `[D]`.
     Sparse(&'a [f64]),
 }
 
@@ -33,7 +33,7 @@ impl<T: Default> Default for Inputs<T> {
 }
 
 impl<T: Real> Inputs<T> {
-    /// `B`.
+    /// The number of rows, `B`.
     pub fn nrows(&self) -> usize {
         match self {
             Self::Dense(x) => x.nrows(),
@@ -41,7 +41,7 @@ impl<T: Real> Inputs<T> {
         }
     }
 
-    /// The matrix to fill, where these become dense rows; its memory is used again.
+    /// The matrix to fill with dense rows; its memory is reused.
     pub fn dense_mut(&mut self) -> &mut Mat<T> {
         if let Self::Sparse(_) = self {
             *self = Self::Dense(Mat::default());
@@ -52,7 +52,7 @@ impl<T: Real> Inputs<T> {
         }
     }
 
-    /// The matrix. Only for callers that have filled it.
+    /// The matrix of dense rows. Only for callers that have filled it.
     pub fn dense(&self) -> &Mat<T> {
         match self {
             Self::Dense(x) => x,
@@ -60,7 +60,7 @@ impl<T: Real> Inputs<T> {
         }
     }
 
-    /// Becomes the rows `ids` of a dataset, in that order, in the layout that [`Dataset::layout`] gave; memory is used again.
+    /// Becomes the rows `ids` of a dataset, in that order and in this layout, which must be one of that dataset; memory is reused.
     pub fn gather(&mut self, data: &Dataset, layout: InputLayout<'_>, ids: &[u32]) {
         match (layout, data.sparse()) {
             (InputLayout::Sparse(_), Some(inputs)) => {

@@ -1,7 +1,7 @@
-//! Equal rows of a dataset as one row that weighs as much.
+//! Merging equal rows of a dataset into one row of their total weight.
 //!
-//! `Σ_n weight_n E[log p(y_n | f_n)]` does not tell three equal rows from one of weight 3. Training does: rows have noise of
-//! their own, and may be held out each by itself. After [`Dataset::merged`] it cannot tell them apart either, to the last bit.
+//! `Σ_n weight_n E[log p(y_n | f_n)]` is the same for three equal rows and one of weight 3. Training is not: rows have noise of
+//! their own, and may be held out each by itself. After [`Dataset::merged`] it is the same too, to the last bit.
 
 use std::cmp::Ordering;
 
@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::layer::compare_rows;
 
 impl Dataset {
-    /// Equal rows (inputs and targets) become one with the sum of their weights; rows of weight 0 are left out.
+    /// The dataset with equal rows (inputs and targets) merged into one that has the sum of their weights; rows of weight 0 are left out.
     ///
     /// Rows then stand in an order that follows from their numbers alone. Where all rows differ and weigh 1 there is nothing to
     /// merge, and they stay where they are, without weights. Costs a sort.
@@ -25,25 +25,26 @@ impl Dataset {
         let mut order: Vec<u32> = (0..self.len() as u32).filter(|&i| weight(i) > 0.0).collect();
         // By weight at last, so that equal rows are added up in one order.
         order.par_sort_by(|&i, &j| compare(i, j).then(weight(i).total_cmp(&weight(j))));
-        let (mut kept, mut weights): (Vec<u32>, Vec<f64>) = (Vec::new(), Vec::new());
+        let (mut firsts, mut weights): (Vec<u32>, Vec<f64>) = (Vec::new(), Vec::new());
         for i in order {
-            match (kept.last(), weights.last_mut()) {
+            match (firsts.last(), weights.last_mut()) {
                 (Some(&last), Some(total)) if compare(last, i) == Ordering::Equal => *total += weight(i),
                 _ => {
-                    kept.push(i);
+                    firsts.push(i);
                     weights.push(weight(i));
                 }
             }
         }
         if weights.iter().all(|w| *w == 1.0) {
-            kept.sort_unstable();
-            return if kept.len() == self.len() && self.weights().is_none() { Ok(self) } else { self.bare(&kept) };
+            firsts.sort_unstable();
+            let nothing_changes = firsts.len() == self.len() && self.weights().is_none();
+            return if nothing_changes { Ok(self) } else { self.gather_unweighted(&firsts) };
         }
-        self.gather(&kept)?.with_weights(weights)
+        self.gather(&firsts)?.with_weights(weights)
     }
 
-    /// These rows without weights.
-    pub(crate) fn bare(&self, rows: &[u32]) -> Result<Self> {
+    /// The rows of `index`, in that order, without weights.
+    pub(crate) fn gather_unweighted(&self, rows: &[u32]) -> Result<Self> {
         Self::new(self.x().gather(rows), self.y().gather(rows))
     }
 }

@@ -1,4 +1,4 @@
-//! Rows before a model sees them: checked ([`Dataset`]), held out ([`split_rows`]), brought to the model's units ([`Standardiser`]).
+//! Rows before a model sees them: checked ([`Dataset`]), split ([`split_rows`]), brought to the model's units ([`Standardiser`]).
 
 pub(crate) mod compressed;
 pub(crate) mod copies;

@@ -1,4 +1,10 @@
 //! The change of units between a user's numbers and the model's: `(v − shift) / scale`, a column at a time.
+//!
+//! Standardising a column of values `v_n` with row weights `ω_n` takes its mean and its standard deviation:
+//!
+//! ```text
+//! shift = Σ_n ω_n v_n / Σ_n ω_n        scale² = Σ_n ω_n (v_n − shift)² / Σ_n ω_n
+//! ```
 
 use crate::data::Dataset;
 use crate::data::dataset::check_finite;
@@ -6,49 +12,50 @@ use crate::error::{Error, Result};
 use crate::likelihood::TargetUnits;
 use crate::numeric::mat::{Mat, View};
 
-/// Standard deviations outside these would leave the range of numbers when squared.
+/// The least standard deviation of a column: the square of a smaller one would underflow.
 const SMALLEST_SPREAD: f64 = 1e-150;
+/// The largest standard deviation of a column: the square of a larger one would overflow.
 const LARGEST_SPREAD: f64 = 1e150;
 
 /// What to do with an input column that has one value only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum ConstantColumns {
-    /// Refuse, naming the column.
+    /// The column is an error that names it.
     Reject,
-    /// Keep it: it becomes 0 everywhere in training.
+    /// The column stays: it becomes 0 everywhere in training.
     Keep,
 }
 
-/// Shift and scale of each column: the model works on `(v − shift) / scale`, the user never sees it.
+/// The change of units of inputs and targets: the model works on `(v − shift) / scale`, the user never sees it.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Standardiser {
-    /// For the inputs.
+    /// The units of the inputs.
     pub x: Scaling,
-    /// For the targets.
+    /// The units of the targets.
     pub y: Scaling,
 }
 
-/// `(v − shift) / scale`, a column at a time.
+/// The change of units `(v − shift) / scale`, a column at a time.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Scaling {
-    /// What is subtracted.
+    /// The number that is subtracted from each column.
     pub shift: Vec<f64>,
-    /// What is divided by; positive.
+    /// The number that each column is divided by; positive.
     pub scale: Vec<f64>,
 }
 
 impl Standardiser {
-    /// Mean and standard deviation of each column, rows counting by their weights. Fit it on training rows alone.
+    /// The standardiser by mean and standard deviation of each column, rows counting by their weights. Fit it on training rows alone.
     ///
     /// A constant target is an error, and so is a constant input unless `constant` says otherwise.
     pub fn fit(data: &Dataset, constant: ConstantColumns) -> Result<Self> {
         Self::fit_for(data, constant, TargetUnits::Standardised)
     }
 
-    /// Like [`Standardiser::fit`], with targets in the units that a likelihood wants them in.
+    /// The standardiser like [`Standardiser::fit`]'s, with targets in the units that a likelihood wants them in.
     pub fn fit_for(data: &Dataset, constant: ConstantColumns, targets: TargetUnits) -> Result<Self> {
         if data.len() < 2 {
             let advice = "one row has no spread to standardise by: give more rows";
@@ -69,16 +76,17 @@ impl Standardiser {
 }
 
 impl Scaling {
-    /// Units that change nothing.
+    /// The change of units that changes nothing, for so many columns.
     pub fn identity(width: usize) -> Self {
         Self { shift: vec![0.0; width], scale: vec![1.0; width] }
     }
 
-    /// `Σ ln scale`: what a log density gains where every value is divided by its scale.
+    /// The sum `Σ ln scale`: what a log density gains where every value is divided by its scale.
     pub fn log_volume(&self) -> f64 {
         self.scale.iter().map(|scale| scale.ln()).sum()
     }
 
+    /// The mean and the standard deviation of each column; `what` is the matrix's name for messages.
     fn fit(what: &'static str, m: View<'_>, weights: Option<&[f64]>, constant: ConstantColumns) -> Result<Self> {
         // In units of the heaviest row, so that no sum overflows. What weighs nothing may be anything.
         let heaviest = weights.map_or(1.0, |all| all.iter().copied().fold(0.0, f64::max));
@@ -117,7 +125,7 @@ impl Scaling {
         Ok(Self { shift, scale })
     }
 
-    /// `(v − shift) / scale`. Fails if the width is wrong or a number is not finite.
+    /// The values in the model's units, `(v − shift) / scale`. Fails if the width is wrong or a number is not finite.
     pub fn apply(&self, what: &'static str, m: View<'_>) -> Result<Mat> {
         if m.ncols() != self.shift.len() || m.ncols() != self.scale.len() {
             return Err(Error::Shape {
@@ -137,7 +145,7 @@ impl Scaling {
         }
     }
 
-    /// Back to the user's units: `v · scale + shift`.
+    /// Brings values back to the user's units, `v · scale + shift`.
     pub fn undo(&self, m: &mut Mat) {
         for i in 0..m.nrows() {
             for (j, v) in m.row_mut(i).iter_mut().enumerate() {
@@ -146,7 +154,7 @@ impl Scaling {
         }
     }
 
-    /// A variance back to the user's units: `v · scale²`.
+    /// Brings variances back to the user's units, `v · scale²`.
     pub fn undo_variance(&self, m: &mut Mat) {
         for i in 0..m.nrows() {
             for (j, v) in m.row_mut(i).iter_mut().enumerate() {
@@ -156,7 +164,7 @@ impl Scaling {
     }
 }
 
-/// The value that all of these have. Not found by their deviation: the mean of many equal numbers is not quite that number.
+/// The value that all of these have, if it is one. Not found by their deviation: the mean of many equal numbers is not quite that number.
 fn constant_value(mut values: impl Iterator<Item = f64>) -> Option<f64> {
     let first = values.next()?;
     values.all(|v| (v - first).abs() <= 1e-14 * first.abs()).then_some(first)

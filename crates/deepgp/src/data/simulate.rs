@@ -1,17 +1,17 @@
-//! Simulated data: the arm that stands in for kin8nm, and two curves on which depth shows.
+//! Simulated data: a robot arm that stands in for kin8nm, and two curves on which depth shows.
 
 use crate::data::Dataset;
 use crate::numeric::mat::Mat;
 use crate::random::noise::{Key, Purpose, fill_row};
 
-/// Length of each link of the arm.
+/// The length of each link of the arm.
 const LINK: f64 = 0.25;
-/// The point whose distance is measured.
+/// The point whose distance from the arm's tip is measured.
 const TARGET: [f64; 3] = [0.1, 0.1, 0.1];
-/// Standard deviation of the noise on that distance.
+/// The standard deviation of the noise on that distance.
 const ARM_NOISE: f64 = 0.05;
 
-/// Distance of the tip of an 8-link all-revolute arm from a fixed point: `rows` random postures, at least one.
+/// The distance of the tip of an 8-link all-revolute arm from a fixed point: `rows` random postures, at least one.
 ///
 /// Joint `i` turns its link by an angle uniform in ±π/2 about an axis that alternates between the link's `z` and `y`, so the
 /// arm moves in space, and the distance is a deeply nested function of the 8 angles. Noise is added, then the distance is
@@ -25,7 +25,7 @@ pub fn eight_link_arm(rows: usize, seed: u64) -> Dataset {
     dataset(x.clone(), y.collect())
 }
 
-/// Forward kinematics of the arm of [`eight_link_arm`], without noise.
+/// The distance of [`eight_link_arm`] at one posture, without noise, by forward kinematics.
 fn tip_distance(angles: &[f64]) -> f64 {
     // Columns of the rotation so far: where the link's own axes point.
     let mut axes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
@@ -61,6 +61,7 @@ pub fn uneven_curve(rows: usize, seed: u64) -> Dataset {
     })
 }
 
+/// Rows of inputs `x` uniform in ±1 and targets `y(x, e)` with standard normal `e`.
 fn curve(rows: usize, seed: u64, y: impl Fn(f64, f64) -> f64) -> Dataset {
     let (rows, key) = (rows.max(1), Key::new(seed, Purpose::Simulate));
     let x = Mat::from_fn(rows, 1, |i, _| 2.0 * key.uniform([i as u32, 0, 3, 0]) - 1.0);
@@ -70,6 +71,7 @@ fn curve(rows: usize, seed: u64, y: impl Fn(f64, f64) -> f64) -> Dataset {
     dataset(x, y)
 }
 
+/// A dataset of one target.
 fn dataset(x: Mat, y: Vec<f64>) -> Dataset {
     Dataset::new(x, Mat::column(y)).expect("simulated numbers are finite, and there is at least one row")
 }

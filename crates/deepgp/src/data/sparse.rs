@@ -1,4 +1,4 @@
-//! Inputs that mostly repeat one value a column (fingerprint bits, one-hot categories), kept as their exceptions.
+//! Sparse inputs: each column mostly repeats one value (fingerprint bits, one-hot categories), and only the other entries are stored.
 //!
 //! `x_nd = background_d + δ_nd`, and few `δ` are not zero. [`SparseInputs`] holds those of the whole dataset, row after row;
 //! [`SparseRows`] those of a block of rows, by row and by column. Both orientations are a [`Compressed`] matrix, and
@@ -11,27 +11,28 @@ use crate::numeric::mat::{Mat, View};
 use crate::numeric::real::Real;
 use crate::numeric::simd::vectorised;
 
-/// Below this many columns a dense product has too little to lose.
+/// The fewest columns of sparse inputs: with fewer, a dense product costs too little for a sparse one to gain anything.
 const FEWEST_COLUMNS: usize = 32;
 
-/// The largest share of entries stored. There the product is two to three times faster than the dense one (it does a flop in
-/// about twice the time, because it uses a number it has loaded only once), which leaves room for what else differs.
-const LARGEST_SHARE: f64 = 0.2;
+/// The largest density of sparse inputs, the fraction of entries stored. There the product is two to three times faster than the dense
+/// one (it does a flop in about twice the time, because it uses a number it has loaded only once), which leaves room for what else
+/// differs.
+const LARGEST_DENSITY: f64 = 0.2;
 
-/// Rows that can rule a table out before all of it is read, which they do at twice [`LARGEST_SHARE`]: the first rows of a
-/// table need not be typical.
+/// The number of rows that can rule a table out before all of it is read, which they do at twice [`LARGEST_DENSITY`]: the first rows of
+/// a table need not be typical.
 const HEAD_ROWS: usize = 1000;
 
 /// A dataset's inputs `[N, D]` as a background and the entries that differ from it.
 #[derive(Clone, Debug)]
 pub(crate) struct SparseInputs {
-    /// `[D]`.
+    /// The most common value of each column, `[D]`.
     background: Vec<f64>,
-    /// Row `n` stores entries `starts[n]..starts[n + 1]`.
+    /// The entry at which each row starts: row `n` stores entries `starts[n]..starts[n + 1]`.
     starts: Vec<usize>,
-    /// Ascending within a row.
+    /// The column of each entry, ascending within a row.
     columns: Vec<u32>,
-    /// `x − background`.
+    /// The value of each entry, `x − background`.
     deltas: Vec<f64>,
 }
 
@@ -45,14 +46,14 @@ impl SparseInputs {
         let head = x.rows(0..x.nrows().min(HEAD_ROWS));
         let mut vote = Vote::new(x.ncols());
         vote.count(head);
-        Self::store(head, &vote.candidates, 2.0 * LARGEST_SHARE)?;
+        Self::store(head, &vote.candidates, 2.0 * LARGEST_DENSITY)?;
         vote.count(x.rows(head.nrows()..x.nrows()));
-        Self::store(x, &vote.candidates, LARGEST_SHARE)
+        Self::store(x, &vote.candidates, LARGEST_DENSITY)
     }
 
-    /// The entries of `x` that differ from `background`, or none once they are more than a `share` of all.
-    fn store(x: View<'_>, background: &[f64], share: f64) -> Option<Self> {
-        let most = (share * x.as_slice().len() as f64) as usize;
+    /// The entries of `x` that differ from `background`, or none once they are more than a fraction `density` of all.
+    fn store(x: View<'_>, background: &[f64], density: f64) -> Option<Self> {
+        let most = (density * x.as_slice().len() as f64) as usize;
         let (mut starts, mut columns, mut deltas) = (vec![0], Vec::new(), Vec::new());
         for row in x.as_slice().chunks_exact(x.ncols()) {
             for (d, (&value, &common)) in row.iter().zip(background).enumerate() {
@@ -69,13 +70,13 @@ impl SparseInputs {
         Some(Self { background: background.to_vec(), starts, columns, deltas })
     }
 
-    /// `N`.
+    /// The number of rows, `N`.
     #[cfg(test)]
     pub(crate) fn nrows(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// `D`.
+    /// The number of columns, `D`.
     pub(crate) fn ncols(&self) -> usize {
         self.background.len()
     }
@@ -96,15 +97,20 @@ impl SparseInputs {
 /// pass and whatever the order. Where there is no such value the candidate is some value of the column.
 #[derive(Debug)]
 struct Vote {
+    /// The candidate of each column.
     candidates: Vec<f64>,
+    /// The votes of each candidate beyond those that others have cancelled.
     leads: Vec<i64>,
 }
 
 impl Vote {
+    /// A vote before the first row.
     fn new(columns: usize) -> Self {
         Self { candidates: vec![0.0; columns], leads: vec![0; columns] }
     }
 
+    /// Counts the rows of `x`: a row that agrees with the candidate adds to its lead, another takes from it, and at no lead becomes the
+    /// candidate.
     fn count(&mut self, x: View<'_>) {
         vectorised(
             #[inline(always)]
@@ -122,16 +128,19 @@ impl Vote {
     }
 }
 
-/// Some rows of a sparse table: `x = 1 backgroundᵀ + δ`, with few `δ` `[N, D]` that are not zero.
+/// A block of sparse rows: `x = 1 backgroundᵀ + δ`, with few `δ` `[N, D]` that are not zero.
 #[derive(Clone, Debug, Default)]
 pub struct SparseRows<T> {
+    /// The most common value of each column, `[D]`.
     background: Vec<T>,
+    /// The deviations `δ`, `[N, D]`.
     rows: Compressed<T>,
+    /// The deviations transposed, `δᵀ`, `[D, N]`.
     columns: Compressed<T>,
 }
 
 impl<T: Real> SparseRows<T> {
-    /// Becomes the rows `ids` of `inputs`, in that order; memory is kept from block to block. Panics if one does not exist.
+    /// Becomes the rows `ids` of `inputs`, in that order; memory is reused from block to block. Panics if one does not exist.
     /// Linear in the stored entries plus `D`.
     pub(crate) fn gather(&mut self, inputs: &SparseInputs, ids: &[u32]) {
         self.background.clear();
@@ -144,32 +153,32 @@ impl<T: Real> SparseRows<T> {
         self.columns.transpose_of(&self.rows);
     }
 
-    /// Number of rows.
+    /// The number of rows, `N`.
     pub fn nrows(&self) -> usize {
         self.rows.nrows()
     }
 
-    /// `D`.
+    /// The number of columns, `D`.
     pub fn ncols(&self) -> usize {
         self.background.len()
     }
 
-    /// `[D]`.
+    /// The most common value of each column, `[D]`.
     pub fn background(&self) -> &[T] {
         &self.background
     }
 
-    /// `δ`, `[N, D]`.
+    /// The deviations from the background, `δ`, `[N, D]`.
     pub(crate) fn deltas(&self) -> &Compressed<T> {
         &self.rows
     }
 
-    /// `δᵀ`, `[D, N]`.
+    /// The deviations transposed, `δᵀ`, `[D, N]`.
     pub(crate) fn deltas_transposed(&self) -> &Compressed<T> {
         &self.columns
     }
 
-    /// `x` itself, `[N, D]`: stored entries are within rounding of the data, all others are the data.
+    /// Writes the rows `x` as a dense matrix, `[N, D]`: stored entries are within rounding of the data, all others are the data.
     pub fn to_dense(&self, out: &mut Mat<T>) {
         out.reshape_for_overwrite(self.nrows(), self.ncols());
         for i in 0..self.nrows() {

@@ -1,10 +1,10 @@
-//! Which rows are held out: a function of their number, a share and a seed alone.
+//! The rows that are held out: a function of their number, a fraction and a seed alone.
 
 use crate::error::{Error, Result};
 use crate::random::noise::{Key, Purpose};
 
-/// Which of `rows` rows a split holds out: the numbers of the rest, then of a `fraction` at random, rounded to some and not all; each in
-/// ascending order. The same arguments give the same rows, now and in later versions.
+/// The numbers of the rows that a split of `rows` rows leaves, and of those it holds out: a `fraction` at random, rounded to some and not
+/// all; each in ascending order. The same arguments give the same rows, now and in later versions.
 ///
 /// ```
 /// let (rest, held_out) = deepgp::split_rows(10, 0.3, 1)?;
@@ -30,7 +30,7 @@ pub fn split_rows(rows: usize, fraction: f64, seed: u64) -> Result<(Vec<u32>, Ve
     Ok((rest, out))
 }
 
-/// How many of at least two rows a `fraction` is: some, and not all.
+/// The number of rows that a hold-out of this fraction takes of `rows`, at least two: `round(rows · fraction)`, but some and not all.
 pub(crate) fn held_out(rows: usize, fraction: f64) -> usize {
     ((rows as f64 * fraction).round() as usize).clamp(1, rows - 1)
 }

@@ -1,6 +1,6 @@
 //! Products, with triangles and symmetry used where there are any, Cholesky factors and their inverses.
 //!
-//! The only file that calls the linear-algebra library's algorithms; others hand it views. Everything runs on the calling thread
+//! This is the only file that calls the linear-algebra library's algorithms; others hand it views. Everything runs on the calling thread
 //! but where it says so: parallelism is over row blocks and layers, further up, because threaded factorisations of a few
 //! hundred rows lose to serial ones.
 
@@ -16,7 +16,9 @@ use crate::numeric::scratch::Scratch;
 /// Whether a product replaces its destination or is added to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Accumulate {
+    /// `dst ← …`.
     Replace,
+    /// `dst += …`.
     Add,
 }
 
@@ -29,7 +31,7 @@ impl From<Accumulate> for Accum {
     }
 }
 
-/// `dst ← alpha · a b`, or `dst += alpha · a b`.
+/// The matrix product `dst ← alpha · a b`, or `dst += alpha · a b`.
 pub(crate) fn product<T: Real>(
     dst: MatMut<'_, T>,
     accumulate: Accumulate,
@@ -40,12 +42,14 @@ pub(crate) fn product<T: Real>(
     faer::linalg::matmul::matmul(dst, accumulate.into(), a, b, alpha, Par::Seq);
 }
 
-/// How wide runs of `0..n` are for products with triangles: narrow ones waste few flops beyond the diagonal, wide ones run fast.
+/// The width of the strips that `0..n` is cut into for products with triangles: narrow ones waste few flops beyond the diagonal, wide ones
+/// run fast.
 fn strip_width(n: usize) -> usize {
     const NARROWEST: usize = 24;
     n.div_ceil(6).next_multiple_of(8).max(NARROWEST)
 }
 
+/// The start and end of each strip of `0..n`.
 fn strips(n: usize) -> impl Iterator<Item = (usize, usize)> {
     let width = strip_width(n);
     (0..n).step_by(width).map(move |start| (start, (start + width).min(n)))
@@ -62,7 +66,7 @@ pub(crate) fn each_strip(dst: ViewMut<'_>, work: impl Fn(usize, ViewMut<'_>) + S
     });
 }
 
-/// Like [`product`], for the lower triangle of `dst` alone (about 0.6 of the flops); what is above it is unspecified.
+/// The lower triangle of the product `dst ← alpha · a b`, or `+=`, at about 0.6 of the flops; what is above it is unspecified.
 pub(crate) fn lower_product<T: Real>(
     mut dst: MatMut<'_, T>,
     accumulate: Accumulate,
@@ -76,7 +80,7 @@ pub(crate) fn lower_product<T: Real>(
     }
 }
 
-/// `dst ← a rᵀ` for a lower-triangular `r`.
+/// The product `dst ← a rᵀ` for a lower-triangular `r`.
 pub(crate) fn times_lower_transposed<T: Real>(mut dst: MatMut<'_, T>, a: MatRef<'_, T>, r: MatRef<'_, T>) {
     for (start, end) in strips(r.nrows()) {
         let own = dst.rb_mut().subcols_mut(start, end - start);
@@ -85,7 +89,7 @@ pub(crate) fn times_lower_transposed<T: Real>(mut dst: MatMut<'_, T>, a: MatRef<
     }
 }
 
-/// `dst ← a r`, or `dst += a r`, for a lower-triangular `r`.
+/// The product `dst ← a r`, or `dst += a r`, for a lower-triangular `r`.
 pub(crate) fn times_lower<T: Real>(mut dst: MatMut<'_, T>, accumulate: Accumulate, a: MatRef<'_, T>, r: MatRef<'_, T>) {
     let n = r.nrows();
     for (start, end) in strips(n) {
@@ -95,7 +99,7 @@ pub(crate) fn times_lower<T: Real>(mut dst: MatMut<'_, T>, accumulate: Accumulat
     }
 }
 
-/// `Rᵀ T` where it is known to be symmetric, for a lower-triangular `R`: `n³/3` flops, on all threads.
+/// The product `dst ← Rᵀ T` where it is known to be symmetric, for a lower-triangular `R`: `n³/3` flops, on all threads.
 pub(crate) fn symmetric_transposed_lower_times(dst: &mut Mat, r: &Mat, t: &Mat) {
     let n = r.nrows();
     each_strip(dst.view_mut(), |start, rows| {
@@ -107,8 +111,7 @@ pub(crate) fn symmetric_transposed_lower_times(dst: &mut Mat, r: &Mat, t: &Mat) 
     mirror_lower(dst.view_mut());
 }
 
-/// `dst ← a b`, by strips of rows, on all threads. For `M × M` work, of which there is little to share; blocks of rows have the
-/// threads to themselves.
+/// The product `dst ← a b`, by strips of rows, on all threads: for `M × M` work, during which no blocks of rows are under way.
 pub(crate) fn shared_product(dst: ViewMut<'_>, a: MatRef<'_, f64>, b: MatRef<'_, f64>) {
     const ROWS: usize = 128;
     let columns = dst.ncols();
@@ -119,7 +122,7 @@ pub(crate) fn shared_product(dst: ViewMut<'_>, a: MatRef<'_, f64>, b: MatRef<'_,
     });
 }
 
-/// `a b`, in a borrowed matrix.
+/// The product `a b`, in a matrix borrowed from `scratch`.
 pub(crate) fn times(a: MatRef<'_, f64>, b: MatRef<'_, f64>, scratch: &mut Scratch<f64>) -> Mat {
     let mut out = scratch.take_mat(a.nrows(), b.ncols());
     product(out.view_mut().faer(), Accumulate::Replace, 1.0, a, b);
@@ -142,7 +145,7 @@ pub(crate) fn mirror_lower<T: Real>(mut m: ViewMut<'_, T>) {
     }
 }
 
-/// `Σ a_i b_i` with 16 partial sums, so that it vectorises and rounds the same everywhere.
+/// The dot product `Σ a_i b_i` with 16 partial sums, so that it vectorises and rounds the same everywhere.
 #[inline(always)]
 pub(crate) fn dot<T: Real>(a: &[T], b: &[T]) -> T {
     const LANES: usize = 16;
@@ -160,7 +163,7 @@ pub(crate) fn dot<T: Real>(a: &[T], b: &[T]) -> T {
     sum_lanes(lanes) + tail
 }
 
-/// A fixed tree over the partial sums.
+/// The sum of partial sums, by a fixed tree.
 #[inline(always)]
 pub(crate) fn sum_lanes<T: Real, const N: usize>(mut lanes: [T; N]) -> T {
     let mut width = N;
@@ -174,15 +177,17 @@ pub(crate) fn sum_lanes<T: Real, const N: usize>(mut lanes: [T; N]) -> T {
     lanes[0]
 }
 
-/// The matrix was not positive definite: elimination met a non-positive pivot here.
+/// The failure of a Cholesky factorisation: the matrix is not positive definite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotPositive {
+    /// The row at which elimination met a pivot that is not positive.
     pub pivot: usize,
 }
 
-/// `K = L Lᵀ`. Holds `Lᵀ` row by row, which is `L` column by column: the layout the factorisation is fastest in.
+/// The Cholesky factor of `K = L Lᵀ`. Holds `Lᵀ` row by row, which is `L` column by column: the layout the factorisation is fastest in.
 #[derive(Clone, Debug)]
 pub(crate) struct Cholesky {
+    /// `Lᵀ`, zeros below the diagonal.
     upper: Mat,
 }
 
@@ -204,6 +209,7 @@ impl Cholesky {
         Ok(Self { upper })
     }
 
+    /// Factors in place the matrix whose upper triangle this is; fails with the pivot that is not positive.
     fn factor(upper: &mut Mat) -> Result<(), usize> {
         let n = upper.nrows();
         let columns = MatMut::from_column_major_slice_mut(upper.as_mut_slice(), n, n);
@@ -218,17 +224,17 @@ impl Cholesky {
         (0..n).find(|&i| !upper[(i, i)].is_finite()).map_or(Ok(()), Err)
     }
 
-    /// `L`.
+    /// The factor `L`.
     pub fn lower(&self) -> MatRef<'_, f64> {
         self.upper.view().faer().transpose()
     }
 
-    /// `log |K|`.
+    /// The log determinant `log |K| = 2 Σ_i log L_ii`.
     pub fn log_det(&self) -> f64 {
         (0..self.upper.nrows()).map(|i| 2.0 * self.upper[(i, i)].ln()).sum()
     }
 
-    /// `L⁻¹`, lower triangular with zeros above, in place of `L`. Costs `n³/3` flops.
+    /// The inverse factor `L⁻¹`, lower triangular with zeros above. Costs `n³/3` flops.
     pub fn into_inverse_lower(self, scratch: &mut Scratch<f64>) -> Mat {
         let n = self.upper.nrows();
         let mut out = scratch.zeros(n, n);
@@ -238,7 +244,8 @@ impl Cholesky {
     }
 }
 
-/// Eigenvectors of a symmetric matrix as columns, largest eigenvalue first; each one's largest entry is positive.
+/// The eigenvectors of a symmetric matrix as columns, largest eigenvalue first; each one's largest entry is positive. `None` if the
+/// algorithm does not converge.
 pub(crate) fn principal_axes(symmetric: &Mat) -> Option<Mat> {
     let n = symmetric.nrows();
     let (mut vectors, mut values) = (Mat::zeros(n, n), vec![0.0; n]);

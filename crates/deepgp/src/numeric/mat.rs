@@ -1,7 +1,7 @@
 //! Dense matrices: rows are data points and lie one after the other in memory.
 //!
 //! [`Mat`] owns its numbers; [`View`] and [`ViewMut`] borrow a run of whole rows, which is again one contiguous
-//! slice. A block of a minibatch is therefore a view, never a copy. The algorithms live in `linalg`.
+//! slice. A run of rows is therefore a view, never a copy. The algorithms are in `linalg`.
 
 use std::ops::{Index, IndexMut, Range};
 
@@ -33,17 +33,17 @@ pub struct ViewMut<'a, T = f64> {
 }
 
 impl<T: Real> Mat<T> {
-    /// All zeros.
+    /// A matrix of zeros.
     pub fn zeros(rows: usize, cols: usize) -> Self {
         Self { data: vec![T::ZERO; rows * cols], rows, cols }
     }
 
-    /// The identity of order `n`.
+    /// The identity matrix of order `n`.
     pub fn identity(n: usize) -> Self {
         Self::from_fn(n, n, |i, j| if i == j { T::ONE } else { T::ZERO })
     }
 
-    /// Entry `(i, j)` is `entry(i, j)`.
+    /// The matrix whose entry `(i, j)` is `entry(i, j)`.
     pub fn from_fn(rows: usize, cols: usize, mut entry: impl FnMut(usize, usize) -> T) -> Self {
         let mut data = Vec::with_capacity(rows * cols);
         for i in 0..rows {
@@ -52,7 +52,7 @@ impl<T: Real> Mat<T> {
         Self { data, rows, cols }
     }
 
-    /// Takes `data` as row after row. Fails if its length is not `rows * cols`.
+    /// The matrix whose rows `data` holds, one after the other. Fails if its length is not `rows * cols`.
     pub fn from_vec(rows: usize, cols: usize, data: Vec<T>) -> Result<Self> {
         let wanted = rows.checked_mul(cols);
         if wanted != Some(data.len()) {
@@ -66,18 +66,18 @@ impl<T: Real> Mat<T> {
         Ok(Self { data, rows, cols })
     }
 
-    /// Takes `data`, whose length is `rows * cols`, as row after row.
+    /// The matrix whose rows `data` holds, one after the other; its length must be `rows * cols`.
     pub(crate) fn from_buffer(rows: usize, cols: usize, data: Vec<T>) -> Self {
         debug_assert_eq!(data.len(), rows * cols);
         Self { data, rows, cols }
     }
 
-    /// One column.
+    /// A matrix of one column.
     pub fn column(data: Vec<T>) -> Self {
         Self { rows: data.len(), cols: 1, data }
     }
 
-    /// Gives the matrix a new shape and keeps its memory; what the entries then hold is unspecified.
+    /// Gives the matrix a new shape in its old memory; what the entries then hold is unspecified.
     pub fn reshape_for_overwrite(&mut self, rows: usize, cols: usize) {
         self.data.resize(rows * cols, T::ZERO);
         (self.rows, self.cols) = (rows, cols);
@@ -92,7 +92,7 @@ impl<T: Real> Mat<T> {
         Self { data, rows: index.len(), cols: self.cols }
     }
 
-    /// `self` above `below`. Panics unless they have the same number of columns.
+    /// The matrix with the rows of `self` above those of `below`. Panics unless they have the same number of columns.
     pub fn stack(&self, below: &Self) -> Self {
         assert_eq!(self.cols, below.cols, "only matrices of one width can be stacked");
         Self { data: [&self.data[..], &below.data].concat(), rows: self.rows + below.rows, cols: self.cols }
@@ -103,7 +103,7 @@ impl<T: Real> Mat<T> {
         Self::from_fn(self.cols, self.rows, |i, j| self[(j, i)])
     }
 
-    /// Every entry mapped.
+    /// The matrix with every entry sent through `f`.
     pub fn map<U: Real>(&self, f: impl Fn(T) -> U) -> Mat<U> {
         Mat { data: self.data.iter().map(|&v| f(v)).collect(), rows: self.rows, cols: self.cols }
     }
@@ -121,7 +121,7 @@ impl<T: Real> Mat<T> {
         }
     }
 
-    /// Sets every entry.
+    /// Sets every entry to `value`.
     pub fn fill(&mut self, value: T) {
         self.data.fill(value);
     }
@@ -141,12 +141,12 @@ impl<T: Real> Mat<T> {
         &mut self.data[i * self.cols..(i + 1) * self.cols]
     }
 
-    /// Row after row.
+    /// All entries, row after row, mutably.
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         &mut self.data
     }
 
-    /// Hands over the numbers, row after row.
+    /// All entries, row after row, by value.
     pub fn into_vec(self) -> Vec<T> {
         self.data
     }
@@ -168,14 +168,14 @@ impl<T> Mat<T> {
         &self.data[i * self.cols..(i + 1) * self.cols]
     }
 
-    /// Row after row.
+    /// All entries, row after row.
     pub fn as_slice(&self) -> &[T] {
         &self.data
     }
 }
 
 impl<'a, T: Real> View<'a, T> {
-    /// `data` seen as rows of `cols` numbers. Panics if the length is not `rows * cols`.
+    /// A view of `data` as rows of `cols` numbers. Panics if the length is not `rows * cols`.
     pub fn new(data: &'a [T], rows: usize, cols: usize) -> Self {
         assert_eq!(data.len(), rows * cols, "a {rows} x {cols} view of {} numbers", data.len());
         Self { data, rows, cols }
@@ -196,29 +196,30 @@ impl<'a, T: Real> View<'a, T> {
         &self.data[i * self.cols..(i + 1) * self.cols]
     }
 
-    /// A run of rows.
+    /// The rows in `range`.
     pub fn rows(self, range: Range<usize>) -> Self {
         let data = &self.data[range.start * self.cols..range.end * self.cols];
         Self { data, rows: range.len(), cols: self.cols }
     }
 
-    /// Row after row.
+    /// All entries, row after row.
     pub fn as_slice(self) -> &'a [T] {
         self.data
     }
 
-    /// An owned copy.
+    /// An owned copy of the rows.
     pub fn to_mat(self) -> Mat<T> {
         Mat { data: self.data.to_vec(), rows: self.rows, cols: self.cols }
     }
 
+    /// The view as the linear-algebra library's.
     pub(crate) fn faer(self) -> faer::MatRef<'a, T> {
         faer::MatRef::from_row_major_slice(self.data, self.rows, self.cols)
     }
 }
 
 impl<'a, T: Real> ViewMut<'a, T> {
-    /// `data` seen as rows of `cols` numbers. Panics if the length is not `rows * cols`.
+    /// A mutable view of `data` as rows of `cols` numbers. Panics if the length is not `rows * cols`.
     pub fn new(data: &'a mut [T], rows: usize, cols: usize) -> Self {
         assert_eq!(data.len(), rows * cols, "a {rows} x {cols} view of {} numbers", data.len());
         Self { data, rows, cols }
@@ -234,17 +235,17 @@ impl<'a, T: Real> ViewMut<'a, T> {
         self.cols
     }
 
-    /// Row `i`.
+    /// Row `i`, mutably.
     pub fn row_mut(&mut self, i: usize) -> &mut [T] {
         &mut self.data[i * self.cols..(i + 1) * self.cols]
     }
 
-    /// Row after row.
+    /// All entries, row after row, mutably.
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         self.data
     }
 
-    /// Row after row, for as long as the view was borrowed.
+    /// All entries, row after row, for as long as the view was borrowed.
     pub(crate) fn into_slice(self) -> &'a mut [T] {
         self.data
     }
@@ -259,6 +260,7 @@ impl<'a, T: Real> ViewMut<'a, T> {
         ViewMut { data: self.data, rows: self.rows, cols: self.cols }
     }
 
+    /// The view as the linear-algebra library's.
     pub(crate) fn faer(self) -> faer::MatMut<'a, T> {
         faer::MatMut::from_row_major_slice_mut(self.data, self.rows, self.cols)
     }

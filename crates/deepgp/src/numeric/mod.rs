@@ -1,4 +1,4 @@
-//! Numbers and nothing else: matrices, factorisations, vector loops, threads. Knows of no model.
+//! Numerics: matrices, factorisations, vector loops, root finding, threads. Nothing here knows of models.
 
 pub(crate) mod linalg;
 pub(crate) mod mat;

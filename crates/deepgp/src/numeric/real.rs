@@ -1,11 +1,11 @@
 //! The two precisions a block of rows can be computed in, and the exponential both share.
 //!
-//! [`Real`] is what the row-wise code is generic over. `M × M` work and the optimiser are always `f64`. Sums over rows are kept
-//! in the rows' precision within one of the (at most 16) partial sums, and added to one another in `f64`.
+//! [`Real`] is what the row-wise code is generic over. `M × M` work and the optimiser are always `f64`. Each of the (at most 16) partial
+//! sums over rows is in the rows' precision, and they are added to one another in `f64`.
 
 use crate::kernel::{Evaluate, Kernel};
 
-/// `f32` or `f64`.
+/// A floating-point number, `f32` or `f64`.
 pub trait Real:
     faer::traits::RealField
     + Copy
@@ -25,35 +25,35 @@ pub trait Real:
     + Sync
     + 'static
 {
-    /// 0.
+    /// The number 0.
     const ZERO: Self;
-    /// 1.
+    /// The number 1.
     const ONE: Self;
     /// Whether rounding at the size of squared norms is larger than a jitter.
     const ROUNDS_COARSELY: bool;
     /// The number nearest to `value`.
     fn of(value: f64) -> Self;
-    /// Exact.
+    /// The number as an `f64`, exactly.
     fn to_f64(self) -> f64;
-    /// Square root.
+    /// The square root.
     fn root(self) -> Self;
-    /// `ln(1 + x)`, exact for small `x` too.
+    /// The logarithm `ln(1 + x)`, exact for small `x` too.
     fn ln_1p(self) -> Self;
-    /// `self · factor + term`, rounded once.
+    /// The fused product and sum `self · factor + term`, rounded once.
     fn times_plus(self, factor: Self, term: Self) -> Self;
     /// The larger of two numbers; `self` where `other` is NaN.
     fn at_least(self, other: Self) -> Self;
-    /// `exp(x)` for `x ≤ 0`, and 0 where it would fall below 1e-18, which keeps denormal numbers out of the
+    /// The exponential `exp(x)` for `x ≤ 0`, and 0 where it would fall below 1e-18, which keeps denormal numbers out of the
     /// matrix of every kernel but products: with them an `f32` Cholesky ran 23 times slower. A polynomial that vectorises; within 2 ulp.
     fn exp_decay(self) -> Self;
     /// A kernel as the evaluator of this precision.
     fn evaluator(kernel: &dyn Kernel) -> &dyn Evaluate<Self>;
 }
 
-/// `ln 1e-18`: where [`Real::exp_decay`] becomes 0.
+/// The exponent below which [`Real::exp_decay`] is 0, `ln 1e-18`.
 const SMALLEST_EXPONENT: f64 = -41.446_531_673_892_82;
 
-/// Both precisions are one text: they differ in the exponential's constants.
+/// Implements [`Real`] for one precision; the two differ in the exponential's constants.
 macro_rules! real {
     ($real:ident, mantissa: $mantissa:literal, ln_2: $ln_2_high:literal + $ln_2_low:literal, terms: $terms:literal) => {
         impl Real for $real {
@@ -118,7 +118,7 @@ macro_rules! real {
     };
 }
 
-/// `1/k!` for `k = N + 1` down to 2: the Taylor series of the exponential beyond its first two terms.
+/// The coefficients `1/k!` for `k = N + 1` down to 2: the Taylor series of the exponential beyond its first two terms.
 const fn reciprocal_factorials<const N: usize>() -> [f64; N] {
     let mut out = [0.0; N];
     let (mut factorial, mut k) = (1.0, 2);
@@ -134,14 +134,14 @@ const fn reciprocal_factorials<const N: usize>() -> [f64; N] {
 real!(f64, mantissa: 52, ln_2: 6.931_471_803_691_238e-1 + 1.908_214_929_270_587_7e-10, terms: 12);
 real!(f32, mantissa: 23, ln_2: 0.693_359_4 + -2.121_944_4e-4, terms: 6);
 
-/// Casts as many numbers as there are.
+/// Casts numbers to `f64`, exactly.
 pub(crate) fn widen<T: Real>(from: &[T], to: &mut [f64]) {
     for (to, from) in to.iter_mut().zip(from) {
         *to = from.to_f64();
     }
 }
 
-/// Casts as many numbers as there are, to the nearest.
+/// Casts numbers from `f64`, each to the nearest.
 pub(crate) fn narrow<T: Real>(from: &[f64], to: &mut [T]) {
     for (to, from) in to.iter_mut().zip(from) {
         *to = T::of(*from);

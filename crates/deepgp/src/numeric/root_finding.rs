@@ -1,26 +1,31 @@
-//! Where a distribution function `F` reaches a level: a bracket that closes in, by Newton's steps where there is a density, else by false
-//! position.
+//! Quantiles: the `y` at which a distribution function `F` reaches a level, in a bracket that closes in, by Newton's method where there is
+//! a density `p`, else by false position.
 //!
-//! A few evaluations of `F` are all that a quantile costs: five or six by Newton's steps for a mixture of Gaussians, from a start
+//! ```text
+//! Newton:          y ← y − (F(y) − level) / p(y)
+//! false position:  y ← low − (F(low) − level) (high − low) / (F(high) − F(low))
+//! ```
+//!
+//! A few evaluations of `F` are all that a quantile costs: five or six by Newton's method for a mixture of Gaussians, from a start
 //! that need not be good; about twenty by false position.
 
-/// How often a bracket may double.
+/// The number of times that a bracket may double.
 const MAX_WIDENINGS: u32 = 60;
-/// How often it may then be narrowed.
+/// The number of times that a bracket may then be narrowed.
 const MAX_ROUNDS: u32 = 300;
 
-/// Far in a tail the distribution function is tiny, and so must the error be.
-fn close_enough(level: f64) -> f64 {
+/// The largest error in `F` that is accepted: far in a tail `F` is tiny, and so must the error be.
+fn tolerance(level: f64) -> f64 {
     1e-13 * level.min(1.0 - level)
 }
 
-/// Whether nothing lies between two numbers that is worth looking for.
+/// Whether the ends of a bracket are as close as rounding allows.
 fn is_closed(low: f64, high: f64) -> bool {
     let width = high - low;
     width.is_finite() && width <= 4.0 * f64::EPSILON * low.abs().max(high.abs())
 }
 
-/// Where `F` reaches `level`, if `distribution` gives `F` and its density: Newton's steps from `start`, and bisections where these lead
+/// The quantile at `level` where `distribution` gives `F` and its density: Newton's steps from `start`, and bisections where these lead
 /// out of the bracket or do not at least halve. `width` is about that of the distribution.
 pub(crate) fn by_newton(start: f64, width: f64, level: f64, distribution: impl Fn(f64) -> (f64, f64)) -> f64 {
     // Open at first; an end is closed when it has been seen from that side.
@@ -29,7 +34,7 @@ pub(crate) fn by_newton(start: f64, width: f64, level: f64, distribution: impl F
     for _ in 0..MAX_ROUNDS {
         let (below, density) = distribution(at);
         let excess = below - level;
-        if excess.abs() <= close_enough(level) {
+        if excess.abs() <= tolerance(level) {
             return at;
         }
         if excess < 0.0 {
@@ -56,8 +61,8 @@ pub(crate) fn by_newton(start: f64, width: f64, level: f64, distribution: impl F
     if high.is_finite() { high } else { at }
 }
 
-/// Where `F` reaches `level`: bracketed, beginning with `(low, high)`, then false position, with a bisection in between so that it always
-/// closes in. Where `F` jumps, the far side of the jump.
+/// The quantile at `level` where `cumulative` is `F`: bracketed, beginning with `(low, high)`, then false position, with a bisection every
+/// third round so that it always closes in. Where `F` jumps across the level, the upper end of the jump.
 pub(crate) fn by_false_position((mut low, mut high): (f64, f64), level: f64, cumulative: impl Fn(f64) -> f64) -> f64 {
     let excess = |at: f64| cumulative(at) - level;
     let (mut at_low, mut at_high) = (excess(low), excess(high));
@@ -76,7 +81,7 @@ pub(crate) fn by_false_position((mut low, mut high): (f64, f64), level: f64, cum
         let guess = low - at_low * (high - low) / (at_high - at_low);
         let at = if round % 3 == 2 || !(guess > low && guess < high) { 0.5 * (low + high) } else { guess };
         let value = excess(at);
-        if value.abs() <= close_enough(level) {
+        if value.abs() <= tolerance(level) {
             return at;
         }
         if value < 0.0 {

@@ -3,9 +3,10 @@
 use crate::numeric::mat::Mat;
 use crate::numeric::real::Real;
 
-/// Buffers to borrow while something is computed.
+/// A pool of buffers to borrow while something is computed.
 #[derive(Debug, Default)]
 pub struct Scratch<T> {
+    /// The buffers that nobody uses at the moment.
     free: Vec<Vec<T>>,
 }
 
@@ -32,14 +33,14 @@ impl<T: Real> Scratch<T> {
         Mat::from_buffer(rows, cols, self.take(rows * cols))
     }
 
-    /// A matrix of zeros.
+    /// A matrix of zeros. Hand it back with [`Scratch::give_mat`].
     pub(crate) fn zeros(&mut self, rows: usize, cols: usize) -> Mat<T> {
         let mut m = self.take_mat(rows, cols);
         m.fill(T::ZERO);
         m
     }
 
-    /// A copy of a matrix.
+    /// A copy of a matrix. Hand it back with [`Scratch::give_mat`].
     pub(crate) fn copy(&mut self, from: &Mat<T>) -> Mat<T> {
         let mut m = self.take_mat(from.nrows(), from.ncols());
         m.as_mut_slice().copy_from_slice(from.as_slice());

@@ -11,7 +11,7 @@ pub(crate) fn vectorised(work: impl FnMut()) {
     pulp::Arch::new().dispatch(Work(work));
 }
 
-/// `FnMut`, because calling a closure as `FnOnce` goes through a shim that is not inlined.
+/// A closure to be compiled for vectors. It is `FnMut`, because calling a closure as `FnOnce` goes through a shim that is not inlined.
 struct Work<F>(F);
 
 impl<F: FnMut()> pulp::NullaryFnOnce for Work<F> {
@@ -28,6 +28,7 @@ impl<F: FnMut()> pulp::NullaryFnOnce for Work<F> {
 pub(crate) mod baseline {
     use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+    /// Whether loops run as compiled for the baseline.
     pub(super) static IS_ON: AtomicBool = AtomicBool::new(false);
 
     /// Runs `work` with loops compiled for the baseline, on all threads (which changes no bit of what other tests see).

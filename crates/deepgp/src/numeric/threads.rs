@@ -1,16 +1,16 @@
-//! How many threads to use. No result depends on it.
+//! The threads that parallel work runs on. No result depends on their number.
 
 use crate::error::{Error, Result};
 
-/// More than this is a mistake, and would take minutes to start.
+/// The largest number of threads; more is a mistake, and would take minutes to start.
 const MAX_THREADS: usize = 1024;
 
-/// A pool of threads, or all the machine has.
+/// A pool of threads of its own, or all that the machine has.
 #[derive(Debug)]
 pub(crate) struct Threads(Option<rayon::ThreadPool>);
 
 impl Threads {
-    /// `count` threads; 0 stands for all (the pool that the program shares).
+    /// A pool of `count` threads; 0 stands for all (the pool that the program shares).
     pub fn new(count: usize) -> Result<Self> {
         if count == 0 {
             return Ok(Self(None));

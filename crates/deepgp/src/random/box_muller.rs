@@ -10,7 +10,7 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, LN_2, TAU};
 
-/// `[√(-2 ln u) cos 2πv, √(-2 ln u) sin 2πv]` for `u` and `v` in (0, 1].
+/// Two standard normals, `[√(-2 ln u) cos 2πv, √(-2 ln u) sin 2πv]`, for `u` and `v` in (0, 1].
 #[inline(always)]
 pub(crate) fn normal_pair(u: f64, v: f64) -> [f64; 2] {
     let radius = (-2.0 * ln(u)).sqrt();
@@ -18,7 +18,7 @@ pub(crate) fn normal_pair(u: f64, v: f64) -> [f64; 2] {
     [radius * cos, radius * sin]
 }
 
-/// `ln x` for normal `x > 0`: `x = 2ⁿ (1 + f)` with `√½ ≤ 1 + f < √2`, so `ln x = n ln 2 + ln(1 + f)`.
+/// The logarithm `ln x` for normal `x > 0`: `x = 2ⁿ (1 + f)` with `√½ ≤ 1 + f < √2`, so `ln x = n ln 2 + ln(1 + f)`.
 ///
 /// With `s = f / (2 + f)`, `ln(1 + f) = 2 atanh s = 2s + s r`, where `r = Σₖ 2 s²ᵏ / (2k + 1)` from `k = 1`. As
 /// `2s = f - s f`, this is `f - s (f - r)`, whose leading term `f` is exact: the relative error stays small when `x` is
@@ -41,7 +41,8 @@ fn ln(x: f64) -> f64 {
     n.mul_add(LN_2, s.mul_add(r - f, f))
 }
 
-/// `[cos 2πv, sin 2πv]` for `0 ≤ v ≤ 1`: a rotation by `q = round(4v)` quarter turns, and one by `|v - q/4| ≤ 1/8`.
+/// Cosine and sine of `v` turns, `[cos 2πv, sin 2πv]` for `0 ≤ v ≤ 1`: a rotation by `q = round(4v)` quarter turns, and one by
+/// `|v - q/4| ≤ 1/8`.
 ///
 /// The remainder is exact. Its sine and cosine are Taylor series in the angle `|x| ≤ π/4`, cut after `x¹⁷` and `x¹⁶`,
 /// where they are within 1e-19 and 2e-18.
@@ -81,7 +82,7 @@ fn cos_sin_of_turns(v: f64) -> [f64; 2] {
     [negate_if_bit_1(horizontal, q.wrapping_add(1)), negate_if_bit_1(vertical, q)]
 }
 
-/// `c₀ xᴺ⁻¹ + … + c_{N-1}` (Horner).
+/// The polynomial `c₀ xᴺ⁻¹ + … + c_{N-1}`, by Horner's rule.
 #[inline(always)]
 fn polynomial<const N: usize>(coefficients: &[f64; N], x: f64) -> f64 {
     let mut sum = coefficients[0];

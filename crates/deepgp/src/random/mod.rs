@@ -1,4 +1,4 @@
-//! Random numbers without state: a draw is a function of a key and a counter, so that neither threads nor machines matter.
+//! Random numbers without state: a draw is a function of a key and a counter, whatever thread or machine computes it.
 
 pub(crate) mod box_muller;
 pub mod noise;

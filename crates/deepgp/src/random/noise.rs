@@ -13,7 +13,7 @@ use crate::numeric::real::Real;
 use crate::numeric::simd::vectorised;
 use crate::random::box_muller::normal_pair;
 
-/// What random numbers are for. Each purpose has a stream of its own.
+/// The purpose of random numbers. Each has a stream of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// Samples of hidden layers in training.
@@ -22,11 +22,11 @@ pub enum Purpose {
     Predict = 2,
     /// The order of rows in an epoch.
     Shuffle = 3,
-    /// Which rows are held out.
+    /// The choice of rows that are held out.
     Split = 4,
-    /// Where inducing inputs start.
+    /// The choice of inducing inputs at the start.
     Inducing = 5,
-    /// Draws over many rows at once.
+    /// Draws of whole functions, over many rows at once.
     Joint = 6,
     /// Simulated data.
     Simulate = 7,
@@ -34,23 +34,23 @@ pub enum Purpose {
     Observe = 8,
 }
 
-/// The key of a stream.
+/// The key of a stream of random numbers: a seed for one purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key([u32; 2]);
 
 impl Key {
-    /// The stream of `seed` for one purpose.
+    /// The key of `seed` for one purpose.
     pub fn new(seed: u64, purpose: Purpose) -> Self {
         let z = mix(seed.wrapping_add((purpose as u64).wrapping_mul(GOLDEN_GAMMA)));
         Self([z as u32, (z >> 32) as u32])
     }
 
-    /// The key itself, for a generator elsewhere.
+    /// The two words of the key, for a generator elsewhere.
     pub fn words(self) -> [u32; 2] {
         self.0
     }
 
-    /// 128 random bits: ten rounds of Philox.
+    /// The 128 random bits of a counter: ten rounds of Philox.
     pub fn bits(self, counter: [u32; 4]) -> [u32; 4] {
         self.wide_bits(counter.map(u64::from)).map(|word| word as u32)
     }
@@ -70,7 +70,7 @@ impl Key {
         counter
     }
 
-    /// Two independent standard normals (Box and Muller), from two 53-bit uniforms.
+    /// Two independent standard normals of a counter (Box and Muller), from two 53-bit uniforms.
     pub fn normals(self, counter: [u32; 4]) -> [f64; 2] {
         let mut out = [0.0; 2];
         vectorised(
@@ -87,7 +87,7 @@ impl Key {
         normal_pair(open_unit(a, b), open_unit(c, d))
     }
 
-    /// A uniform number in (0, 1]; rounding makes it 1 once in 2⁵³ draws.
+    /// A uniform number in (0, 1] of a counter; rounding makes it 1 once in 2⁵³ draws.
     pub fn uniform(self, counter: [u32; 4]) -> f64 {
         let [a, b, ..] = self.wide_bits(counter.map(u64::from));
         open_unit(a, b)
@@ -120,7 +120,7 @@ fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Two counter words that belong to a row's numbers, wherever the row stands.
+/// Two counter words that are a function of a row's numbers, wherever the row stands.
 pub(crate) fn row_words(row: &[f64]) -> [u32; 2] {
     let z = row.iter().fold(0u64, |z, v| mix(z.wrapping_add((v + 0.0).to_bits()).wrapping_add(GOLDEN_GAMMA)));
     [z as u32, (z >> 32) as u32]
@@ -133,30 +133,30 @@ fn open_unit(high: u64, low: u64) -> f64 {
     (bits as f64 + 0.5) * (1.0 / 9_007_199_254_740_992.0)
 }
 
-/// Some rows of a batch, as their noise is counted.
+/// The numbers of some rows of a batch, by which their noise is counted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowNumbers<'a> {
-    /// Their numbers in the dataset.
+    /// The rows' numbers in the dataset.
     pub ids: &'a [u32],
     /// The place of the first one in the batch.
     pub first: usize,
-    /// What is added to their numbers where the dataset is a share of a larger one.
+    /// The number to add to the rows' numbers where the dataset is part of a larger one.
     pub offset: u32,
 }
 
-/// Where the standard normals of the hidden layers come from.
+/// The source of the standard normals `ε` of the hidden layers.
 #[derive(Clone, Copy, Debug)]
 pub enum Noise<'a> {
     /// Fresh draws for each (step, row, sample, layer, output): training.
     Rows {
-        /// The stream.
+        /// The key of the draws.
         key: Key,
         /// The optimiser's step; after 2³² of them the draws repeat.
         step: u32,
     },
     /// The same draws for every row: prediction.
     Shared {
-        /// The stream.
+        /// The key of the draws.
         key: Key,
     },
     /// One `[rows · samples, width]` matrix for each hidden layer, sample by sample within a row; `rows` counts from
@@ -167,7 +167,7 @@ pub enum Noise<'a> {
 impl Noise<'_> {
     /// Writes the draws of hidden layer `layer` for some rows of a batch: `out` is `[rows · samples, width]`.
     ///
-    /// The draws of a row hang on its number among all rows, wherever it is computed.
+    /// The draws of a row depend on its number among all rows, wherever it is computed.
     pub(crate) fn fill<T: Real>(&self, layer: usize, rows: RowNumbers<'_>, samples: usize, out: &mut Mat<T>) {
         let RowNumbers { ids, first, offset } = rows;
         let width = out.ncols();
@@ -195,7 +195,7 @@ impl Noise<'_> {
     }
 }
 
-/// A row of normals, two for each counter; `counter[3]` counts the pairs.
+/// Writes a row of normals, two for each counter; `counter[3]` counts the pairs.
 pub(crate) fn fill_row<T: Real>(key: Key, mut counter: [u32; 4], row: &mut [T]) {
     for pair in row.chunks_mut(2) {
         let normals = key.normals(counter);
@@ -206,24 +206,24 @@ pub(crate) fn fill_row<T: Real>(key: Key, mut counter: [u32; 4], row: &mut [T]) 
     }
 }
 
-/// Rows of normals, each `width` long and from a counter of its own: [`fill_row`] for many rows.
+/// Writes rows of normals, each `width` long and from a counter of its own: [`fill_row`] for many rows.
 fn fill_rows<T: Real>(key: Key, counters: impl Iterator<Item = [u32; 4]>, width: usize, out: &mut [T]) {
     // `max`, because there are no chunks of 0 numbers; `out` is then empty.
     let mut rows = out.chunks_exact_mut(width.max(1)).zip(counters);
-    let mut batch = Batch::default();
+    let mut lanes = Lanes::default();
     vectorised(
         #[inline(always)]
         || {
             for (row, mut counter) in rows.by_ref() {
                 for pair in row.chunks_mut(2) {
-                    batch.push(counter, pair);
+                    lanes.push(counter, pair);
                     counter[3] += 1;
-                    if batch.len == LANES {
-                        batch.draw(key);
+                    if lanes.len == LANES {
+                        lanes.draw(key);
                     }
                 }
             }
-            batch.draw(key);
+            lanes.draw(key);
         },
     );
 }
@@ -231,20 +231,24 @@ fn fill_rows<T: Real>(key: Key, counters: impl Iterator<Item = [u32; 4]>, width:
 /// The most counters that are turned into normals side by side.
 const LANES: usize = 64;
 
-/// Counters and the places of their normals. Rows share a batch, so that narrow ones fill the vectors too.
-struct Batch<'a, T> {
+/// Counters and the places for their normals. Rows share them, so that narrow ones fill the vectors too.
+struct Lanes<'a, T> {
+    /// The four words of each counter.
     counters: [[u32; LANES]; 4],
+    /// The place for each counter's normals, one or two numbers.
     places: [&'a mut [T]; LANES],
+    /// The number of lanes in use.
     len: usize,
 }
 
-impl<T> Default for Batch<'_, T> {
+impl<T> Default for Lanes<'_, T> {
     fn default() -> Self {
         Self { counters: [[0; LANES]; 4], places: [(); LANES].map(|()| Default::default()), len: 0 }
     }
 }
 
-impl<'a, T: Real> Batch<'a, T> {
+impl<'a, T: Real> Lanes<'a, T> {
+    /// Adds a counter and the place for its normals.
     #[inline(always)]
     fn push(&mut self, counter: [u32; 4], place: &'a mut [T]) {
         for (words, word) in self.counters.iter_mut().zip(counter) {
@@ -254,7 +258,7 @@ impl<'a, T: Real> Batch<'a, T> {
         self.len += 1;
     }
 
-    /// Writes the normals, one or two to a place, and empties the batch.
+    /// Writes the normals of all lanes in use, one or two to a place, and empties them.
     #[inline(always)]
     fn draw(&mut self, key: Key) {
         let mut normals = [[T::ZERO; LANES]; 2];

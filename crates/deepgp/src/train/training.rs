@@ -186,7 +186,7 @@ impl Training {
 /// The rows to train on, and those held out for early stopping, if `settings` ask for any: the split of every run with these settings.
 /// Rows of weight 0 are in neither.
 pub fn hold_out(data: &Dataset, settings: &FitSettings) -> Result<(Dataset, Option<Dataset>)> {
-    let data = data.weighty();
+    let data = data.with_positive_weights();
     let Some(fraction) = settings.validation else { return Ok((data.into_owned(), None)) };
     if !(fraction > 0.0 && fraction < 1.0) {
         let requirement = "above 0 and below 1, or `None`";
