@@ -4,29 +4,32 @@
 use deepgp::{Batch, Dataset, DeepGp, Elbo, JitterEvent, Noise};
 
 use crate::Cuda;
-use crate::arrays::Task;
+use crate::arrays::workload::Workload;
 use crate::device::real::Real;
 use crate::fault::Outcome;
-use crate::jitter::Raised;
 use crate::kernels::common::Step;
-use crate::rows::NoiseSource;
-use crate::task::{DeviceTask, Record};
+use crate::step::forward::NoiseSource;
+use crate::task::DeviceTask;
+use crate::task::jitter::Raised;
+use crate::task::record::Record;
 
 /// One step whose update is thrown away.
 pub fn evaluate<T: Real>(cuda: &Cuda, model: &DeepGp, batch: Batch<'_>, noise: Noise<'_>) -> Outcome<(Elbo, Vec<f64>)> {
     let rows = batch.rows.len();
-    let shape = Task {
-        rows,
+    let given_noise = match noise {
+        Noise::Given(_) => true,
+        Noise::Rows { .. } | Noise::Shared { .. } => false,
+    };
+    let work = Workload {
+        batch_rows: rows,
         samples: batch.samples,
         gradients: true,
-        plans: 1,
-        data: batch.data.len(),
+        burst: 1,
+        data_rows: batch.data.len(),
         weighted: batch.data.weights().is_some(),
-        given_noise: matches!(noise, Noise::Given(_)),
-        lanes: 0,
-        symmetric: false,
+        given_noise,
     };
-    let task = DeviceTask::<T>::new(cuda, model, shape)?;
+    let task = DeviceTask::<T>::new(cuda, model, work)?;
     upload_data(&task, batch.data)?;
     let (source, number) = match noise {
         Noise::Rows { key, step } => (NoiseSource::Rows { key: key.words() }, step),
