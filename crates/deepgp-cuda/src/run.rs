@@ -7,23 +7,24 @@ use deepgp::params::Constraint;
 use deepgp::{Adam, DeepGp, Error, Evaluation, Snapshot, TrainState};
 
 use crate::Cuda;
-use crate::arrays::{Arrays, Task};
+use crate::arrays::Arrays;
+use crate::arrays::workload::Workload;
 use crate::device::memory::Span;
 use crate::device::real::Real;
 use crate::evaluate::{evaluation, known_objective, known_optimiser, mixture_size, upload_data, upload_values};
 use crate::fault::{Fault, Outcome};
-use crate::jitter::Raised;
 use crate::kernels::common::{Control, Step};
 use crate::kernels::optimiser::Constrain;
-use crate::rows::NoiseSource;
+use crate::step::forward::NoiseSource;
 use crate::task::DeviceTask;
+use crate::task::jitter::Raised;
 
 /// Where the optimiser's state keeps Adam's two running means.
 const FIRST: usize = 0;
 const SECOND: usize = 1;
 
-/// The most steps that are planned at once.
-const PLANS: usize = 16;
+/// The most steps that are given out at once.
+const BURST: usize = 16;
 
 /// See the module.
 pub struct DeviceRun<T> {
@@ -60,21 +61,20 @@ impl<T: Real> DeviceRun<T> {
     /// Takes model and data on board and records the graph of a step.
     pub fn boxed(cuda: &Cuda, model: &DeepGp, task: TrainingTask<'_>) -> Outcome<Box<dyn Run>> {
         let TrainingTask { data, settings, objective, optimiser } = task;
-        known_objective(objective)?;
+        let objective = known_objective(objective)?;
         known_optimiser(optimiser)?;
         let batches = data.len().div_ceil(settings.batch_size.max(1));
-        let shape = Task {
-            rows: data.len().div_ceil(batches),
+        let work = Workload {
+            batch_rows: data.len().div_ceil(batches),
             samples: settings.samples,
             gradients: true,
-            plans: PLANS,
-            data: data.len(),
+            burst: BURST,
+            data_rows: data.len(),
             weighted: data.weights().is_some(),
             given_noise: false,
-            lanes: 0,
-            symmetric: false,
+            objective,
         };
-        let task = DeviceTask::<T>::new(cuda, model, shape)?;
+        let task = DeviceTask::<T>::new(cuda, model, work)?;
         upload_data(&task, data)?;
         upload_constraints(&task, model)?;
         upload_values(&task, model)?;
@@ -106,7 +106,7 @@ impl<T: Real> DeviceRun<T> {
             return Ok(());
         }
         // If all steps take all rows, so will those to come: every place is filled.
-        let count = if all { PLANS } else { plans.len() };
+        let count = if all { BURST } else { plans.len() };
         self.task.set_rows((0..count).map(|i| plans[i.min(plans.len() - 1)].rows))?;
         self.all_rows = all;
         Ok(())
@@ -133,7 +133,7 @@ impl<T: Real> DeviceRun<T> {
         while outcomes.len() < plans.len() {
             let rest = &plans[outcomes.len()..];
             // Jitter is raised for one step, as on the CPU.
-            let burst = &rest[..if raised.any() { 1 } else { rest.len().min(PLANS) }];
+            let burst = &rest[..if raised.any() { 1 } else { rest.len().min(BURST) }];
             self.give_out(burst)?;
             let records = self.task.records(burst.len())?;
             let good = records.iter().take_while(|record| record.good).count();

@@ -71,12 +71,14 @@ impl Progress {
 
 /// A step in words; of what the likelihood has learnt, the first number.
 fn describe(progress: &TrainingProgress, bound: Bound, validation: Option<f64>, speed: f64) -> String {
-    let Bound { elbo, data_term, kl } = bound;
+    let Bound { objective, elbo, data_term, kl } = bound;
     let epoch = progress.epoch;
     let learnt = progress.likelihood.first();
     let learnt = learnt.map_or(String::new(), |own| format!("  {} {}", own.name, number(own.value)));
     let validation = validation.map_or(String::new(), |score| format!("  validation {score:.3}"));
-    format!("{speed:.1} steps/s  epoch {epoch:.0}  ELBO {elbo:.1} = {data_term:.1} - {kl:.1}{learnt}{validation}")
+    format!(
+        "{speed:.1} steps/s  epoch {epoch:.0}  {objective} {elbo:.1} = {data_term:.1} - {kl:.1}{learnt}{validation}"
+    )
 }
 
 /// A time for people: `4 s`, `3 min 20 s`, `2 h 5 min`.
@@ -99,7 +101,7 @@ mod tests {
     #[test]
     fn a_step_is_one_line() {
         let noise = deepgp::likelihood::Quantity { name: "noise".into(), output: Some(0), value: 0.25 };
-        let bound = Bound { elbo: -3.0, data_term: -1.0, kl: 2.0 };
+        let bound = Bound { objective: "ELBO", elbo: -3.0, data_term: -1.0, kl: 2.0 };
         let mut step = TrainingProgress {
             step: 7,
             epoch: 7.0,

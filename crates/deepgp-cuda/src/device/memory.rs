@@ -4,6 +4,7 @@
 //! before anything is taken, and what would fit can be said where it does not.
 
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::{CudaContext, result};
@@ -55,6 +56,16 @@ impl<T> Span<T> {
     pub fn from(self, first: usize) -> Self {
         assert!(first <= self.len, "a part of a span lies inside it");
         Self { address: self.address + (first * size_of::<T>()) as u64, len: self.len - first, of: PhantomData }
+    }
+
+    /// The part that a range of numbers takes.
+    pub fn part(self, range: &Range<usize>) -> Self {
+        self.from(range.start).first(range.len())
+    }
+
+    /// The first `at` numbers, and the rest.
+    pub fn split_at(self, at: usize) -> (Self, Self) {
+        (self.first(at), self.from(at))
     }
 
     /// The first `len` numbers.

@@ -4,11 +4,14 @@ use std::io::Write as _;
 
 use cudarc::nvrtc::compile_ptx_with_opts;
 use deepgp::KernelChoice;
+use deepgp::ObjectiveForm;
 use deepgp::kernel::KernelForm;
+use deepgp::likelihood::LikelihoodDescription;
 
 use super::covariance_text::CovarianceText;
+use super::data_term_text::LikelihoodText;
 use super::source::Source;
-use super::{Covariance, General, Group, Needs};
+use super::{Covariance, DataTerm, General, Group, Needs};
 use crate::device::program::options;
 use crate::device::real::Real;
 
@@ -26,7 +29,7 @@ fn covariances() -> Vec<CovarianceText> {
     let nested = KernelForm::Sum(vec![KernelForm::One(choices[0]), product]);
     let wide = [(KernelForm::One(choices[0]), 40), (nested.clone(), 40), (nested, 1)];
     let forms = choices.map(|choice| (KernelForm::One(choice), 10)).into_iter().chain(wide);
-    forms.map(|(form, width)| CovarianceText::new(&form, width)).collect()
+    forms.map(|(form, width)| CovarianceText::alone(&form, width)).collect()
 }
 
 /// Compiles a source for an architecture, and looks for every kernel that a device of it can run.
@@ -48,6 +51,8 @@ fn compiles<G: Group>(source: &Source<G>, architecture: i32) {
 /// Compiles every source with rows of one type.
 fn all_compile<T: Real>(architecture: i32) {
     compiles::<General>(&Source::general::<T>(), architecture);
+    let gaussian = LikelihoodText::new(LikelihoodDescription::Gaussian { outputs: 2 });
+    compiles::<DataTerm>(&gaussian.source::<T>(ObjectiveForm::Elbo), architecture);
     for covariance in covariances() {
         compiles::<Covariance>(&covariance.source::<T>(), architecture);
     }

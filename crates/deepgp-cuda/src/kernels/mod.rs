@@ -94,6 +94,8 @@ pub mod common;
 mod compile;
 pub mod covariance;
 pub mod covariance_text;
+pub mod data_term;
+pub mod data_term_text;
 pub mod matrix;
 pub mod optimiser;
 pub mod rows;
@@ -179,6 +181,14 @@ pub struct Covariance;
 
 impl Group for Covariance {
     const KERNELS: &'static [&'static [Declaration]] = &[covariance::KERNELS];
+}
+
+/// The kernel that is written out for one objective and one likelihood.
+#[derive(Debug)]
+pub struct DataTerm;
+
+impl Group for DataTerm {
+    const KERNELS: &'static [&'static [Declaration]] = &[data_term::KERNELS];
 }
 
 /// Blocks and threads that a kernel runs on.

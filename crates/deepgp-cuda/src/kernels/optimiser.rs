@@ -26,10 +26,11 @@ super::kernels! {
     /// Says in `control` whether some gradient is not finite.
     "check_finite" => CheckFinite { gradient: Span<f64>, n: usize, control: Span<Control> }: |k| Grid::each(k.n);
 
-    /// Adds up what a step found, writes its record, `[data term, clamped, good, infos, KLs]`, and says whether it may update.
+    /// Adds up what a step found, writes its record, `[data term, clamped, good, infos, KLs]`, and says whether it may update. The gradient
+    /// of the likelihood's `parameters` goes to `theta_bar`.
     "decide" => Decide {
-        partial: Span<f64>, blocks: usize, outputs: usize, kl: Span<f64>, kls: usize, infos: Span<i32>, factors: usize,
-        length: usize, control: Span<Control>, records: Span<f64>, noise_bar: Span<f64>,
+        partial: Span<f64>, blocks: usize, parameters: usize, kl: Span<f64>, kls: usize, infos: Span<i32>, factors: usize,
+        length: usize, control: Span<Control>, records: Span<f64>, theta_bar: Span<f64>,
     }: |_k| Grid::new((1, 1), 256);
 
     /// Adam, uphill, on `n` raw numbers, and their values; what was before is kept.

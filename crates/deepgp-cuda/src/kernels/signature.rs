@@ -3,8 +3,8 @@
 
 use super::argument::Kind;
 use super::common::{Control, Step};
-use super::source::{COMMON, COVARIANCE, MATRIX, OPTIMISER, ROWS, SYMMETRIC};
-use super::{Declaration, covariance, matrix, optimiser, rows, symmetric};
+use super::source::{COMMON, COVARIANCE, DATA_TERM, MATRIX, OPTIMISER, ROWS, SYMMETRIC};
+use super::{Declaration, covariance, data_term, matrix, optimiser, rows, symmetric};
 
 /// A name and its type, as text has it: `double`, or `double *` for a pointer.
 type Declared = (String, String);
@@ -58,12 +58,13 @@ fn in_rust(parameters: &[(&str, Kind)]) -> Vec<Declared> {
 }
 
 /// Kernels of a file in Rust, beside its CUDA text.
-const FILES: [(&[Declaration], &str); 5] = [
+const FILES: [(&[Declaration], &str); 6] = [
     (matrix::KERNELS, MATRIX),
     (symmetric::KERNELS, SYMMETRIC),
     (rows::KERNELS, ROWS),
     (optimiser::KERNELS, OPTIMISER),
     (covariance::KERNELS, COVARIANCE),
+    (data_term::KERNELS, DATA_TERM),
 ];
 
 #[test]

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Write};
 use std::marker::PhantomData;
 
 use super::argument::Element;
-use super::{Covariance, General, common, covariance, matrix, optimiser, rows, symmetric};
+use super::{Covariance, DataTerm, General, common, covariance, data_term, matrix, optimiser, rows, symmetric};
 use crate::device::real::Real;
 
 pub const COMMON: &str = include_str!("common.cu");
@@ -12,6 +12,9 @@ pub const MATRIX: &str = include_str!("matrix.cu");
 pub const SYMMETRIC: &str = include_str!("symmetric.cu");
 pub const ROWS: &str = include_str!("rows.cu");
 pub const OPTIMISER: &str = include_str!("optimiser.cu");
+pub const LIKELIHOODS: &str = include_str!("likelihoods.cu");
+pub const OBJECTIVES: &str = include_str!("objectives.cu");
+pub const DATA_TERM: &str = include_str!("data_term.cu");
 pub const PROFILES: &str = include_str!("profiles.cu");
 pub const COVARIANCE: &str = include_str!("covariance.cu");
 
@@ -63,6 +66,18 @@ impl Source<Covariance> {
     /// The kernels of a covariance function; `function` is what was written out for it.
     pub fn covariance<T: Real>(function: &str) -> Self {
         Self::new::<T>().with(&covariance::definitions(), PROFILES).with(&[], function).with(&[], COVARIANCE)
+    }
+}
+
+impl Source<DataTerm> {
+    /// The kernel of a data term; `sizes` are those of the likelihood's terms, `choice` says which objective and likelihood it is.
+    pub fn data_term<T: Real>(sizes: &[Definition], choice: &str) -> Self {
+        Self::new::<T>()
+            .with(&data_term::definitions(), "")
+            .with(sizes, LIKELIHOODS)
+            .with(&[], OBJECTIVES)
+            .with(&[], choice)
+            .with(&[], DATA_TERM)
     }
 }
 
@@ -136,6 +151,7 @@ mod tests {
             (symmetric::definitions(), SYMMETRIC.into()),
             (rows::definitions(), ROWS.into()),
             (optimiser::definitions(), OPTIMISER.into()),
+            (data_term::definitions(), LIKELIHOODS.into()),
             (covariance::definitions(), PROFILES.to_string() + COVARIANCE),
         ] {
             for Definition { name, .. } in definitions {

@@ -1,13 +1,19 @@
 //! Kernel matrices that cannot be factored: they get more jitter, as much as the CPU would give them, for the step at hand.
 
-use deepgp::{DeepGp, Error, JitterEvent, Matrix};
+use deepgp::{DeepGp, Error, Jitter, JitterEvent, Matrix};
 
+use super::DeviceTask;
+use super::record::Record;
+use crate::arrays::prepared::CovarianceArrays;
 use crate::device::real::Real;
 use crate::fault::Outcome;
-use crate::task::{DeviceTask, Record};
 
 /// How often the jitter may be raised before a step counts as failed.
 const RAISES: usize = 6;
+/// By how much it grows each time, as on the CPU.
+const RAISE: f64 = 10.0;
+/// The first raise is to no less than this, relative to the diagonal, as on the CPU.
+const FIRST_RAISE: f64 = 1e-10;
 
 /// Jitter above what was asked for.
 #[derive(Debug, Default)]
@@ -26,8 +32,8 @@ impl Raised {
         let events = model.jitter_events()?;
         let mut infos = record.infos.iter();
         for (l, layer) in task.arrays.layers.iter().enumerate() {
-            for gram in layer.made.grams.iter().filter(|gram| gram.plan.factored) {
-                let (failed, matrix) = (infos.next().is_some_and(|info| *info != 0), gram.plan.matrix);
+            for gram in layer.prepared.grams.iter().filter(|gram| gram.blueprint.factored) {
+                let (failed, matrix) = (infos.next().is_some_and(|info| *info != 0), gram.blueprint.matrix);
                 let found = events.iter().find(|event| event.layer == l && event.matrix == matrix);
                 if !failed && found.is_none() {
                     continue;
@@ -37,32 +43,35 @@ impl Raised {
                 let asked = jitter.absolute + jitter.relative * prior;
                 let raised = match found {
                     // On the first raise the CPU's jitter is taken; if even that fails here, ten times more, and so on.
-                    Some(event) => event.jitter * 10f64.powi(self.raises as i32),
-                    None => asked.max(1e-10 * prior) * 10f64.powi(1 + self.raises as i32),
+                    Some(event) => event.jitter * RAISE.powi(self.raises as i32),
+                    None => asked.max(FIRST_RAISE * prior) * RAISE.powi(1 + self.raises as i32),
                 };
                 // As on the CPU: next to no jitter is raised to something relative to the diagonal.
-                if 10.0 * asked < 1e-10 * prior {
-                    task.set_jitter(gram.jitter, 0.0, raised / prior)?;
+                let jitter = if RAISE * asked < FIRST_RAISE * prior {
+                    Jitter { absolute: 0.0, relative: raised / prior }
                 } else {
                     let factor = raised / asked;
-                    task.set_jitter(gram.jitter, jitter.absolute * factor, jitter.relative * factor)?;
-                }
+                    Jitter { absolute: jitter.absolute * factor, relative: jitter.relative * factor }
+                };
+                task.set_jitter(gram, jitter)?;
                 let cause = found.map_or_else(|| "the device needed more than the CPU".into(), |e| e.cause.clone());
                 self.events.retain(|event| (event.layer, event.matrix) != (l, matrix));
                 self.events.push(JitterEvent { layer: l, matrix, jitter: raised, cause });
             }
-            if let Some(dual) = &layer.made.dual {
-                let own: Vec<i32> = infos.by_ref().take(dual.infos.len()).copied().collect();
-                if let Some(pivot) = own.into_iter().find(|info| *info != 0) {
-                    return Err(Error::NotPositiveDefinite {
-                        layer: l,
-                        matrix: Matrix::DualPrecision,
-                        pivot: pivot.unsigned_abs() as usize - 1,
-                        jitter: 0.0,
-                        cause: "its entries are not finite or far too large".into(),
-                    }
-                    .into());
+            let own = match layer.prepared.covariance {
+                CovarianceArrays::Dual { infos: own, .. } => own.len(),
+                CovarianceArrays::Standard { .. } | CovarianceArrays::Whitened => 0,
+            };
+            let own: Vec<i32> = infos.by_ref().take(own).copied().collect();
+            if let Some(pivot) = own.into_iter().find(|info| *info != 0) {
+                return Err(Error::NotPositiveDefinite {
+                    layer: l,
+                    matrix: Matrix::DualPrecision,
+                    pivot: pivot.unsigned_abs() as usize - 1,
+                    jitter: 0.0,
+                    cause: "its entries are not finite or far too large".into(),
                 }
+                .into());
             }
         }
         self.raises += 1;
@@ -87,8 +96,8 @@ impl Raised {
         let raised = self.any();
         *self = Self::default();
         if raised {
-            for gram in task.arrays.layers.iter().flat_map(|layer| &layer.made.grams) {
-                task.set_jitter(gram.jitter, task.blueprint.jitter.absolute, task.blueprint.jitter.relative)?;
+            for gram in task.arrays.layers.iter().flat_map(|layer| layer.prepared.grams.iter()) {
+                task.set_jitter(gram, task.blueprint.jitter)?;
             }
         }
         Ok(())
