@@ -1,13 +1,13 @@
 //! The arguments of `deepgp benchmark`.
 
 use clap::Args;
-use deepgp::{CovarianceForm, ModelSettings, Precision, TrainSettings};
+use deepgp::{CovarianceForm, InducingSize, ModelSettings, Precision, TrainSettings};
 
 use super::value::choice::{COVARIANCE_FORMS, PRECISIONS, choice, name_of};
 use super::value::limits::{self, within};
 use crate::model::device::{DEVICES, Device};
 
-/// `deepgp benchmark`.
+/// The arguments of `deepgp benchmark`.
 #[derive(Args, Debug)]
 pub struct BenchmarkArgs {
     /// Rows of the data
@@ -61,4 +61,14 @@ pub struct BenchmarkArgs {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
+}
+
+impl BenchmarkArgs {
+    /// The numbers of inducing inputs of each layer.
+    pub fn inducing_size(&self) -> InducingSize {
+        match self.inducing {
+            Some(m) => InducingSize::Tied(m),
+            None => InducingSize::Decoupled { mean: self.mean_inducing, covariance: self.covariance_inducing },
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Whether training has led anywhere, where no test rows can tell.
+//! Fits that have learnt nothing: how they are recognised where there are no test rows.
 
 use deepgp::{Dataset, Result, Score, baseline, hold_out};
 use deepgp_io::ModelFile;
@@ -7,11 +7,11 @@ use crate::model::score::ENOUGH_ROWS;
 use crate::model::units;
 use crate::terminal::text::{count, number};
 
-/// What to do about a model that has learnt nothing.
+/// The advice on a model that has learnt nothing.
 const ADVICE: &str = "if there is something to learn, try a smaller --learning-rate or more --steps";
 
-/// What is worth telling of a model that was trained on `train`: that it is no better than the mean of the targets with their spread,
-/// by the validation rows, or by the training rows where there are no others.
+/// Remarks on a model that was trained on `train`: that it is no better than the mean and the spread of the targets, by
+/// the validation rows, or by the training rows where there are no others.
 pub fn remarks(file: &ModelFile, train: &Dataset) -> Result<Vec<String>> {
     let (train, held_out) = hold_out(train, &file.record.settings)?;
     match held_out.filter(|_| !file.history.validation().is_empty()) {
@@ -20,11 +20,12 @@ pub fn remarks(file: &ModelFile, train: &Dataset) -> Result<Vec<String>> {
     }
 }
 
-/// The mean log density of a row, if each is said to have the mean and the spread of the training rows.
+/// The mean log density of `rows` if each is predicted with the mean and the spread of the training rows.
 fn of_the_mean(train: &Dataset, rows: &Dataset) -> Result<f64> {
     Ok(Score::new(rows.y().view(), &baseline::mean(train, rows)?).log_likelihood)
 }
 
+/// A remark if the model is no better on the validation rows than the mean of the training rows.
 fn by_validation_rows(file: &ModelFile, train: &Dataset, held_out: &Dataset) -> Result<Option<String>> {
     if held_out.len() < ENOUGH_ROWS {
         return Ok(None);
@@ -40,6 +41,8 @@ fn by_validation_rows(file: &ModelFile, train: &Dataset, held_out: &Dataset) -> 
     }))
 }
 
+/// Remarks if the noise is larger than the target's own spread, or the training rows are explained no better than by
+/// their mean.
 fn by_training_rows(file: &ModelFile, train: &Dataset) -> Result<Vec<String>> {
     let scaling = &file.regressor.standardiser.y;
     let targets = file.schema.targets.iter().zip(&scaling.scale);

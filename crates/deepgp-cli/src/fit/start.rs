@@ -1,4 +1,4 @@
-//! A model file before its first step: where `fit` and `demo` begin.
+//! The start of a fit: a model file before its first step.
 
 use deepgp::{Dataset, FitSettings, Regressor};
 use deepgp_io::table::Schema;
@@ -6,7 +6,7 @@ use deepgp_io::{History, ModelFile, Record, TableRecord};
 
 use crate::terminal::date;
 
-/// A model at its starting point, with the state of a run that has not begun.
+/// The model file of a fit that has not made a step, with the state to train from.
 pub fn begin(
     schema: &Schema,
     table: &TableRecord,

@@ -134,6 +134,7 @@ pub fn sections(lines: Lines<'_>) -> Vec<ResultSection> {
     grid.into_iter().chain(forms::sections(lines.forms)).chain(inducing::sections(lines.inducing)).collect()
 }
 
+/// Writes tables, figures and page of `lines` into a folder.
 fn publish(folder: &Path, lines: Lines<'_>) -> Result<()> {
     let write = |name: &str, bytes: &[u8]| {
         let path = folder.join(name);

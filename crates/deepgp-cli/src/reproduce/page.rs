@@ -3,7 +3,7 @@
 use super::folder::Lines;
 use super::grid::{Verdict, verdicts};
 use super::results::section::ResultSection;
-use crate::html::{Document, Key, strip};
+use crate::html::{Document, KeyNumber, strip};
 use crate::terminal::text::count;
 
 /// The page as HTML: a summary, key numbers, and the sections of all experiments.
@@ -39,17 +39,17 @@ fn summary(lines: Lines<'_>) -> String {
 }
 
 /// The key numbers: cells that reach the paper's, and runs of each experiment.
-fn keys(lines: Lines<'_>) -> Vec<Key> {
+fn keys(lines: Lines<'_>) -> Vec<KeyNumber> {
     let verdicts = verdicts(lines.results);
     let reached = |label: &str, reached: fn(&Verdict) -> bool| {
-        (!verdicts.is_empty()).then(|| Key {
+        (!verdicts.is_empty()).then(|| KeyNumber {
             label: label.into(),
             value: format!("{} of {}", verdicts.iter().filter(|v| reached(v)).count(), verdicts.len()),
             remark: "cells reach the paper's, to its digits".into(),
         })
     };
     let runs = |label: &str, count: usize, remark: &str| {
-        (count > 0).then(|| Key { label: label.into(), value: count.to_string(), remark: remark.into() })
+        (count > 0).then(|| KeyNumber { label: label.into(), value: count.to_string(), remark: remark.into() })
     };
     let all = [
         reached("Log likelihood", Verdict::reaches_log_likelihood),

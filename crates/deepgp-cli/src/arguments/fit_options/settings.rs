@@ -1,11 +1,11 @@
-//! What the options of a fit mean to the library: its settings, and what is wanted of the table.
+//! Settings of the library from a fit's options.
 
 use deepgp::{ConstantColumns, FitSettings, InducingSize, ModelSettings, Schedule, TrainSettings, inducing_for};
 use deepgp_io::table::{Missing, Source, Wanted};
 
 use super::{FitOptions, RateSchedule};
 
-/// The final factor of the cosine schedule.
+/// The factor on the learning rate at the end of the cosine schedule.
 const COSINE_LAST: f64 = 0.01;
 
 impl FitOptions {
@@ -19,7 +19,7 @@ impl FitOptions {
         self.constant.unwrap_or(FitSettings::default().constant_columns)
     }
 
-    /// What it wants of the table.
+    /// What the fit wants of the table: targets, ignored and categorical columns, missing values.
     pub fn wanted(&self, table: &Source) -> Wanted {
         Wanted {
             targets: table.named(&self.target),
@@ -29,7 +29,7 @@ impl FitOptions {
         }
     }
 
-    /// What it asks of the library, for so many rows, those for early stopping included.
+    /// The settings of the fit for so many rows, those for early stopping included.
     pub fn settings(&self, rows: usize) -> FitSettings {
         let validation = match self.validation {
             None => FitSettings::default().validation,
@@ -75,6 +75,8 @@ impl FitOptions {
         }
     }
 
+    /// The numbers of inducing inputs, if any was given; of a pair that was half given, the other follows the number of
+    /// rows.
     fn inducing_size(&self, rows: usize) -> Option<InducingSize> {
         let (usual_mean, usual_covariance) = inducing_for(rows);
         match (self.inducing, self.mean_inducing, self.covariance_inducing) {

@@ -73,6 +73,7 @@ impl TimeAxis {
     }
 }
 
+/// The colour of a form of the covariance.
 fn colour(form: CovarianceForm) -> Colour {
     match form {
         CovarianceForm::Dual => Colour::Ink,
@@ -110,6 +111,7 @@ struct CurveChart {
 }
 
 impl CurveChart {
+    /// The chart with a panel for each form of the mean.
     fn chart(&self, hidden: usize, lines: &[&FormsLine]) -> Chart {
         let until = lines.iter().map(|line| self.time.end(line)).fold(0.0, f64::max);
         let title = format!("{} by {}, {}", self.quantity.title(), self.time.name(), layers(hidden));

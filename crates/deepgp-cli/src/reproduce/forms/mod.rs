@@ -20,8 +20,7 @@ use super::runs::queue::{Run, RunOutcome, Slot};
 use super::runs::setup::Setup;
 use super::runs::training_run::{self, CurvePoint, TrainedModel, TrainingRun};
 use crate::arguments::ReproduceArgs;
-use crate::terminal::progress::duration;
-use crate::terminal::text::number;
+use crate::terminal::text::{duration, number};
 
 /// The forms of the mean: those of Table 1, with its first row both as equation 7 has it and as the table prints it.
 const MEANS: [MeanForm; 4] = [MeanForm::Dual, MeanForm::ScaledDual, MeanForm::Standard, MeanForm::Whitened];

@@ -17,6 +17,7 @@ struct Quantity {
     paper: fn(Printed) -> f64,
 }
 
+/// The quantities of the paper's two figures.
 const QUANTITIES: [Quantity; 2] = [
     Quantity {
         file: "log-likelihood",
@@ -60,6 +61,7 @@ pub fn figures(lines: &[GridLine]) -> Vec<Figure> {
     QUANTITIES.iter().filter_map(|quantity| figure(lines, quantity)).collect()
 }
 
+/// The figure of a quantity; `None` if there are no results on the paper's data.
 fn figure(lines: &[GridLine], quantity: &Quantity) -> Option<Figure> {
     let mut chart = Chart::new(quantity.title);
     let mut drawn = Vec::new();

@@ -39,6 +39,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
+/// The colour of a start.
 fn colour(start: InducingStart) -> Colour {
     match start {
         InducingStart::KMeans => Colour::Model,
@@ -100,6 +101,7 @@ struct ParameterSet {
     moved: Option<fn(&LayerGradient) -> f64>,
 }
 
+/// The sets of parameters whose gradients are compared.
 const PARAMETER_SETS: [ParameterSet; 3] = [
     ParameterSet { name: "Z_a", colour: Colour::Model, pull: |g| g.mean_inducing, moved: Some(|g| g.mean_moved) },
     ParameterSet {

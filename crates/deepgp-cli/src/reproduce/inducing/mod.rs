@@ -23,8 +23,7 @@ use super::runs::queue::{Run, RunOutcome, Slot};
 use super::runs::setup::Setup;
 use super::runs::training_run::{self, CurvePoint, TrainingRun};
 use crate::arguments::ReproduceArgs;
-use crate::terminal::progress::duration;
-use crate::terminal::text::scores;
+use crate::terminal::text::{duration, scores};
 use gradient::{LayerGradient, gradients, inducing_names};
 
 /// The ways to start inducing inputs that are compared.

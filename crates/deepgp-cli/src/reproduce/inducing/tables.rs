@@ -17,6 +17,7 @@ struct Summary {
     moved: [f64; 2],
 }
 
+/// The summary of runs that differ in their split alone; `None` if there are none.
 fn summary(own: &[&InducingLine]) -> Option<Summary> {
     if own.is_empty() {
         return None;

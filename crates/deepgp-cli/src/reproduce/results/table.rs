@@ -26,6 +26,7 @@ pub struct Column {
     kind: Kind,
 }
 
+/// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Name,
@@ -55,6 +56,7 @@ impl Column {
         Self { heading: heading.into(), kind: Kind::Words }
     }
 
+    /// The rule under the heading in Markdown, which sets the alignment.
     fn rule(&self) -> &'static str {
         if matches!(self.kind, Kind::Number | Kind::Aside) { "---:" } else { "---" }
     }
@@ -95,6 +97,7 @@ impl Cell {
         Self { remark: remark.into(), ..self }
     }
 
+    /// The cell as Markdown.
     fn markdown(&self) -> String {
         let Self { text, remark, best } = self;
         let text = if *best { format!("**{text}**") } else { text.clone() };
@@ -102,6 +105,7 @@ impl Cell {
         whole.replace('|', "\\|").replace('\n', " ")
     }
 
+    /// The cell as HTML.
     fn html(&self) -> String {
         let small = |remark: &str| format!(" <small>{}</small>", escape(remark));
         let remark = if self.remark.is_empty() { String::new() } else { small(&self.remark) };
@@ -152,6 +156,7 @@ impl Table {
         )
     }
 
+    /// A group of rows as HTML.
     fn body(&self, group: &Group) -> String {
         let wide = self.columns.len();
         let title = format!(
@@ -169,6 +174,7 @@ impl Table {
     }
 }
 
+/// The class of a cell in HTML, as an attribute.
 fn class(kind: Kind, best: bool) -> &'static str {
     match kind {
         Kind::Words => " class=\"words\"",

@@ -66,6 +66,7 @@ impl<L: Keyed + Serialize + DeserializeOwned> Journal<L> {
         Ok(journal)
     }
 
+    /// Takes a line into the journal, unless it has one of the same run.
     fn take(&mut self, line: L) {
         if !self.has(&line.key()) {
             self.lines.push(line);
@@ -93,6 +94,7 @@ impl<L: Keyed + Serialize + DeserializeOwned> Journal<L> {
         Ok(())
     }
 
+    /// Appends a line to the file, which is repaired first where it needs that.
     fn write(&mut self, text: &str) -> std::io::Result<()> {
         let mut file = OpenOptions::new().create(true).append(true).open(&self.path)?;
         match self.repair.take() {
@@ -115,6 +117,7 @@ pub fn six_digits_if_any<S: Serializer>(value: &Option<f64>, serializer: S) -> s
     value.map(rounded).serialize(serializer)
 }
 
+/// The value with six digits.
 fn rounded(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
 }

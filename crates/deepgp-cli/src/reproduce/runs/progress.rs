@@ -7,8 +7,7 @@ use std::time::Instant;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::terminal::output::tell;
-use crate::terminal::progress::duration;
-use crate::terminal::text::count;
+use crate::terminal::text::{count, duration};
 
 /// The length of the bar, in units of its own.
 const FINE: u64 = 1000;

@@ -61,6 +61,7 @@ pub struct Slot {
 }
 
 impl Slot {
+    /// The place of a run that has not begun.
     fn new(sharing: usize) -> Self {
         Self { share: AtomicU64::new(0), sharing }
     }
@@ -70,6 +71,7 @@ impl Slot {
         self.share.store(share.to_bits(), Ordering::Relaxed);
     }
 
+    /// The share of the run that is done.
     fn share(&self) -> f64 {
         f64::from_bits(self.share.load(Ordering::Relaxed))
     }

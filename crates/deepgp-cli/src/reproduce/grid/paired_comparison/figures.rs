@@ -36,7 +36,7 @@ fn differences(lines: &[GridLine]) -> Option<Figure> {
         };
         let depths = depths(lines, dataset);
         let mut panel = Panel::new(depth_axis(depths.iter().copied()), Axis::new(*dataset))
-            .with(Mark::level(0.0, style(Model::Full).colour));
+            .with(Mark::horizontal_rule(0.0, style(Model::Full).colour));
         let before = drawn.len();
         for model in AGAINST {
             let points: Vec<Spread> = depths.iter().filter_map(|hidden| of(*hidden, model)).collect();

@@ -24,6 +24,7 @@ struct Pair<'a> {
 }
 
 impl Pair<'_> {
+    /// A value of both runs, if both have it.
     fn both(&self, of: impl Fn(&GridLine) -> Option<f64>) -> Option<(f64, f64)> {
         Some((of(self.full)?, of(self.other)?))
     }
@@ -61,6 +62,7 @@ fn after(curve: &[CurvePoint], seconds: f64) -> Option<f64> {
     Some(before + share * (value - before))
 }
 
+/// The pairs of a dataset, depth and model: one for each split that both models have.
 fn pairs<'a>(lines: &'a [GridLine], dataset: &str, hidden: usize, model: Model) -> Vec<Pair<'a>> {
     let find = |model: Model, split: u64| {
         let same = |line: &&GridLine| {
@@ -72,6 +74,7 @@ fn pairs<'a>(lines: &'a [GridLine], dataset: &str, hidden: usize, model: Model) 
     of.filter_map(|other| Some(Pair { full: find(Model::Full, other.split)?, other })).collect()
 }
 
+/// The numbers of hidden layers that a dataset has results of.
 fn depths(lines: &[GridLine], dataset: &str) -> Vec<usize> {
     let mut all: Vec<usize> = lines.iter().filter(|line| line.dataset == dataset).map(|line| line.hidden).collect();
     all.sort_unstable();
