@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from . import _arrays, _base, _settings
+from . import _arrays, _base, _core, _settings
 from ._arrays import Floats
 from ._model import Model
 
-# Rows that the library takes jointly, at most.
-_JOINT_ROWS = 2000
+# Rows that can be taken jointly, at most.
+_JOINT_ROWS = _core.joint_rows()
 
 
 class Predictions:
@@ -63,8 +63,7 @@ class Predictions:
         y = self.model_.predict(X, **self._mixture()).y
         if return_cov:
             _, covariance = self.model_.joint_moments(X, **self._mixture())
-            noise = self.model_.parameters()["likelihood.noise"] * self.model_.standardiser["y_scale"] ** 2
-            covariance += noise[:, None, None] * np.eye(len(X))
+            covariance += self.model_._engine.observation_noise()[:, None, None] * np.eye(len(X))
             return self._flat(y.mean), self._flat(np.moveaxis(covariance, 0, -1))
         return (self._flat(y.mean), self._flat(y.std)) if return_std else self._flat(y.mean)
 

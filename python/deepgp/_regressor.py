@@ -15,14 +15,6 @@ from ._predictions import Predictions
 from ._progress import Progress
 from ._results import StepReport
 
-#: Why training ended: as the model file says it, and in a word.
-_STOPS = {
-    "all steps were made": "steps",
-    "the validation rows": "patience",
-    "the time was up": "time limit",
-    "it was interrupted": "interrupted",
-    "it could not go on": "stuck",
-}
 _OF_COLUMNS = ("n_features_in_", "feature_names_in_")
 
 
@@ -252,11 +244,12 @@ default="squared-exponential"
             self._adopt(Model._of(engine), flat=flat)
         if error is not None:
             raise error
+        trouble = self.model_._engine.trouble()
         if self.stop_ == "stuck":
             message = f"training could not go on after {self.n_iter_} steps; the model is the last good one"
-            warnings.warn("; ".join([message, *self.notes_[-1:]]), _base.ConvergenceWarning, stacklevel=2)
-        elif rolled_back := [note for note in self.notes_ if note.startswith("a step was rolled back")]:
-            warnings.warn(rolled_back[-1], _base.ConvergenceWarning, stacklevel=2)
+            trouble = message if trouble is None else f"{message}; {trouble}"
+        if trouble is not None:
+            warnings.warn(trouble, _base.ConvergenceWarning, stacklevel=2)
         return self
 
     def _train(self, X: Any, y: Any, sample_weight: Any) -> tuple[_core.Engine | None, BaseException | None, bool]:
@@ -334,11 +327,8 @@ default="squared-exponential"
     def _adopt(self, model: Model, *, flat: bool) -> None:
         self.model_ = model
         self.n_outputs_ = model.n_outputs
-        self.n_iter_, _, elbo, stop, self.notes_ = model._engine.record()
+        self.n_iter_, _, elbo, self.stop_, self.notes_ = model._engine.record()
         self.elbo_ = float("nan") if elbo is None else elbo
-        # A checkpoint of a run that is not at its end says nothing.
-        sentence = "it was interrupted" if stop is None else stop
-        self.stop_ = next((word for begin, word in _STOPS.items() if sentence.startswith(begin)), sentence)
         self.history_ = model.history
         self._one_target = flat
         self._structure = _settings.structure_of(self)

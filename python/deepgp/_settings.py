@@ -63,16 +63,7 @@ def to_json(values: Mapping[str, Any]) -> str:
 # The largest integer that crosses to the engine.
 _LARGEST = 2**63 - 1
 #: More of these is a slip of the keyboard, and more memory than there is: to run out of it would end the process.
-_MOST = {
-    "hidden_layers": 1000,
-    "width": 10_000,
-    "outputs": 10_000,
-    "samples": 10**6,
-    "validation_samples": 10**6,
-    "prediction_samples": 10**6,
-    "count": 10**7,
-    "n_samples": 10**7,
-}
+_MOST = dict(_core.limits()) | {"count": 10**7, "n_samples": 10**7}
 
 
 def integer(name: str, value: Any, least: int = 0, most: int | None = None) -> int:

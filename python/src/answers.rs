@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use deepgp::{Mat, PredictSettings, UserPredictor, View};
-use deepgp_io::ModelFile;
+use deepgp::{JOINT_ROWS, Mat, PredictSettings, UserPredictor, View};
+use deepgp_io::{ModelFile, chunks};
 use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
@@ -11,12 +11,6 @@ use pyo3::prelude::*;
 use crate::arrays::{Matrix, Tensor, Vector};
 use crate::engine::Engine;
 use crate::{arrays, background, errors};
-
-/// Rows times samples between two looks at whether anybody still waits. How rows are cut changes no bit.
-const AT_ONCE: usize = 200_000;
-/// Rows at once, at least and at most.
-const FEWEST: usize = 16;
-const MOST: usize = 8192;
 
 /// What a matrix takes beside its numbers, in numbers.
 const MATRIX: usize = 8;
@@ -56,7 +50,7 @@ fn ask_rows<const K: usize>(
 ) -> PyResult<[Mat; K]> {
     let work = move |caller: &background::Caller<_>| {
         let predictor = file.regressor.predictor(sampling.settings())?;
-        let rows = (AT_ONCE / sampling.0.max(1)).clamp(FEWEST, MOST);
+        let rows = chunks::rows_at_once(sampling.0);
         let mut answers = vec![question(&predictor, x.view().rows(0..rows.min(x.nrows())), 0)?];
         for first in (rows..x.nrows()).step_by(rows).take_while(|_| !caller.has_left()) {
             answers.push(question(&predictor, x.view().rows(first..x.nrows().min(first + rows)), first)?);
@@ -207,6 +201,12 @@ pub fn joint_moments<'py>(
     let rows = x.nrows();
     let all = ask(py, engine.file(), sampling, move |predictor| predictor.joint_moments(x.view()))?;
     Ok((arrays::array(py, all.mean)?, arrays::stack(py, all.covariance, rows, rows)?))
+}
+
+/// How many rows can be taken jointly, at most.
+#[pyfunction]
+pub fn joint_rows() -> usize {
+    JOINT_ROWS
 }
 
 /// Fails if there is no memory for so many draws of `width` numbers a row. To run out of it later would end the process.

@@ -1,10 +1,8 @@
 //! What a model file says of a model that came from arrays, so that the command line can use it.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use deepgp::{DeepGp, FitSettings, Regressor, Scaling, Standardiser};
-use deepgp_io::table::{InputColumn, Kind, Missing, Schema};
-use deepgp_io::{History, ModelFile, Record, TableRecord};
+use deepgp_io::table::{InputColumn, Kind, Missing, Schema, by_position};
+use deepgp_io::{History, ModelFile, Provenance, Record};
 
 /// `width` columns of numbers, known by their names or, without, by their positions, and targets, named or counted.
 pub fn schema(names: Option<Vec<String>>, width: usize, targets: Option<Vec<String>>, outputs: usize) -> Schema {
@@ -13,7 +11,7 @@ pub fn schema(names: Option<Vec<String>>, width: usize, targets: Option<Vec<Stri
         _ => (0..outputs).map(|i| format!("y{i}")).collect(),
     });
     let positions = if names.is_none() { Some(width) } else { None };
-    let names = names.unwrap_or_else(|| (1..=width).map(|position| format!("c{position}")).collect());
+    let names = names.unwrap_or_else(|| by_position(width));
     let column = |name| InputColumn { name, kind: Kind::Number { fill: None } };
     Schema { inputs: names.into_iter().map(column).collect(), targets, missing: Missing::Reject, positions }
 }
@@ -26,27 +24,9 @@ pub fn renamed(mut schema: Schema, targets: Option<Vec<String>>) -> Schema {
     schema
 }
 
-/// A file for `regressor`, with a record of these settings.
-pub fn file(regressor: Regressor, schema: Schema, settings: FitSettings, rows: usize) -> ModelFile {
-    let record = Record {
-        table: TableRecord { path: "(arrays in Python)".into(), sha256: String::new(), rows },
-        settings,
-        test: None,
-        steps: 0,
-        train_seconds: 0.0,
-        elbo: None,
-        stop: None,
-        written: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
-        version: env!("CARGO_PKG_VERSION").into(),
-        test_rows: 0,
-        scores: Vec::new(),
-        notes: Vec::new(),
-        out: String::new(),
-        checkpoint_every: String::new(),
-        device: String::new(),
-        prediction_samples: None,
-        steps_before: 0,
-    };
+/// A file for `regressor`, with a record of these settings and of where its data came from.
+pub fn file(regressor: Regressor, schema: Schema, settings: FitSettings, data: Provenance) -> ModelFile {
+    let record = Record::new(data, settings);
     ModelFile { regressor, schema, record, history: History::default(), state: None }
 }
 
@@ -56,5 +36,5 @@ pub fn unscaled(model: DeepGp) -> ModelFile {
     let (inputs, outputs) = (model.input_width(), model.likelihood().observed_width());
     let standardiser = Standardiser { x: units(inputs), y: units(outputs) };
     let schema = schema(None, inputs, None, outputs);
-    file(Regressor { model, standardiser }, schema, FitSettings::default(), 0)
+    file(Regressor { model, standardiser }, schema, FitSettings::default(), Provenance::Unfitted)
 }

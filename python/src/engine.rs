@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use deepgp::noise::{Key, Purpose};
 use deepgp::{Adam, Batch, Dataset, Elbo, Mat, Noise, Standardiser};
-use deepgp_io::ModelFile;
+use deepgp_io::{ModelFile, Note, Quantity, StopReason};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArrayDyn};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -359,13 +359,42 @@ impl Engine {
 
     /// Whether it was fitted to data, be it by no step at all, and not just built.
     fn is_fitted(&self) -> bool {
-        self.file().record.table.rows > 0
+        self.file().record.data.is_fitted()
     }
 
-    /// Steps, seconds, the last ELBO, why training ended, and what is worth knowing.
-    fn record(&self) -> (u64, f64, Option<f64>, Option<String>, Vec<String>) {
+    /// Steps, seconds, the last ELBO, why training ended (in a word), and what is worth knowing (in sentences). A checkpoint of a run
+    /// that is not at its end was interrupted.
+    fn record(&self) -> (u64, f64, Option<f64>, &'static str, Vec<String>) {
         let record = &self.file().record;
-        (record.steps, record.train_seconds, record.elbo, record.stop.clone(), record.notes.clone())
+        let stop = record.stop.as_ref().unwrap_or(&StopReason::Interrupted).name();
+        let notes = record.notes.iter().map(Note::to_string).collect();
+        (record.steps, record.train_seconds, record.elbo, stop, notes)
+    }
+
+    /// What somebody who has just fitted the model should be warned of: why no step could be made any more; or else that a step was
+    /// rolled back, and why.
+    fn trouble(&self) -> Option<String> {
+        let record = &self.file().record;
+        match &record.stop {
+            Some(StopReason::Stuck { cause }) => Some(cause.clone()),
+            Some(StopReason::Steps | StopReason::Patience | StopReason::TimeLimit | StopReason::Interrupted) | None => {
+                record.rolled_back().map(Note::to_string)
+            }
+        }
+    }
+
+    /// The variance that an observation of each target has beside that of the function, in squares of the target's units.
+    fn observation_noise<'py>(&self, py: Python<'py>) -> PyResult<Vector<'py>> {
+        let file = self.file();
+        let likelihood = file.regressor.model.likelihood();
+        let noise = deepgp_io::observation_noise(&file.regressor);
+        if noise.len() != likelihood.observed_width() {
+            let name = likelihood.name();
+            return Err(PyValueError::new_err(format!(
+                "the noise of the likelihood `{name}` is not one number a target"
+            )));
+        }
+        Ok(arrays::vector(py, noise))
     }
 
     /// The course of training, an array a column.
@@ -379,7 +408,7 @@ impl Engine {
         add("elbo", points.iter().map(|p| p.elbo).collect())?;
         add("data_term", points.iter().map(|p| p.data_term).collect())?;
         add("kl", points.iter().map(|p| p.kl).collect())?;
-        add("noise", points.iter().map(|p| p.noise).collect())?;
+        add("noise", points.iter().map(|p| Quantity::first_noise(&p.likelihood)).collect())?;
         let looks = file.history.validation();
         add("validation_step", looks.iter().map(|look| look.0 as f64).collect())?;
         add("validation_score", looks.iter().map(|look| look.1).collect())?;

@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use deepgp::accelerator::Accelerator;
-use deepgp::{Dataset, Error, Fit, FitSettings, InducingSize, Regressor, StepOutcome, StepReport, TrainState};
+use deepgp::{Dataset, Error, Fit, FitSettings, InducingSize, Regressor};
 use deepgp_io::table::Schema;
-use deepgp_io::{History, ModelFile, NoiseWatch, Record};
+use deepgp_io::{History, LikelihoodWatch, ModelFile, Provenance, Quantity, Record, StopReason, TrainingProgress};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -27,40 +27,26 @@ const SHOWN_EVERY: Duration = Duration::from_millis(100);
 /// How long a caller who was interrupted waits for the step to end.
 const GRACE: Duration = Duration::from_millis(300);
 
-/// What a watcher sees of a step.
-#[derive(Clone)]
-struct Pulse {
-    step: u64,
-    epoch: f64,
-    /// ELBO, data term and KL; nothing if the step was rolled back.
-    elbo: Option<(f64, f64, f64)>,
-    noise: f64,
-    learning_rate: f64,
-    validation: Option<f64>,
-    seconds: f64,
-    rolled_back: Option<String>,
-}
-
-impl Pulse {
-    fn dictionary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let all = PyDict::new(py);
-        all.set_item("step", self.step)?;
-        all.set_item("epoch", self.epoch)?;
-        all.set_item("elbo", self.elbo.map(|(elbo, ..)| elbo))?;
-        all.set_item("data_term", self.elbo.map(|(_, data_term, _)| data_term))?;
-        all.set_item("kl", self.elbo.map(|(.., kl)| kl))?;
-        all.set_item("noise", self.noise)?;
-        all.set_item("learning_rate", self.learning_rate)?;
-        all.set_item("validation", self.validation)?;
-        all.set_item("seconds", self.seconds)?;
-        all.set_item("rolled_back", &self.rolled_back)?;
-        Ok(all)
-    }
+/// A step as Python's `StepReport` has it.
+fn dictionary<'py>(py: Python<'py>, progress: &TrainingProgress) -> PyResult<Bound<'py, PyDict>> {
+    let TrainingProgress { step, epoch, bound, likelihood, learning_rate, validation, seconds } = progress;
+    let all = PyDict::new(py);
+    all.set_item("step", step)?;
+    all.set_item("epoch", epoch)?;
+    all.set_item("elbo", bound.as_ref().ok().map(|bound| bound.elbo))?;
+    all.set_item("data_term", bound.as_ref().ok().map(|bound| bound.data_term))?;
+    all.set_item("kl", bound.as_ref().ok().map(|bound| bound.kl))?;
+    all.set_item("noise", Quantity::first_noise(likelihood))?;
+    all.set_item("learning_rate", learning_rate)?;
+    all.set_item("validation", validation)?;
+    all.set_item("seconds", seconds)?;
+    all.set_item("rolled_back", bound.as_ref().err())?;
+    Ok(all)
 }
 
 /// A step that the work waits for a word about: whether to end.
 struct Question {
-    pulse: Pulse,
+    progress: TrainingProgress,
     answer: Sender<bool>,
 }
 
@@ -68,7 +54,7 @@ struct Question {
 #[derive(Default)]
 struct Board {
     /// The last step.
-    pulse: Option<Pulse>,
+    progress: Option<TrainingProgress>,
     /// The model before the first step.
     start: Option<ModelFile>,
     /// What had become of its parameters, and how, a moment ago.
@@ -87,7 +73,7 @@ impl Board {
     fn model(&mut self) -> Option<ModelFile> {
         let (mut file, Learnt { raw, record, history }) = (self.start.take()?, self.learnt.take()?);
         file.regressor.model.set_raw(&raw);
-        let record = Record { stop: Some(Record::INTERRUPTED.into()), ..record };
+        let record = Record { stop: Some(StopReason::Interrupted), ..record };
         Some(ModelFile { record, history, ..file })
     }
 }
@@ -150,8 +136,8 @@ pub fn fit(
     let mut show = |every: Duration| match &progress {
         Some(progress) if shown_at.elapsed() >= every => {
             shown_at = Instant::now();
-            let pulse = latest(&board, &mut shown);
-            pulse.map_or(Ok(()), |pulse| progress.call1((pulse.dictionary(py)?,)).map(drop))
+            let step = latest(&board, &mut shown);
+            step.map_or(Ok(()), |step| progress.call1((dictionary(py, &step)?,)).map(drop))
         }
         _ => Ok(()),
     };
@@ -163,10 +149,10 @@ pub fn fit(
                 return Ok((Some(Engine::new(file)), None));
             }
             Event::Done(Err(panic)) => return Err(background::panicked(panic.as_ref())),
-            Event::Message(Question { pulse, answer }) => {
+            Event::Message(Question { progress, answer }) => {
                 let asked = callback
                     .as_ref()
-                    .map_or(Ok(false), |callback| callback.call1((pulse.dictionary(py)?,))?.is_truthy());
+                    .map_or(Ok(false), |callback| callback.call1((dictionary(py, &progress)?,))?.is_truthy());
                 // If it hears nothing, the work ends.
                 asked.map(|end| answer.send(end).unwrap_or_default())
             }
@@ -203,10 +189,10 @@ fn end_early(
 }
 
 /// The last step, if it is not the one that was shown already.
-fn latest(board: &Mutex<Board>, shown: &mut u64) -> Option<Pulse> {
-    let pulse = lock(board).pulse.clone().filter(|pulse| pulse.step > *shown)?;
-    *shown = pulse.step;
-    Some(pulse)
+fn latest(board: &Mutex<Board>, shown: &mut u64) -> Option<TrainingProgress> {
+    let progress = lock(board).progress.clone().filter(|progress| progress.step > *shown)?;
+    *shown = progress.step;
+    Some(progress)
 }
 
 fn lock(board: &Mutex<Board>) -> MutexGuard<'_, Board> {
@@ -225,22 +211,22 @@ impl Order {
             None => (start(&data, &mut settings)?, 0),
         };
         start.model = start.model.computed_on(accelerator);
-        let mut file = columns::file(start.clone(), schema, asked, data.len());
+        let mut file = columns::file(start.clone(), schema, asked, Provenance::Arrays { rows: data.len() });
         file.record.steps_before = made;
         lock(&board).start = Some(file.clone());
-        let watch = NoiseWatch::new(&start);
+        let watch = LikelihoodWatch::new(&start);
         let (mut time_up, mut kept) = (false, None);
         let fit = start.train_further(&data, &settings, made, |report, state| {
             let seconds = started.elapsed().as_secs_f64();
-            let pulse = note(&mut file, report, state, watch.deviation(state), seconds);
+            let progress = file.log(report, state, watch.summary(state), seconds);
             let mut end = caller.has_left();
             if ask && !end {
                 let (answer, heard) = channel();
-                caller.tell(Question { pulse: pulse.clone(), answer });
+                caller.tell(Question { progress: progress.clone(), answer });
                 end = heard.recv().unwrap_or(true);
             }
             let mut board = lock(&board);
-            board.pulse = Some(pulse);
+            board.progress = Some(progress);
             if kept.is_none_or(|kept: Instant| kept.elapsed() >= KEPT_EVERY) {
                 kept = Some(Instant::now());
                 let raw = state.best.as_ref().map_or(&state.now.raw, |best| &best.raw).clone();
@@ -250,9 +236,9 @@ impl Order {
             if time_up || end { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         let Fit { regressor, stop, state } = fit;
-        (file.regressor, file.record.steps) = (regressor, state.step);
-        file.log_start(&state);
-        file.record.end(&stop, time_up);
+        file.regressor = regressor;
+        file.log_end(&state);
+        file.record.end(StopReason::new(&stop, time_up));
         Ok(file)
     }
 }
@@ -281,15 +267,4 @@ fn start(data: &Dataset, settings: &mut FitSettings) -> deepgp::Result<Regressor
             }
         });
     }
-}
-
-/// Takes note of a step, for the file and for whoever watches.
-fn note(file: &mut ModelFile, report: &StepReport, state: &TrainState, noise: f64, seconds: f64) -> Pulse {
-    file.log(report, state, noise, seconds);
-    let (elbo, rolled_back) = match &report.outcome {
-        StepOutcome::Taken(parts) => (Some((parts.total(), parts.data_term, parts.kl.iter().sum())), None),
-        StepOutcome::RolledBack(reason) => (None, Some(reason.to_string())),
-    };
-    let StepReport { step, epoch, learning_rate, validation, .. } = *report;
-    Pulse { step, epoch, elbo, noise, learning_rate, validation, seconds, rolled_back }
 }

@@ -22,7 +22,9 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::answers::{below, draws, input_gradient, joint_draws, joint_moments, log_density, moments, quantiles};
+    use crate::answers::{
+        below, draws, input_gradient, joint_draws, joint_moments, joint_rows, log_density, moments, quantiles,
+    };
     #[pymodule_export]
     use crate::device::check_device;
     #[pymodule_export]
@@ -30,7 +32,7 @@ mod _core {
     #[pymodule_export]
     use crate::fit::fit;
     #[pymodule_export]
-    use crate::settings::{default_settings, inducing_for};
+    use crate::settings::{default_settings, inducing_for, limits};
     #[pymodule_export]
     use crate::simulate::{eight_link_arm, step_curve};
     #[pymodule_export]

@@ -5,7 +5,7 @@ use deepgp::kernel::KernelForm;
 use deepgp::likelihood::Gaussian;
 use deepgp::{
     CovarianceForm, DeepGp, Inducing, InducingSize, InducingStart, Jitter, KernelChoice, Mat, MeanForm, MeanFunction,
-    Precision,
+    ModelSettings, Precision,
 };
 use numpy::PyReadonlyArray2;
 use pyo3::exceptions::PyValueError;
@@ -68,19 +68,19 @@ struct ModelWords {
 }
 
 fn kernel() -> KernelWords {
-    KernelWords::Name(KernelChoice::SquaredExponential)
+    KernelWords::Name(ModelSettings::default().kernel)
 }
 
 fn mean_form() -> MeanForm {
-    MeanForm::Whitened
+    ModelSettings::default().mean_form
 }
 
 fn covariance_form() -> CovarianceForm {
-    CovarianceForm::Whitened
+    ModelSettings::default().covariance_form
 }
 
 fn inducing_start() -> InducingStart {
-    InducingStart::KMeans
+    ModelSettings::default().inducing_start
 }
 
 impl KernelWords {

@@ -1,6 +1,7 @@
 //! Settings by the names they have in the library: Python gives a JSON object of some, the others have their defaults.
 
 use deepgp::{FitSettings, PredictSettings};
+use deepgp_io::limits::{MOST_HIDDEN_LAYERS, MOST_OUTPUTS, MOST_SAMPLES};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::{Map, Value};
@@ -14,6 +15,14 @@ pub fn default_settings() -> PyResult<String> {
     let mut all = flat(&FitSettings::default())?;
     all.insert("prediction_samples".into(), PredictSettings::default().samples.into());
     Ok(Value::Object(all).to_string())
+}
+
+/// The largest value of each setting that could be a slip of the keyboard.
+#[pyfunction]
+pub fn limits() -> Vec<(&'static str, usize)> {
+    let samples = ["samples", "validation_samples", "prediction_samples"].map(|name| (name, MOST_SAMPLES));
+    let outputs = ["width", "outputs"].map(|name| (name, MOST_OUTPUTS));
+    [("hidden_layers", MOST_HIDDEN_LAYERS)].into_iter().chain(outputs).chain(samples).collect()
 }
 
 /// Inducing inputs for mean and covariance of a model that was not told, for so many rows.

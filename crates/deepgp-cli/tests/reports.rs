@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Place, arm};
+use deepgp_io::Provenance;
 use serde_json::Value;
 
 /// A model that takes no time, and knows little.
@@ -141,4 +142,26 @@ fn a_single_row_is_counted_as_one() {
     place.done(&format!("fit line.csv --target y --ignore b {TINY}"));
     assert!(place.done("evaluate model.deepgp one.csv").stdout.starts_with("1 row\n"));
     assert!(place.done("info model.deepgp").stdout.contains("from      1 column, 1 input\n"));
+}
+
+#[test]
+fn a_model_of_arrays_is_told_of_as_such() {
+    let place = Place::new();
+    place.write("line.csv", line(60, 0, 1.0, 400));
+    place.done(&format!("fit line.csv --target y {TINY}"));
+    let mut file = place.model("model.deepgp");
+    file.record.data = Provenance::Arrays { rows: 60 };
+    file.save(&place.path("model.deepgp")).unwrap();
+    assert!(place.done("info model.deepgp").stdout.contains("table     arrays in Python, 60 rows\n"));
+    let table = &place.json("info model.deepgp")["table"];
+    assert_eq!(*table, serde_json::json!({ "path": null, "sha256": null, "rows": 60 }));
+    let ended = place.done("report model.deepgp --out page.html");
+    let page = place.read("page.html");
+    assert!(page.contains("<h1>y from arrays in Python</h1>"));
+    for told in [&ended.stderr[..], notes(&page)] {
+        let part =
+            "not drawn beside the inducing inputs: the model was fitted to arrays in Python, which no file keeps";
+        assert!(told.contains(part), "{told}");
+    }
+    place.done("evaluate model.deepgp line.csv");
 }

@@ -1,9 +1,17 @@
 //! Files: tables in, model files in and out. Whatever deepgp reads as data or writes to last goes through here.
 
 pub mod atomic;
+pub mod chunks;
 pub mod error;
+pub mod limits;
 mod model;
+pub mod note;
 pub mod table;
+pub mod words;
 
 pub use error::{Error, Result};
-pub use model::{History, HistoryPoint, ModelError, ModelFile, NoiseWatch, Record, ScoreRecord, TableRecord};
+pub use model::{
+    Baseline, Bound, History, HistoryPoint, LikelihoodWatch, ModelError, ModelFile, Provenance, Quantity, Record,
+    ScoreRecord, StopReason, Subject, TableRecord, TrainingProgress, likelihood_summary, now, observation_noise,
+};
+pub use note::Note;

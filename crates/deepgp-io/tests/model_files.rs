@@ -7,11 +7,15 @@ use std::path::Path;
 use deepgp::kernel::{Combination, Kernel, Matern32, Profile, RationalQuadratic, SquaredExponential, Stationary};
 use deepgp::likelihood::Gaussian;
 use deepgp::{
-    CovarianceForm, DeepGp, FitSettings, InducingSize, KernelChoice, MeanForm, Precision, Real, Regressor, TrainState,
-    simulate,
+    CovarianceForm, DeepGp, FitSettings, InducingSize, KernelChoice, MeanForm, Precision, Real, Regressor, Score,
+    TrainState, simulate,
 };
+use deepgp_io::note::{Note, Number, TrainingEvent};
 use deepgp_io::table::{InputColumn, Kind, Missing, Schema};
-use deepgp_io::{History, HistoryPoint, ModelError, ModelFile, Record, TableRecord};
+use deepgp_io::{
+    Baseline, History, HistoryPoint, ModelError, ModelFile, Provenance, Quantity, Record, ScoreRecord, StopReason,
+    Subject, TableRecord,
+};
 use proptest::prelude::*;
 use safetensors::SafeTensors;
 use sha2::{Digest, Sha256};
@@ -36,10 +40,12 @@ fn trained(settings: &FitSettings) -> (Regressor, TrainState) {
 
 fn file(regressor: Regressor, state: Option<TrainState>, settings: FitSettings) -> ModelFile {
     let inputs = (1..=8).map(|i| InputColumn { name: format!("a{i}"), kind: Kind::Number { fill: Some(0.1 + 0.2) } });
+    let table = TableRecord { path: "arm.csv".into(), sha256: "00".into(), rows: 60 };
     let mut history = History::default();
     for step in 1..=30 {
         let value = 1.0 / step as f64;
-        history.push(HistoryPoint { step, seconds: value, elbo: -value, data_term: value, kl: value, noise: value });
+        let likelihood = vec![Quantity { name: "noise".into(), output: Some(0), value }];
+        history.push(HistoryPoint { step, seconds: value, elbo: -value, data_term: value, kl: value, likelihood });
     }
     history.push_validation(4, -0.1);
     ModelFile {
@@ -51,23 +57,21 @@ fn file(regressor: Regressor, state: Option<TrainState>, settings: FitSettings) 
             positions: None,
         },
         record: Record {
-            table: TableRecord { path: "arm.csv".into(), sha256: "00".into(), rows: 60 },
-            settings,
             test: Some(0.3),
             steps: 12,
             train_seconds: 0.1,
             elbo: Some(-1.0 / 3.0),
-            stop: None,
-            written: 1,
-            version: "0".into(),
-            test_rows: 0,
-            scores: Vec::new(),
-            notes: vec!["a note".into()],
+            notes: vec![
+                Note::Text("a note".into()),
+                Note::Training { event: TrainingEvent::StepRolledBack, cause: "\"ü\"".into() },
+                Note::ExplainsNothing { model: Number(f64::NAN), mean: Number(1.0 / 3.0) },
+            ],
             out: "arm.deepgp".into(),
             checkpoint_every: "60s".into(),
             device: "cpu".into(),
             prediction_samples: Some(7),
             steps_before: 3,
+            ..Record::new(Provenance::Table(table), settings)
         },
         history,
         state,
@@ -92,6 +96,65 @@ fn a_checkpoint_comes_back_to_the_last_bit() {
         (again.state, again.schema, again.record, again.history),
         (file.state, file.schema, file.record, file.history)
     );
+}
+
+#[test]
+fn facts_come_back_as_facts() {
+    let (regressor, _) = trained(&settings());
+    let original = file(regressor, None, settings());
+    let score = || {
+        let (one, half) = (vec![1.0], vec![0.5]);
+        let [coverage_50, coverage_90, coverage_95] = [0.5, 0.9, 0.95].map(|share| vec![share]);
+        Score { log_likelihood: -1.5, rmse: one.clone(), mae: one, crps: half, coverage_50, coverage_90, coverage_95 }
+    };
+    let subjects = [
+        Subject::Model { deep: true },
+        Subject::Model { deep: false },
+        Subject::Baseline(Baseline::NearestNeighbours { count: 7 }),
+        Subject::Baseline(Baseline::LinearRegression),
+        Subject::Baseline(Baseline::Mean),
+    ];
+    let stops = [
+        None,
+        Some(StopReason::Steps),
+        Some(StopReason::Patience),
+        Some(StopReason::TimeLimit),
+        Some(StopReason::Interrupted),
+        Some(StopReason::Stuck { cause: "no numbers".into() }),
+    ];
+    let data = [original.record.data.clone(), Provenance::Arrays { rows: 60 }, Provenance::Unfitted];
+    for (i, stop) in stops.into_iter().enumerate() {
+        let mut file = original.clone();
+        file.record.stop = stop;
+        file.record.data = data[i % data.len()].clone();
+        file.record.scores = subjects.iter().map(|of| ScoreRecord { of: *of, score: score() }).collect();
+        assert_eq!(reload(&file).record, file.record);
+    }
+}
+
+#[test]
+fn what_version_1_said_in_english_is_read() {
+    let bytes = with_contents(
+        |description| {
+            let record = &mut description["record"];
+            let table = record["data"]["table"].clone();
+            record.as_object_mut().unwrap().remove("data");
+            record["table"] = table;
+            record["stop"] = "the time was up".into();
+            record["notes"] = serde_json::json!(["3 of 5 rows were left out: they have missing cells"]);
+            let score = serde_json::json!({
+                "log_likelihood": -1.5, "rmse": [1.0], "mae": [1.0], "crps": [0.5],
+                "coverage_50": [0.5], "coverage_90": [0.9], "coverage_95": [0.95],
+            });
+            record["scores"] = serde_json::json!([{ "name": "deep GP", "score": score }]);
+        },
+        |name| if name == "history.likelihood.noise.0" { "history.noise".into() } else { name.into() },
+    );
+    let (old, new) = (load(&bytes).unwrap(), load(small()).unwrap());
+    assert_eq!((old.record.data, old.history), (new.record.data, new.history));
+    assert_eq!(old.record.stop, Some(StopReason::TimeLimit));
+    assert_eq!(old.record.notes, [Note::Text("3 of 5 rows were left out: they have missing cells".into())]);
+    assert_eq!(old.record.scores[0].of, Subject::Model { deep: true });
 }
 
 #[test]
@@ -184,6 +247,11 @@ fn small() -> &'static [u8] {
 /// Puts other words into a file's description, with the right checksum: what a wrong program might write. This is also the
 /// checksum of `docs/model-file.md`, written a second time.
 fn with_description(change: impl FnOnce(&mut serde_json::Value)) -> Vec<u8> {
+    with_contents(change, str::to_string)
+}
+
+/// The same with other names for some arrays.
+fn with_contents(change: impl FnOnce(&mut serde_json::Value), name: impl Fn(&str) -> String) -> Vec<u8> {
     let tensors = SafeTensors::deserialize(small()).unwrap();
     let (_, metadata) = SafeTensors::read_metadata(small()).unwrap();
     let header = &metadata.metadata().as_ref().unwrap()["deepgp"];
@@ -192,7 +260,7 @@ fn with_description(change: impl FnOnce(&mut serde_json::Value)) -> Vec<u8> {
     change(&mut description);
     // In an order and with blanks of its own: it is the text that counts.
     let description = serde_json::to_string_pretty(&description).unwrap();
-    let mut arrays: Vec<_> = tensors.tensors();
+    let mut arrays: Vec<_> = tensors.tensors().into_iter().map(|(own, array)| (name(&own), array)).collect();
     arrays.sort_by(|a, b| a.0.cmp(&b.0));
     let mut hash = Sha256::new();
     hash.update(&description);

@@ -6,9 +6,9 @@ use std::fs;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use deepgp::{FitSettings, InducingSize, Schedule, simulate};
+use deepgp::{FitSettings, InducingSize, Schedule, Score, simulate};
 use deepgp_io::table::{Missing, Schema, Source, Wanted};
-use deepgp_io::{ScoreRecord, TableRecord, atomic};
+use deepgp_io::{TableRecord, atomic};
 use serde_json::{Map, Value, json};
 
 use crate::arguments::DemoArgs;
@@ -56,7 +56,7 @@ pub fn demo(args: DemoArgs) -> Result<Outcome> {
     let (data, _) = rows::load(&schema, &source)?;
     let (train, test) = data.split(TEST, SEED)?;
     let table = TableRecord { path: paths::absolute(&path), sha256: source.sha256()?, rows: data.len() };
-    let mut lines: Vec<(ScoreRecord, f64)> = Vec::new();
+    let mut lines: Vec<Line> = Vec::new();
     let mut summary = Map::new();
     for (name, hidden_layers, inducing) in MODELS {
         let started = Instant::now();
@@ -81,14 +81,19 @@ pub fn demo(args: DemoArgs) -> Result<Outcome> {
         let _ = atomic::remove(&run.checkpoint);
         output::notes(voice, &file.record.notes);
         if lines.is_empty() {
-            lines.extend(scored.scores[1..].iter().map(|own| (own.clone(), f64::NAN)));
+            let baselines = scored.scores.iter().filter(|own| own.of.baseline().is_some());
+            lines.extend(baselines.map(|own| Line {
+                name: own.of.to_string(),
+                score: own.score.clone(),
+                seconds: None,
+            }));
         }
         let label = format!("{} ({name})", own_name(hidden_layers, inducing));
         summary.insert(name.into(), json_summary::score(&scored.scores[0].score, test.len(), &schema.targets));
-        lines.push((ScoreRecord { name: label, score: scored.scores[0].score.clone() }, seconds));
+        lines.push(Line { name: label, score: scored.scores[0].score.clone(), seconds: Some(seconds) });
         report::write_of_fit(&file, Some(&scored), Some(&train), &out.join(format!("{name}.html")))?;
     }
-    lines.sort_by(|a, b| a.0.score.log_likelihood.total_cmp(&b.0.score.log_likelihood));
+    lines.sort_by(|a, b| a.score.log_likelihood.total_cmp(&b.score.log_likelihood));
     let result = format!("\nOn {} test postures:\n{}", test.len(), comparison(&lines));
     if voice.json {
         output::say(voice, &result);
@@ -106,8 +111,7 @@ pub fn demo(args: DemoArgs) -> Result<Outcome> {
         ),
     );
     if voice.json {
-        let baselines = lines.iter().filter(|(_, seconds)| seconds.is_nan());
-        for (own, _) in baselines {
+        for own in lines.iter().filter(|own| own.seconds.is_none()) {
             summary.insert(own.name.clone(), json_summary::score(&own.score, test.len(), &schema.targets));
         }
         let version = env!("CARGO_PKG_VERSION");
@@ -155,11 +159,19 @@ fn own_name(hidden: usize, inducing: InducingSize) -> String {
     }
 }
 
+/// A model in the comparison of all.
+struct Line {
+    name: String,
+    score: Score,
+    /// Seconds of training; `None` for a baseline.
+    seconds: Option<f64>,
+}
+
 /// A table that compares the models, from worst to best.
-fn comparison(lines: &[(ScoreRecord, f64)]) -> String {
+fn comparison(lines: &[Line]) -> String {
     let mut rows = vec![["", "log likelihood", "RMSE", "in 95 %", "seconds"].map(String::from).to_vec()];
-    for (ScoreRecord { name, score }, seconds) in lines {
-        let seconds = if seconds.is_nan() { String::new() } else { format!("{seconds:.1}") };
+    for Line { name, score, seconds } in lines {
+        let seconds = seconds.map_or(String::new(), |seconds| format!("{seconds:.1}"));
         let numbers = [number(score.log_likelihood), number(score.rmse[0]), percent(score.coverage_95[0]), seconds];
         rows.push([name.clone()].into_iter().chain(numbers).collect());
     }

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use deepgp::{ConstantColumns, Dataset, Error, InducingSize};
 use deepgp_io::table::{Schema, Source};
-use deepgp_io::{ModelFile, TableRecord, atomic};
+use deepgp_io::{ModelFile, Note, TableRecord, atomic};
 
 use crate::arguments::FitArgs;
 use crate::arguments::paths;
@@ -60,8 +60,8 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
     let (schema, mut notes) = Schema::scan(&source, &options.wanted(&source))?;
     let (data, more) = rows::load(&schema, &source)?;
     // Columns that are not used are those that were to be ignored.
-    let told = |note: &String| notes.contains(note) || note.contains("does not use");
-    let more: Vec<String> = more.into_iter().filter(|note| !told(note)).collect();
+    let told = |note: &Note| notes.contains(note) || matches!(note, Note::UnusedColumns { .. });
+    let more: Vec<Note> = more.into_iter().filter(|note| !told(note)).collect();
     notes.extend(more);
     output::notes(voice, &notes);
     if out.exists() {

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use anyhow::Result;
 use deepgp::Inducing;
-use deepgp_io::ModelFile;
 use deepgp_io::table::Kind;
+use deepgp_io::{ModelFile, StopReason};
 use serde_json::{Value, json};
 
 use crate::arguments::InfoArgs;
@@ -55,10 +55,11 @@ fn as_json(file: &ModelFile) -> Value {
             })
         })
         .collect();
+    let table = record.data.table();
     let scores = record
         .scores
         .iter()
-        .map(|own| (own.name.clone(), json_summary::score(&own.score, record.test_rows, &file.schema.targets)));
+        .map(|own| (own.of.to_string(), json_summary::score(&own.score, record.test_rows, &file.schema.targets)));
     json!({
         "version": record.version,
         "written": date(record.written),
@@ -70,15 +71,19 @@ fn as_json(file: &ModelFile) -> Value {
         "targets": file.schema.targets,
         "columns": file.schema.inputs,
         "inputs": file.schema.feature_names(),
-        "table": record.table,
+        "table": {
+            "path": table.map(|table| &table.path),
+            "sha256": table.map(|table| &table.sha256),
+            "rows": record.data.rows(),
+        },
         "steps": record.steps,
         "train_seconds": record.train_seconds,
         "elbo": record.elbo,
         "kept": json_summary::kept(file),
-        "stop": record.stop,
+        "stop": record.stop.as_ref().map(StopReason::to_string),
         "settings": record.settings,
         "scores": Value::Object(scores.collect()),
-        "notes": notes::all(file),
+        "notes": notes::sentences(&notes::all(file)),
     })
 }
 
@@ -106,8 +111,8 @@ fn in_words(file: &ModelFile) -> Result<String, std::fmt::Error> {
             Kind::Number { .. } | Kind::Boolean { .. } => {}
         }
     }
-    writeln!(out, "table     {}, {}", record.table.path, count(record.table.rows, "row"))?;
-    let stop = record.stop.as_deref().unwrap_or("to be continued");
+    writeln!(out, "table     {}, {}", record.data, count(record.data.rows(), "row"))?;
+    let stop = record.stop.as_ref().map_or("to be continued".into(), StopReason::to_string);
     let steps = count(record.steps as usize, "step");
     writeln!(out, "training  {steps} in {}; {stop}", duration(record.train_seconds))?;
     if let Some((step, score)) = units::kept(file) {

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use deepgp::{JOINT_ROWS, Mat};
-use deepgp_io::ModelFile;
 use deepgp_io::table::{Source, Targets};
+use deepgp_io::{ModelFile, chunks};
 use serde_json::json;
 
 use crate::arguments::PredictArgs;
@@ -14,16 +14,13 @@ use crate::arguments::paths;
 use crate::arguments::usage::Usage;
 use crate::arguments::value::stdio_path;
 use crate::model::device;
+use crate::model::notes::sentences;
 use crate::model::prediction_table::{PredictionColumns, lines};
 use crate::terminal::delimited::Delimiter;
 use crate::terminal::interrupt;
 use crate::terminal::output::{self, Outcome, Reader};
 use crate::terminal::sink::Sink;
 
-/// The largest number of rows in memory at once.
-const CHUNK: usize = 8192;
-/// The largest number of rows times samples in work at once, so that progress shows and an interruption is heard.
-const CHUNK_SAMPLES: usize = 200_000;
 /// The endings of formats that predictions are not written in.
 const OTHER_FORMATS: [&str; 4] = ["parquet", "npy", "npz", "gz"];
 
@@ -43,8 +40,8 @@ pub fn predict(mut args: PredictArgs) -> Result<Outcome> {
     let predictor = file.regressor.predictor(sampling.settings()).map_err(device::explain)?;
     // The levels are checked before anything is written.
     predictor.quantiles(Mat::zeros(0, schema.width()).view(), &quantiles)?;
-    let few = (CHUNK_SAMPLES / sampling.samples.saturating_add(draws).max(1)).clamp(16, CHUNK);
-    let rows_at_once = if joint { JOINT_ROWS + 1 } else { few };
+    let rows_at_once =
+        if joint { JOINT_ROWS + 1 } else { chunks::rows_at_once(sampling.samples.saturating_add(draws)) };
     let live = !voice.quiet && io::stderr().is_terminal();
     let delimiter = Delimiter::of(out.as_deref());
     interrupt::listen();
@@ -66,16 +63,17 @@ pub fn predict(mut args: PredictArgs) -> Result<Outcome> {
         }
         rows += chunk.read;
         predicted += chunk.kept.len() as u64;
-        if live && rows > CHUNK as u64 {
+        if live && rows > chunks::MOST_ROWS as u64 {
             output::show(&format!("\r{rows} rows "));
         }
         next = encoder.next_chunk(rows_at_once)?;
     }
     sink.finish()?;
-    if live && rows > CHUNK as u64 {
+    if live && rows > chunks::MOST_ROWS as u64 {
         output::show(&format!("\r{:30}\r", ""));
     }
-    output::notes(voice, &encoder.notes());
+    let notes = encoder.notes();
+    output::notes(voice, &notes);
     if let Some(path) = &out {
         let empty = if predicted < rows { " (the others have empty cells)" } else { "" };
         output::say(voice, &format!("{predicted} of {rows} rows predicted{empty}: {}", path.display()));
@@ -86,7 +84,7 @@ pub fn predict(mut args: PredictArgs) -> Result<Outcome> {
             "predicted": predicted,
             "out": out.map(|path| path.display().to_string()),
             "columns": columns.names(),
-            "notes": encoder.notes(),
+            "notes": sentences(&notes),
             "version": env!("CARGO_PKG_VERSION"),
         }))?;
     }

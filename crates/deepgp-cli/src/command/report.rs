@@ -7,6 +7,7 @@ use deepgp_io::ModelFile;
 
 use crate::arguments::ReportArgs;
 use crate::arguments::paths;
+use crate::model::notes::sentences;
 use crate::model::rows;
 use crate::model::score::Scored;
 use crate::report::content::{ReportSources, gather};
@@ -19,8 +20,8 @@ pub fn report(args: ReportArgs) -> Result<Outcome> {
     paths::check_distinct(&[("the model", Some(&model)), ("the table", table.as_ref()), ("--out", Some(&out))])?;
     let mut file = ModelFile::load(&model)?;
     // The table of the fit is read although nobody named it here; it may be the one that was.
-    let of_fit = PathBuf::from(&file.record.table.path);
-    paths::check_distinct(&[("the table of the fit", Some(&of_fit)), ("--out", Some(&out))])?;
+    let of_fit = file.record.data.table().map(|table| PathBuf::from(&table.path));
+    paths::check_distinct(&[("the table of the fit", of_fit.as_ref()), ("--out", Some(&out))])?;
     paths::check_writable(&out)?;
     let training = rows::of_fit(&file, None)
         .and_then(|data| rows::split(&data, file.record.test, file.record.settings.train.seed));
@@ -33,7 +34,7 @@ pub fn report(args: ReportArgs) -> Result<Outcome> {
         None => own_test,
         Some(path) => {
             let (data, more) = rows::to_score(&file, &sampling.schema(&file), path, train.as_ref())?;
-            notes.extend(more);
+            notes.extend(sentences(&more));
             Some(data)
         }
     };

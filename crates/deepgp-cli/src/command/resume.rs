@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use deepgp_io::ModelFile;
+use deepgp_io::{ModelFile, Provenance};
 
 use crate::arguments::ResumeArgs;
 use crate::arguments::paths;
@@ -26,9 +26,9 @@ pub fn resume(args: ResumeArgs) -> Result<Outcome> {
         bail!("{} is a finished model, not a checkpoint: there is nothing to go on with", checkpoint.display());
     };
     let out = out.unwrap_or_else(|| PathBuf::from(&file.record.out));
-    let fitted = PathBuf::from(&file.record.table.path);
+    let fitted = file.record.data.table().map(|table| PathBuf::from(&table.path));
     paths::check_distinct(&[
-        ("the table", Some(table.as_ref().unwrap_or(&fitted))),
+        ("the table", table.as_ref().or(fitted.as_ref())),
         ("the checkpoint", Some(&checkpoint)),
         ("--out", Some(&out)),
         ("--report", report.as_ref()),
@@ -54,8 +54,8 @@ pub fn resume(args: ResumeArgs) -> Result<Outcome> {
         Some(every) => every,
         None => file.record.checkpoint_every.parse().unwrap_or_default(),
     };
-    if let Some(table) = &table {
-        file.record.table.path = paths::absolute(table);
+    if let (Some(table), Provenance::Table(fitted)) = (&table, &mut file.record.data) {
+        fitted.path = paths::absolute(table);
     }
     file.record.out = paths::absolute(&out);
     file.record.checkpoint_every = every.to_string();

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use anyhow::Result;
 use deepgp::Dataset;
-use deepgp_io::{ModelFile, Record, atomic};
+use deepgp_io::note::ScoredRows;
+use deepgp_io::{ModelFile, Record, StopReason, atomic};
 use serde_json::{Value, json};
 
 use super::learned_nothing;
@@ -43,7 +44,7 @@ pub fn finish(
     };
     if let Some(scored) = &scored {
         file.record.scores = scored.records();
-        if let Some(note) = rows::copies_in_words(train, scored.data, "test rows") {
+        if let Some(note) = rows::copies_note(train, scored.data, ScoredRows::Test) {
             file.record.remark(note);
         }
         file.save(out)?;
@@ -61,7 +62,7 @@ pub fn finish(
         report::write_of_fit(&file, scored.as_ref(), Some(train), path)?;
     }
     let Record { steps, train_seconds, stop, notes, .. } = &file.record;
-    let (steps, stop) = (count(*steps as usize, "step"), stop.as_deref().unwrap_or_default());
+    let (steps, stop) = (count(*steps as usize, "step"), stop.as_ref().map_or(String::new(), StopReason::to_string));
     output::say(voice, &format!("{steps} in {}: {stop}", duration(*train_seconds)));
     output::notes(voice, &notes[known_notes.min(notes.len())..]);
     output::notes(voice, &score::remarks_of_fit(&file));
@@ -86,7 +87,10 @@ pub fn finish(
 /// Whether there is a model file at `path` whose training nobody interrupted.
 fn is_finished(path: &Path) -> bool {
     let stop = ModelFile::load(path).ok().and_then(|file| file.record.stop);
-    stop.is_some_and(|stop| stop != Record::INTERRUPTED)
+    stop.is_some_and(|stop| match stop {
+        StopReason::Interrupted => false,
+        StopReason::Steps | StopReason::Patience | StopReason::TimeLimit | StopReason::Stuck { .. } => true,
+    })
 }
 
 /// The JSON object of `fit --json`.
@@ -99,13 +103,13 @@ fn as_json(file: &ModelFile, scored: Option<&Scored>, out: &Path, run: &RunOptio
         "kept": json_summary::kept(file),
         "steps": record.steps,
         "train_seconds": record.train_seconds,
-        "stop": record.stop,
+        "stop": record.stop.as_ref().map(StopReason::to_string),
         "interrupted": ending == Ending::Interrupted,
-        "rows": record.table.rows,
+        "rows": record.data.rows(),
         "targets": file.schema.targets,
         "inputs": file.schema.feature_names(),
         "settings": record.settings,
-        "notes": model_notes::all(file),
+        "notes": model_notes::sentences(&model_notes::all(file)),
     });
     if let Value::Object(summary) = &mut summary {
         if ending != Ending::Done {

@@ -1,18 +1,14 @@
 //! Fits that have learnt nothing: how they are recognised where there are no test rows.
 
 use deepgp::{Dataset, Result, Score, baseline, hold_out};
-use deepgp_io::ModelFile;
+use deepgp_io::{ModelFile, Note};
 
 use crate::model::score::ENOUGH_ROWS;
 use crate::model::units;
-use crate::terminal::text::{count, number};
-
-/// The advice on a model that has learnt nothing.
-const ADVICE: &str = "if there is something to learn, try a smaller --learning-rate or more --steps";
 
 /// Remarks on a model that was trained on `train`: that it is no better than the mean and the spread of the targets, by
 /// the validation rows, or by the training rows where there are no others.
-pub fn remarks(file: &ModelFile, train: &Dataset) -> Result<Vec<String>> {
+pub fn remarks(file: &ModelFile, train: &Dataset) -> Result<Vec<Note>> {
     let (train, held_out) = hold_out(train, &file.record.settings)?;
     match held_out.filter(|_| !file.history.validation().is_empty()) {
         Some(held_out) => Ok(by_validation_rows(file, &train, &held_out)?.into_iter().collect()),
@@ -26,42 +22,34 @@ fn of_the_mean(train: &Dataset, rows: &Dataset) -> Result<f64> {
 }
 
 /// A remark if the model is no better on the validation rows than the mean of the training rows.
-fn by_validation_rows(file: &ModelFile, train: &Dataset, held_out: &Dataset) -> Result<Option<String>> {
+fn by_validation_rows(file: &ModelFile, train: &Dataset, held_out: &Dataset) -> Result<Option<Note>> {
     if held_out.len() < ENOUGH_ROWS {
         return Ok(None);
     }
     let mean = of_the_mean(train, held_out)?;
     let model = units::kept(file).map_or(f64::NEG_INFINITY, |(_, score)| score);
-    Ok((model <= mean).then(|| {
-        let (rows, model, mean) = (count(held_out.len(), "validation row"), number(model), number(mean));
-        format!(
-            "on {rows} the model is no better than the mean of the training rows: a log likelihood of {model} against {mean}; \
-             {ADVICE}"
-        )
-    }))
+    let rows = held_out.len();
+    Ok((model <= mean).then(|| Note::NoBetterThanMean { rows, model: model.into(), mean: mean.into() }))
 }
 
 /// Remarks if the noise is larger than the target's own spread, or the training rows are explained no better than by
 /// their mean.
-fn by_training_rows(file: &ModelFile, train: &Dataset) -> Result<Vec<String>> {
+fn by_training_rows(file: &ModelFile, train: &Dataset) -> Result<Vec<Note>> {
     let scaling = &file.regressor.standardiser.y;
     let targets = file.schema.targets.iter().zip(&scaling.scale);
     let drowned = targets.zip(units::noise(file)).filter(|((_, own), noise)| *noise > **own || noise.is_nan());
-    let mut all: Vec<String> = drowned
-        .map(|((target, own), noise)| {
-            let (noise, own) = (number(noise), number(*own));
-            format!("`{target}`: the noise has a standard deviation of {noise}, and the target itself one of {own}; {ADVICE}")
+    let mut all: Vec<Note> = drowned
+        .map(|((target, own), noise)| Note::NoiseAboveSpread {
+            target: target.clone(),
+            noise: noise.into(),
+            spread: (*own).into(),
         })
         .collect();
     let mean = of_the_mean(train, train)?;
     let data_term = file.history.points().last().map_or(f64::NAN, |point| point.data_term);
     let model = data_term / train.len() as f64 - scaling.log_volume();
     if all.is_empty() && (model <= mean || model.is_nan()) {
-        let (model, mean) = (number(model), number(mean));
-        all.push(format!(
-            "the model explains its own training rows no better than their mean does: an expected log likelihood of {model} \
-             against {mean}; {ADVICE}"
-        ));
+        all.push(Note::ExplainsNothing { model: model.into(), mean: mean.into() });
     }
     Ok(all)
 }

@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use deepgp::{Dataset, Fit, StepOutcome, StepReport, Stop, TrainState};
-use deepgp_io::{ModelFile, NoiseWatch};
+use deepgp::{Dataset, Fit, StepReport, TrainState};
+use deepgp_io::{LikelihoodWatch, ModelFile, StopReason};
 
 use super::checkpoint;
 use crate::arguments::value::duration::CheckpointInterval;
 use crate::model::{device, units};
 use crate::terminal::interrupt;
-use crate::terminal::progress::{Progress, StepProgress};
+use crate::terminal::progress::Progress;
 
 /// What a training run does beside training: checkpoints, a time limit, progress.
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ pub fn train(mut file: ModelFile, data: &Dataset, run: &RunOptions) -> Result<Fi
     let settings = file.record.settings.clone();
     let start = file.regressor.clone();
     let state = file.state.take().context("a run needs a state to begin with")?;
-    let watch = NoiseWatch::new(&start);
+    let watch = LikelihoodWatch::new(&start);
     let earlier = file.record.train_seconds;
     let known_notes = file.record.notes.len();
     let mut progress = Progress::new(settings.train.steps, state.step, run.quiet);
@@ -67,14 +67,10 @@ pub fn train(mut file: ModelFile, data: &Dataset, run: &RunOptions) -> Result<Fi
     let mut last_look = units::validation(&file).last().map(|(_, score)| *score);
 
     let callback = |report: &StepReport, state: &TrainState| {
-        let (seconds, noise) = (started.elapsed().as_secs_f64(), watch.deviation(state));
-        file.log(report, state, noise, earlier + seconds);
-        last_look = report.validation.map(|score| score - volume).or(last_look);
-        if let StepOutcome::Taken(elbo) = &report.outcome {
-            let (step, epoch, validation) = (report.step, report.epoch, last_look);
-            let (elbo, data_term, kl) = (elbo.total(), elbo.data_term, elbo.kl.iter().sum());
-            progress.show(StepProgress { step, epoch, elbo, data_term, kl, noise, validation });
-        }
+        let seconds = started.elapsed().as_secs_f64();
+        let step = file.log(report, state, watch.summary(state), earlier + seconds);
+        last_look = step.validation.map(|score| score - volume).or(last_look);
+        progress.show(&step, last_look);
         due |= match run.every {
             CheckpointInterval::Steps(steps) => report.step.is_multiple_of(steps),
             CheckpointInterval::Seconds(seconds) => saved.elapsed().as_secs_f64() >= seconds,
@@ -96,21 +92,17 @@ pub fn train(mut file: ModelFile, data: &Dataset, run: &RunOptions) -> Result<Fi
         return Err(error.into());
     }
     let Fit { regressor, stop, state } = fit;
-    let ending = match stop {
-        Stop::Callback if time_up => Ending::TimeUp,
-        Stop::Callback => Ending::Interrupted,
-        _ => Ending::Done,
+    let reason = StopReason::new(&stop, time_up);
+    let ending = match reason {
+        StopReason::TimeLimit => Ending::TimeUp,
+        StopReason::Interrupted => Ending::Interrupted,
+        StopReason::Steps | StopReason::Patience | StopReason::Stuck { .. } => Ending::Done,
     };
-    // On an accelerator a run ends with a burst, beyond the last step that was told of.
-    file.record.steps = state.step;
-    file.log_start(&state);
+    file.log_end(&state);
     if ending != Ending::Done {
         checkpoint::save(&file, &start, &state, &run.checkpoint)?;
     }
-    file.record.end(&stop, time_up);
-    if let Stop::Stuck(reason) = &stop {
-        file.record.note("training could not go on; the model is the last good one", &reason.to_string());
-    }
+    file.record.end(reason);
     file.regressor = regressor;
     Ok(FinishedRun { file, ending, known_notes })
 }

@@ -1,7 +1,7 @@
 //! Summaries of a model and its scores for scripts: the JSON of `--json`.
 
 use deepgp::Score;
-use deepgp_io::ModelFile;
+use deepgp_io::{ModelFile, Subject};
 use serde_json::{Map, Value, json};
 
 use super::score::Scored;
@@ -32,12 +32,16 @@ pub fn score(score: &Score, rows: usize, targets: &[String]) -> Value {
 
 /// The score of the model as `test`, and those of the baselines as `baselines`.
 pub fn scores(scored: &Scored, targets: &[String]) -> Map<String, Value> {
-    let mut out = Map::new();
-    let [model, baselines @ ..] = &scored.scores[..] else { return out };
-    out.insert("test".into(), score(&model.score, scored.rows(), targets));
+    let (mut out, mut baselines) = (Map::new(), Map::new());
+    for own in &scored.scores {
+        let shown = score(&own.score, scored.rows(), targets);
+        match own.of {
+            Subject::Model { .. } => out.insert("test".into(), shown),
+            Subject::Baseline(baseline) => baselines.insert(baseline.to_string(), shown),
+        };
+    }
     if !baselines.is_empty() {
-        let each = baselines.iter().map(|own| (own.name.clone(), score(&own.score, scored.rows(), targets)));
-        out.insert("baselines".into(), Value::Object(each.collect()));
+        out.insert("baselines".into(), Value::Object(baselines));
     }
     out
 }

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use deepgp::Dataset;
+use deepgp_io::note::ScoredRows;
 use deepgp_io::table::{Kind, Schema, Source, Targets};
-use deepgp_io::{ModelFile, TableRecord};
+use deepgp_io::{ModelFile, Note, Provenance, TableRecord};
 
 use crate::arguments::paths;
 
@@ -14,7 +15,7 @@ use crate::arguments::paths;
 const SHOWN: usize = 10;
 
 /// Loads all rows with their targets, and what a person should know about them.
-pub fn load(schema: &Schema, source: &Source) -> Result<(Dataset, Vec<String>)> {
+pub fn load(schema: &Schema, source: &Source) -> Result<(Dataset, Vec<Note>)> {
     let (chunk, notes) = schema.encoder(source, Targets::Needed)?.read_all()?;
     let y = chunk.y.context("the table has no targets")?;
     Ok((Dataset::new(chunk.x, y)?, notes))
@@ -23,7 +24,11 @@ pub fn load(schema: &Schema, source: &Source) -> Result<(Dataset, Vec<String>)> 
 /// Loads the rows that a model was fitted to, from where its table was or from `elsewhere`; fails if that is another
 /// table.
 pub fn of_fit(file: &ModelFile, elsewhere: Option<&Path>) -> Result<Dataset> {
-    let TableRecord { path, sha256, .. } = &file.record.table;
+    let TableRecord { path, sha256, .. } = match &file.record.data {
+        Provenance::Table(table) => table,
+        Provenance::Arrays { .. } => bail!("the model was fitted to arrays in Python, which no file keeps"),
+        Provenance::Unfitted => bail!("the model was built, and not fitted to a table"),
+    };
     let path = elsewhere.unwrap_or(Path::new(path));
     let source = Source::open(path).context("the table of the fit")?;
     let found = source.sha256()?;
@@ -46,18 +51,17 @@ pub fn to_score(
     schema: &Schema,
     path: &Path,
     train: Option<&Dataset>,
-) -> Result<(Dataset, Vec<String>)> {
+) -> Result<(Dataset, Vec<Note>)> {
     let source = Source::open(path)?;
     let (data, notes) = load(schema, &source)?;
     let name = paths::file_name(path);
-    let mut notes: Vec<String> = notes.iter().map(|note| format!("{name}: {note}")).collect();
-    if source.sha256()? == file.record.table.sha256 {
-        notes.push(format!(
-            "{} is the table of the fit: the model has seen its rows, so the scores flatter it",
-            path.display()
-        ));
+    let of_table = |note| Note::OfTable { table: name.clone(), note: Box::new(note) };
+    let mut notes: Vec<Note> = notes.into_iter().map(of_table).collect();
+    let sha256 = source.sha256()?;
+    if file.record.data.table().is_some_and(|table| table.sha256 == sha256) {
+        notes.push(Note::ScoredOnTableOfFit { path: path.display().to_string() });
     } else if let Some(train) = train {
-        notes.extend(copies_in_words(train, &data, &format!("rows of {name}")));
+        notes.extend(copies_note(train, &data, ScoredRows::Table { name }));
     }
     Ok((data, notes))
 }
@@ -65,12 +69,10 @@ pub fn to_score(
 /// The share of test rows with a copy among the training rows from which on there is a note.
 const MANY_COPIES: f64 = 0.1;
 
-/// A note if many of the rows `test`, which are called `name`, have a copy among the rows `train`.
-pub fn copies_in_words(train: &Dataset, test: &Dataset, name: &str) -> Option<String> {
-    let copies = copies(train, test);
-    (copies as f64 >= MANY_COPIES * test.len() as f64 && copies > 0).then(|| {
-        format!("{copies} of {} {name} have a copy among the training rows: the scores flatter the model", test.len())
-    })
+/// A note if many of the rows `test`, which are those of `rows`, have a copy among the rows `train`.
+pub fn copies_note(train: &Dataset, test: &Dataset, rows: ScoredRows) -> Option<Note> {
+    let (copies, of) = (copies(train, test), test.len());
+    (copies as f64 >= MANY_COPIES * of as f64 && copies > 0).then_some(Note::Copies { copies, of, rows })
 }
 
 /// The number of rows of `test` that are, inputs and targets alike, rows of `train` too.
@@ -148,8 +150,9 @@ mod tests {
         let train = data(&[[1.0, 5.0], [2.0, 6.0], [3.0, 7.0], [3.0, 7.0]]);
         let test = data(&[[3.0, 7.0], [2.0, 6.5], [3.0, 7.0], [9.0, 9.0]]);
         assert_eq!(copies(&train, &test), 2);
-        let told = copies_in_words(&train, &test, "test rows").unwrap();
-        assert!(told.starts_with("2 of 4 test rows have a copy"), "{told}");
-        assert_eq!(copies_in_words(&train, &data(&[[1.0, 6.0]]), "test rows"), None);
+        let told = copies_note(&train, &test, ScoredRows::Test).unwrap();
+        assert_eq!(told, Note::Copies { copies: 2, of: 4, rows: ScoredRows::Test });
+        assert!(told.to_string().starts_with("2 of 4 test rows have a copy"), "{told}");
+        assert_eq!(copies_note(&train, &data(&[[1.0, 6.0]]), ScoredRows::Test), None);
     }
 }

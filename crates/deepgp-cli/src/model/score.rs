@@ -2,15 +2,15 @@
 
 use anyhow::Result;
 use deepgp::{Assessment, Dataset, PredictSettings, Score, baseline};
-use deepgp_io::{ModelFile, ScoreRecord};
+use deepgp_io::note::ScoredRows;
+use deepgp_io::{Baseline, ModelFile, Note, ScoreRecord, Subject};
 
 use super::device;
 use crate::terminal::text::{number, percent, table as aligned};
 
-/// The number of neighbours of the nearest-neighbour baseline.
-const NEIGHBOURS: usize = 10;
-/// The names of the baselines.
-pub const BASELINES: [&str; 3] = ["10 nearest neighbours", "linear regression", "the mean"];
+/// The baselines that a model has to beat: from the best to the plainest, as a rule.
+pub const BASELINES: [Baseline; 3] =
+    [Baseline::NearestNeighbours { count: 10 }, Baseline::LinearRegression, Baseline::Mean];
 
 /// A model's predictions on rows with known targets, with its score and the baselines'.
 #[derive(Clone, Debug)]
@@ -41,8 +41,8 @@ impl<'a> Scored<'a> {
     ) -> Result<Self> {
         let predictor = file.regressor.predictor(settings).map_err(device::explain)?;
         let model = predictor.assess(test)?;
-        let name = if file.regressor.model.layers().len() == 1 { "sparse GP" } else { "deep GP" };
-        let mut scores = vec![ScoreRecord { name: name.into(), score: Score::new(test.y().view(), &model) }];
+        let of = Subject::Model { deep: file.regressor.model.layers().len() > 1 };
+        let mut scores = vec![ScoreRecord { of, score: Score::new(test.y().view(), &model) }];
         if let Some(train) = train {
             scores.extend(baselines(train, test, settings.threads)?);
         }
@@ -64,13 +64,17 @@ impl<'a> Scored<'a> {
     }
 }
 
-/// The scores of the baselines on `test`, learnt from `train`: from the best to the plainest, as a rule.
+/// The scores of the baselines on `test`, learnt from `train`: one for each of [`BASELINES`].
 pub fn baselines(train: &Dataset, test: &Dataset, threads: usize) -> deepgp::Result<Vec<ScoreRecord>> {
-    let neighbours = baseline::nearest_neighbours(train, test, NEIGHBOURS, threads)?;
-    let all = [neighbours, baseline::linear(train, test)?, baseline::mean(train, test)?];
-    let record =
-        |(name, own): (&str, Assessment)| ScoreRecord { name: name.into(), score: Score::new(test.y().view(), &own) };
-    Ok(BASELINES.into_iter().zip(all).map(record).collect())
+    let scored = |own: Baseline| {
+        let assessment = match own {
+            Baseline::NearestNeighbours { count } => baseline::nearest_neighbours(train, test, count, threads)?,
+            Baseline::LinearRegression => baseline::linear(train, test)?,
+            Baseline::Mean => baseline::mean(train, test)?,
+        };
+        Ok(ScoreRecord { of: Subject::Baseline(own), score: Score::new(test.y().view(), &assessment) })
+    };
+    BASELINES.into_iter().map(scored).collect()
 }
 
 /// The number of rows from which on intervals are judged.
@@ -81,39 +85,37 @@ const TOO_FEW: f64 = 0.8;
 /// far.
 const TOO_MANY: f64 = 0.8;
 
-/// Remarks on scores on so many rows, which are called `on`: intervals that are too narrow or too wide, and a baseline
-/// that does better than the model.
-pub fn remarks(scores: &[ScoreRecord], on: &str, rows: usize, targets: &[String]) -> Vec<String> {
-    let simpler = |record: &&ScoreRecord| BASELINES.contains(&record.name.as_str());
-    let best = scores.iter().filter(simpler).max_by(|a, b| a.score.log_likelihood.total_cmp(&b.score.log_likelihood));
-    let Some(model) = scores.iter().find(|record| !simpler(record)) else {
+/// Remarks on scores on `count` of `rows`: intervals that are too narrow or too wide, and a baseline that does better than
+/// the model.
+pub fn remarks(scores: &[ScoreRecord], rows: &ScoredRows, count: usize, targets: &[String]) -> Vec<Note> {
+    let simpler = scores.iter().filter_map(|record| Some((record.of.baseline()?, record.score.log_likelihood)));
+    let best = simpler.max_by(|a, b| a.1.total_cmp(&b.1));
+    let Some(model) = scores.iter().find(|record| record.of.baseline().is_none()) else {
         // A file does not keep what is no number.
-        return best.map(|_| format!("on {on} the model has no scores that are numbers")).into_iter().collect();
+        return best.map(|_| Note::NoScores { rows: rows.clone() }).into_iter().collect();
     };
     let Score { coverage_50, coverage_90, log_likelihood, .. } = &model.score;
     let mut all = Vec::new();
     for (target, (in_50, in_90)) in
-        targets.iter().zip(coverage_50.iter().zip(coverage_90)).filter(|_| rows >= ENOUGH_ROWS)
+        targets.iter().zip(coverage_50.iter().zip(coverage_90)).filter(|_| count >= ENOUGH_ROWS)
     {
-        let told = |level: u32, held: f64, what: &str| {
-            format!("`{target}`: the {level} % intervals hold {} of {on}: they are too {what}", percent(held))
-        };
+        let (target, rows) = (target.clone(), rows.clone());
         if *in_90 < TOO_FEW {
-            all.push(told(90, *in_90, "narrow"));
+            all.push(Note::IntervalsTooNarrow { target, level: 90, held: (*in_90).into(), rows });
         } else if *in_50 > TOO_MANY {
-            all.push(told(50, *in_50, "wide"));
+            all.push(Note::IntervalsTooWide { target, level: 50, held: (*in_50).into(), rows });
         }
     }
-    if let Some(best) = best.filter(|best| best.score.log_likelihood > *log_likelihood || log_likelihood.is_nan()) {
-        let (theirs, ours) = (number(best.score.log_likelihood), number(*log_likelihood));
-        all.push(format!("on {on} the model is beaten by {}: a log likelihood of {ours} against {theirs}", best.name));
+    if let Some((baseline, theirs)) = best.filter(|(_, theirs)| theirs > log_likelihood || log_likelihood.is_nan()) {
+        let (model, theirs) = ((*log_likelihood).into(), theirs.into());
+        all.push(Note::BeatenBy { baseline, model, theirs, rows: rows.clone() });
     }
     all
 }
 
 /// Remarks on the test scores in a model file.
-pub fn remarks_of_fit(file: &ModelFile) -> Vec<String> {
-    remarks(&file.record.scores, "the test rows", file.record.test_rows, &file.schema.targets)
+pub fn remarks_of_fit(file: &ModelFile) -> Vec<Note> {
+    remarks(&file.record.scores, &ScoredRows::Test, file.record.test_rows, &file.schema.targets)
 }
 
 /// A table of scores: a line for each model, and for each target where there are several.
@@ -125,12 +127,12 @@ pub fn table(scored: &Scored, targets: &[String]) -> String {
 pub fn record_table(scores: &[ScoreRecord], targets: &[String]) -> String {
     let head = ["", "log likelihood", "RMSE", "MAE", "CRPS", "in 50 %", "in 90 %", "in 95 %"];
     let mut rows = vec![head.map(String::from).to_vec()];
-    for ScoreRecord { name, score } in scores {
+    for ScoreRecord { of, score } in scores {
         for (p, target) in targets.iter().enumerate() {
             let (label, likelihood) = match (targets.len(), p) {
-                (1, _) => (name.clone(), number(score.log_likelihood)),
-                (_, 0) => (format!("{name}: {target}"), format!("{} (joint)", number(score.log_likelihood))),
-                _ => (format!("{name}: {target}"), String::new()),
+                (1, _) => (of.to_string(), number(score.log_likelihood)),
+                (_, 0) => (format!("{of}: {target}"), format!("{} (joint)", number(score.log_likelihood))),
+                _ => (format!("{of}: {target}"), String::new()),
             };
             let [rmse, mae, crps] = [score.rmse[p], score.mae[p], score.crps[p]].map(number);
             let [in_50, in_90, in_95] = [score.coverage_50[p], score.coverage_90[p], score.coverage_95[p]].map(percent);
@@ -144,8 +146,12 @@ pub fn record_table(scores: &[ScoreRecord], targets: &[String]) -> String {
 mod tests {
     use super::*;
 
+    const MODEL: Subject = Subject::Model { deep: true };
+    const LINEAR: Subject = Subject::Baseline(Baseline::LinearRegression);
+    const MEAN: Subject = Subject::Baseline(Baseline::Mean);
+
     /// A score on one target.
-    fn record(name: &str, log_likelihood: f64, in_50: f64, in_90: f64) -> ScoreRecord {
+    fn record(of: Subject, log_likelihood: f64, in_50: f64, in_90: f64) -> ScoreRecord {
         let score = Score {
             log_likelihood,
             rmse: vec![1.0],
@@ -155,36 +161,37 @@ mod tests {
             coverage_90: vec![in_90],
             coverage_95: vec![in_90],
         };
-        ScoreRecord { name: name.into(), score }
+        ScoreRecord { of, score }
     }
 
-    fn told(scores: &[ScoreRecord], rows: usize) -> Vec<String> {
-        remarks(scores, "the rows of new.csv", rows, &["y".into()])
+    fn told(scores: &[ScoreRecord], count: usize) -> Vec<String> {
+        let notes = remarks(scores, &ScoredRows::Table { name: "new.csv".into() }, count, &["y".into()]);
+        notes.iter().map(Note::to_string).collect()
     }
 
     #[test]
     fn bad_intervals_and_better_simple_models_are_told_of_with_the_rows_they_are_of() {
-        let simple = [record("linear regression", -3.801, 0.5, 0.9), record("the mean", -4.0, 0.5, 0.9)];
+        let simple = [record(LINEAR, -3.801, 0.5, 0.9), record(MEAN, -4.0, 0.5, 0.9)];
         let beside = |model: ScoreRecord| [&[model][..], &simple].concat();
-        let bad = beside(record("deep GP", -5.249, 0.2, 0.494));
+        let bad = beside(record(MODEL, -5.249, 0.2, 0.494));
         let [narrow, beaten] = &told(&bad, 40)[..] else { panic!("two remarks") };
         assert_eq!(narrow, "`y`: the 90 % intervals hold 49.4 % of the rows of new.csv: they are too narrow");
         assert!(beaten.contains("by linear regression") && beaten.contains("-5.249 against -3.801"), "{beaten}");
         assert!(beaten.contains("the rows of new.csv"), "{beaten}");
         assert_eq!(told(&bad, 10).len(), 1, "too few rows to judge intervals by");
-        assert!(told(&beside(record("deep GP", 1.0, 0.5, 0.9)), 40).is_empty());
-        let wide = beside(record("deep GP", 1.0, 0.98, 1.0));
+        assert!(told(&beside(record(MODEL, 1.0, 0.5, 0.9)), 40).is_empty());
+        let wide = beside(record(MODEL, 1.0, 0.98, 1.0));
         assert_eq!(told(&wide, 40), ["`y`: the 50 % intervals hold 98.0 % of the rows of new.csv: they are too wide"]);
         assert!(told(&wide, 10).is_empty());
         // Residuals with heavy tails put more than half of the rows into such intervals, and that is no fault worth a word.
-        assert!(told(&beside(record("deep GP", 1.0, 0.7, 0.93)), 1000).is_empty());
+        assert!(told(&beside(record(MODEL, 1.0, 0.7, 0.93)), 1000).is_empty());
     }
 
     #[test]
     fn a_model_without_numbers_is_told_of_whether_or_not_a_file_keeps_them() {
-        let mean = record("the mean", -4.0, 0.5, 0.9);
+        let mean = record(MEAN, -4.0, 0.5, 0.9);
         for log_likelihood in [f64::NAN, f64::NEG_INFINITY] {
-            let all = told(&[record("deep GP", log_likelihood, 0.5, 0.9), mean.clone()], 40);
+            let all = told(&[record(MODEL, log_likelihood, 0.5, 0.9), mean.clone()], 40);
             assert!(all[0].contains("beaten by the mean"), "{all:?}");
         }
         assert!(told(&[mean], 40)[0].contains("no scores that are numbers"));

@@ -1,12 +1,11 @@
 //! Numbers that a model file keeps in standardised units, in the units of its targets.
 
-use deepgp_io::ModelFile;
+use deepgp_io::{ModelFile, Quantity, likelihood_summary};
 
 /// The standard deviation of each target's noise; empty if the likelihood has none.
 pub fn noise(file: &ModelFile) -> Vec<f64> {
-    let parameters = file.regressor.model.parameters();
-    let variances = parameters.into_iter().find(|p| p.name == "likelihood.noise").map_or(Vec::new(), |p| p.values);
-    variances.iter().zip(&file.regressor.standardiser.y.scale).map(|(v, scale)| v.sqrt() * scale).collect()
+    let learnt = likelihood_summary(&file.regressor);
+    (0..file.schema.targets.len()).map_while(|output| Quantity::find(&learnt, "noise", Some(output))).collect()
 }
 
 /// The validation curve: steps, and the mean log density of a validation row after them, over all targets together.

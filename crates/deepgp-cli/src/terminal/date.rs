@@ -1,11 +1,6 @@
 //! Moments in time: the present one, and how people write them.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
-/// The present moment, in seconds since 1970.
-pub fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
-}
+pub use deepgp_io::now;
 
 /// A moment, in seconds since 1970, as `2026-11-15 09:30 UTC`.
 pub fn date(seconds: u64) -> String {

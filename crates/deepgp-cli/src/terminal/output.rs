@@ -1,5 +1,6 @@
 //! Output of commands: text for people on standard error, one JSON object for scripts on standard output.
 
+use std::fmt::Display;
 use std::io::Write;
 
 use anyhow::{Context, Result};
@@ -45,7 +46,7 @@ pub fn say(voice: Voice, text: &str) {
 }
 
 /// Writes each note to standard error, unless the command is to be quiet.
-pub fn notes(voice: Voice, notes: &[String]) {
+pub fn notes(voice: Voice, notes: &[impl Display]) {
     for note in notes {
         say(voice, &format!("note: {note}"));
     }

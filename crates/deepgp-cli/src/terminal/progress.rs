@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
+use deepgp_io::{Bound, TrainingProgress};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::output::tell;
@@ -12,25 +13,6 @@ use super::text::{duration, number};
 const FIRST_LINE: f64 = 2.0;
 /// Seconds between plain lines when they have grown rarer.
 const RAREST_LINE: f64 = 60.0;
-
-/// What a training run reports to its progress display after a step.
-#[derive(Clone, Copy, Debug)]
-pub struct StepProgress {
-    /// The number of the step, from 1.
-    pub step: u64,
-    /// Passes over the data so far.
-    pub epoch: f64,
-    /// The evidence lower bound, estimated from the step's minibatch.
-    pub elbo: f64,
-    /// The bound's expected log likelihood.
-    pub data_term: f64,
-    /// The bound's `KL[q ‖ p]`, all layers together.
-    pub kl: f64,
-    /// Standard deviation of the noise, in the target's units.
-    pub noise: f64,
-    /// Mean log density of the validation rows when they were last scored, if they were, in the target's units.
-    pub validation: Option<f64>,
-}
 
 /// The progress display of a training run.
 #[derive(Debug)]
@@ -61,17 +43,20 @@ impl Progress {
         Self { bar, lines: !terminal && !quiet, steps, first, started: now, last_line: now, pause: FIRST_LINE }
     }
 
-    /// Shows a step that has just been made.
-    pub fn show(&mut self, progress: StepProgress) {
+    /// Shows a step that has just been made, unless it was rolled back. `validation` is the mean log density of the
+    /// validation rows when they were last scored, if they were, in the target's units.
+    pub fn show(&mut self, progress: &TrainingProgress, validation: Option<f64>) {
+        let Ok(bound) = progress.bound else { return };
         let elapsed = self.started.elapsed().as_secs_f64();
-        let speed = (progress.step - self.first) as f64 / elapsed.max(1e-9);
+        let step = progress.step;
+        let speed = (step - self.first) as f64 / elapsed.max(1e-9);
         if let Some(bar) = &self.bar {
-            bar.set_position(progress.step);
-            bar.set_message(describe(progress, speed));
+            bar.set_position(step);
+            bar.set_message(describe(progress, bound, validation, speed));
         } else if self.lines && self.last_line.elapsed().as_secs_f64() >= self.pause {
-            let left = (self.steps - progress.step) as f64 / speed;
-            let (step, steps, left) = (progress.step, self.steps, duration(left));
-            tell(&format!("step {step}/{steps}  {}  {left} left", describe(progress, speed)));
+            let left = (self.steps - step) as f64 / speed;
+            let (steps, left) = (self.steps, duration(left));
+            tell(&format!("step {step}/{steps}  {}  {left} left", describe(progress, bound, validation, speed)));
             self.last_line = Instant::now();
             self.pause = (self.pause * 1.5).min(RAREST_LINE);
         }
@@ -85,12 +70,36 @@ impl Progress {
     }
 }
 
-/// A step in a line of text.
-fn describe(progress: StepProgress, speed: f64) -> String {
-    let StepProgress { epoch, elbo, data_term, kl, noise, .. } = progress;
-    let validation = progress.validation.map_or(String::new(), |score| format!("  validation {score:.3}"));
-    format!(
-        "{speed:.1} steps/s  epoch {epoch:.0}  ELBO {elbo:.1} = {data_term:.1} - {kl:.1}  noise {}{validation}",
-        number(noise)
-    )
+/// A step in a line of text; of what the likelihood has learnt, the first number.
+fn describe(progress: &TrainingProgress, bound: Bound, validation: Option<f64>, speed: f64) -> String {
+    let Bound { elbo, data_term, kl } = bound;
+    let epoch = progress.epoch;
+    let learnt = progress.likelihood.first();
+    let learnt = learnt.map_or(String::new(), |own| format!("  {} {}", own.name, number(own.value)));
+    let validation = validation.map_or(String::new(), |score| format!("  validation {score:.3}"));
+    format!("{speed:.1} steps/s  epoch {epoch:.0}  ELBO {elbo:.1} = {data_term:.1} - {kl:.1}{learnt}{validation}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_is_one_line() {
+        let noise = deepgp_io::Quantity { name: "noise".into(), output: Some(0), value: 0.25 };
+        let bound = Bound { elbo: -3.0, data_term: -1.0, kl: 2.0 };
+        let mut step = TrainingProgress {
+            step: 7,
+            epoch: 7.0,
+            bound: Ok(bound),
+            likelihood: vec![noise],
+            learning_rate: 0.01,
+            validation: None,
+            seconds: 1.0,
+        };
+        let told = describe(&step, bound, Some(-1.5), 2.0);
+        assert_eq!(told, "2.0 steps/s  epoch 7  ELBO -3.0 = -1.0 - 2.0  noise 0.2500  validation -1.500");
+        step.likelihood.clear();
+        assert_eq!(describe(&step, bound, None, 2.0), "2.0 steps/s  epoch 7  ELBO -3.0 = -1.0 - 2.0");
+    }
 }

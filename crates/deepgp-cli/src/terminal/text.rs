@@ -1,31 +1,10 @@
 //! Text for people: numbers, counts, durations, and tables with aligned columns.
 
-/// A number with four significant digits, in plain notation where that is short.
-pub fn number(value: f64) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return format!("{value}");
-    }
-    let magnitude = value.abs().log10().floor() as i32;
-    match magnitude {
-        -4..=3 => format!("{value:.*}", (3 - magnitude).max(0) as usize),
-        4..=6 => format!("{value:.0}"),
-        _ => format!("{value:.3e}"),
-    }
-}
-
-/// A share of one as a percentage, `49.4 %`.
-pub fn percent(share: f64) -> String {
-    format!("{:.1} %", 100.0 * share)
-}
+pub use deepgp_io::words::{count, number, percent};
 
 /// Log likelihood and RMSE, as runs are summed up on the terminal.
 pub fn scores(log_likelihood: f64, rmse: f64) -> String {
     format!("log likelihood {}, RMSE {}", number(log_likelihood), number(rmse))
-}
-
-/// A number of things, with a plural `s` where it needs one: `1 run`, `2 runs`.
-pub fn count(n: usize, what: &str) -> String {
-    if n == 1 { format!("{n} {what}") } else { format!("{n} {what}s") }
 }
 
 /// A duration: `4.4 s`, `3 min 20 s`, `2 h 5 min`.
@@ -67,13 +46,6 @@ pub fn table(rows: &[Vec<String>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_have_four_digits() {
-        let all = [0.0, 1.0, -0.012_345_6, 123.456, 9876.54, 1_234_567.0, 1e12, 3e-7];
-        let shown: Vec<String> = all.iter().map(|v| number(*v)).collect();
-        assert_eq!(shown, ["0", "1.000", "-0.01235", "123.5", "9877", "1234567", "1.000e12", "3.000e-7"]);
-    }
 
     #[test]
     fn tables_are_aligned() {

@@ -6,10 +6,16 @@
 
 mod description;
 mod error;
+mod format_1;
 mod history;
+mod likelihood;
 mod log;
+mod progress;
+mod provenance;
 mod record;
+mod score;
 mod state;
+mod stop;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -23,8 +29,12 @@ use sha2::{Digest, Sha256};
 
 pub use error::ModelError;
 pub use history::{History, HistoryPoint};
-pub use log::NoiseWatch;
-pub use record::{Record, ScoreRecord, TableRecord};
+pub use likelihood::{LikelihoodWatch, Quantity, likelihood_summary, observation_noise};
+pub use progress::{Bound, TrainingProgress};
+pub use provenance::{Provenance, TableRecord};
+pub use record::{Record, now};
+pub use score::{Baseline, ScoreRecord, Subject};
+pub use stop::StopReason;
 
 use crate::atomic;
 use crate::table::Schema;
@@ -32,7 +42,7 @@ use description::{Array, Arrays, ModelDescription, vector};
 use state::StateDescription;
 
 /// The version of the format that is written here, and the last that can be read.
-const FORMAT_VERSION: u64 = 1;
+const FORMAT_VERSION: u64 = 2;
 /// The header's key.
 const KEY: &str = "deepgp";
 

@@ -1,33 +1,22 @@
 //! What a model file remembers of its making.
 
-use deepgp::{FitSettings, Score};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use deepgp::FitSettings;
 use serde::{Deserialize, Serialize};
 
-/// The table a model was fitted to.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TableRecord {
-    /// Where it was.
-    pub path: String,
-    /// The SHA-256 of its bytes, in hexadecimal.
-    pub sha256: String,
-    /// Rows that were used.
-    pub rows: usize,
-}
+use super::{Provenance, ScoreRecord, StopReason, format_1};
+use crate::note::{Note, TrainingEvent};
 
-/// How good it was on rows that training never saw, beside simpler models.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ScoreRecord {
-    /// `model`, or the baseline's name.
-    pub name: String,
-    /// The score, in the targets' units.
-    pub score: Score,
-}
+/// Kinds of event that are noted, once each.
+const MOST_NOTES: usize = 20;
 
 /// How a model came about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// The table.
-    pub table: TableRecord,
+    /// Where its data came from.
+    #[serde(alias = "table", deserialize_with = "format_1::provenance")]
+    pub data: Provenance,
     /// All settings of the fit.
     pub settings: FitSettings,
     /// The share of rows held out for testing, if any.
@@ -39,8 +28,9 @@ pub struct Record {
     /// The bound at the last step.
     pub elbo: Option<f64>,
     /// Why training ended; nothing in a checkpoint.
-    pub stop: Option<String>,
-    /// When, in seconds since 1970.
+    #[serde(default, deserialize_with = "format_1::stop")]
+    pub stop: Option<StopReason>,
+    /// When it was written, in seconds since 1970.
     pub written: u64,
     /// Which deepgp wrote it.
     pub version: String,
@@ -49,7 +39,7 @@ pub struct Record {
     /// Scores on them, the model's and the baselines', those that are numbers.
     pub scores: Vec<ScoreRecord>,
     /// What is worth telling: more jitter than asked for, steps rolled back, rows dropped.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// Where the model goes when it is done.
     pub out: String,
     /// How often the state is saved, as on the command line.
@@ -63,4 +53,105 @@ pub struct Record {
     /// Steps of earlier runs that this one went on from, with fresh minibatches.
     #[serde(default)]
     pub steps_before: u64,
+}
+
+impl Record {
+    /// The record of a model that no step has been made with: nothing is held out for testing, nothing is scored, nothing is noted.
+    pub fn new(data: Provenance, settings: FitSettings) -> Self {
+        Self {
+            data,
+            settings,
+            test: None,
+            steps: 0,
+            train_seconds: 0.0,
+            elbo: None,
+            stop: None,
+            written: now(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            test_rows: 0,
+            scores: Vec::new(),
+            notes: Vec::new(),
+            out: String::new(),
+            checkpoint_every: String::new(),
+            device: String::new(),
+            prediction_samples: None,
+            steps_before: 0,
+        }
+    }
+
+    /// Notes that something happened in training, with the cause of the first time, unless there are too many notes.
+    pub fn note_event(&mut self, event: TrainingEvent, cause: &str) {
+        let told = |note: &Note| matches!(note, Note::Training { event: known, .. } if *known == event);
+        if self.notes.len() < MOST_NOTES && !self.notes.iter().any(told) {
+            self.notes.push(Note::Training { event, cause: cause.into() });
+        }
+    }
+
+    /// Takes down why training ended, with a note if it could not go on.
+    pub fn end(&mut self, reason: StopReason) {
+        match &reason {
+            StopReason::Stuck { cause } => self.note_event(TrainingEvent::Stuck, cause),
+            StopReason::Steps | StopReason::Patience | StopReason::TimeLimit | StopReason::Interrupted => {}
+        }
+        self.stop = Some(reason);
+    }
+
+    /// Adds a note, unless it is there already.
+    pub fn remark(&mut self, note: Note) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// Why a step was rolled back, if one was.
+    pub fn rolled_back(&self) -> Option<&Note> {
+        let rolled_back = |note: &&Note| matches!(note, Note::Training { event: TrainingEvent::StepRolledBack, .. });
+        self.notes.iter().rfind(rolled_back)
+    }
+}
+
+/// This moment, in seconds since 1970.
+pub fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use deepgp::Matrix;
+
+    #[test]
+    fn events_are_noted_once_each_and_not_without_end() {
+        let mut record = Record::new(Provenance::Unfitted, FitSettings::default());
+        for i in 0..100 {
+            let event = TrainingEvent::MoreJitter { layer: i / 2, matrix: Matrix::TiedGram };
+            record.note_event(event, &i.to_string());
+        }
+        assert_eq!(record.notes.len(), MOST_NOTES);
+        let told = record.notes[1].to_string();
+        assert_eq!(told, "layer 1: K_ZZ (inducing inputs) needed more jitter than asked for: 2");
+    }
+
+    #[test]
+    fn a_run_that_could_not_go_on_is_noted_as_such() {
+        let mut record = Record::new(Provenance::Unfitted, FitSettings::default());
+        record.end(StopReason::Patience);
+        assert_eq!((&record.stop, &record.notes[..]), (&Some(StopReason::Patience), &[][..]));
+        record.end(StopReason::Stuck { cause: "no numbers".into() });
+        let told = record.notes[0].to_string();
+        assert_eq!(told, "training could not go on; the model is the last good one: no numbers");
+    }
+
+    #[test]
+    fn a_step_that_was_rolled_back_is_found_among_the_notes() {
+        let mut record = Record::new(Provenance::Unfitted, FitSettings::default());
+        record.remark(Note::Text("a step was rolled back: in words alone".into()));
+        assert_eq!(record.rolled_back(), None);
+        for cause in ["first", "second"] {
+            record.note_event(TrainingEvent::StepRolledBack, cause);
+            record.remark(Note::CellsFilledIn { cells: 2 });
+        }
+        assert_eq!(record.notes.len(), 3);
+        assert_eq!(record.rolled_back().unwrap().to_string(), "a step was rolled back: first");
+    }
 }

@@ -40,22 +40,12 @@ impl Codes {
             return None;
         }
         if let Some(text) = &self.padded {
-            return Some(format!(
-                "column `{name}`: \"{text}\" and others like it are read as numbers, without their leading zeros; if they \
-                 are codes, take them as categories with --categorical {name}, or leave them out with --ignore {name}"
-            ));
+            return Some(Note::LeadingZeros { column: name.into(), example: text.clone() });
         }
         if !self.jumps && self.count > FEW_ROWS && !alone {
-            return Some(format!(
-                "column `{name}` counts the rows; if it says nothing else about them, leave it out with --ignore {name}"
-            ));
+            return Some(Note::CountsRows { column: name.into() });
         }
-        (is_for_ids(name) && !alone).then(|| {
-            format!(
-                "column `{name}` is taken for numbers, though its name is that of an id: leave it out with --ignore {name}, \
-                 or take it as categories with --categorical {name}"
-            )
-        })
+        (is_for_ids(name) && !alone).then(|| Note::NamedLikeId { column: name.into() })
     }
 }
 
@@ -92,7 +82,7 @@ mod tests {
     #[test]
     fn what_counts_rows_is_told_of_unless_there_is_nothing_else() {
         let counting = || seen((1000..1030).map(f64::from));
-        let note = counting().note("n", &NUMBER, false).unwrap();
+        let note = counting().note("n", &NUMBER, false).unwrap().to_string();
         assert!(note.contains("`n` counts the rows") && note.ends_with("--ignore n"), "{note}");
         assert_eq!(counting().note("n", &NUMBER, true), None, "of a series it may be the time");
         assert_eq!(seen((0..20).map(f64::from)).note("n", &NUMBER, false), None, "too few to say");
@@ -104,7 +94,7 @@ mod tests {
     #[test]
     fn ids_and_leading_zeros_are_told_of() {
         let mut codes = seen([7.0, 3.0, 7.0]);
-        let note = codes.note("shop_id", &NUMBER, false).unwrap();
+        let note = codes.note("shop_id", &NUMBER, false).unwrap().to_string();
         assert!(note.contains("--ignore shop_id") && note.contains("--categorical shop_id"), "{note}");
         for text in ["0", "7", "10", "0.5", "0e3"] {
             codes.add_written(text);
@@ -112,7 +102,7 @@ mod tests {
         assert_eq!(codes.note("zip", &NUMBER, false), None);
         codes.add_written("00120");
         codes.add_written("04");
-        let note = codes.note("zip", &NUMBER, true).unwrap();
+        let note = codes.note("zip", &NUMBER, true).unwrap().to_string();
         assert!(note.contains("\"00120\"") && note.contains("--categorical zip"), "{note}");
     }
 }

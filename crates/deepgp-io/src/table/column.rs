@@ -18,7 +18,7 @@ const FEW_ROWS: u64 = 20;
 const FEW_LEVELS: usize = 10;
 
 /// How numbers and dates are to be written, so that they are known.
-const PLAIN: &str = "write them without units and separators, and dates as YYYY-MM-DD";
+pub(crate) const PLAIN: &str = "write them without units and separators, and dates as YYYY-MM-DD";
 
 /// Levels are counted up to here.
 const COUNTED_LEVELS: usize = 10_000;
@@ -201,29 +201,19 @@ impl Seen {
     pub(super) fn note(&self, name: &str, kind: &Kind) -> Option<Note> {
         match kind {
             Kind::Date { .. } => {
-                let mixed = self.zoned > 0 && self.unzoned > 0;
-                let zone =
-                    if mixed { "; times that do not say how far they are from UTC are taken for UTC" } else { "" };
-                Some(format!("column `{name}`: dates are read as seconds since 1970{zone}"))
+                Some(Note::Dates { column: name.into(), mixed_zones: self.zoned > 0 && self.unzoned > 0 })
             }
             Kind::Category { levels } if !self.category && levels.len() > FEW_LEVELS => {
                 let mut with_digits = levels.iter().filter(|level| level.contains(|c: char| c.is_ascii_digit()));
                 let example = names::shorten(with_digits.next()?);
                 // The example is one of them.
-                (2 * (with_digits.count() + 1) > levels.len()).then(|| {
-                    format!(
-                        "column `{name}` is taken for {} categories without order, such as \"{example}\"; if they are \
-                         numbers, {PLAIN}; if not, --categorical {name} says so",
-                        levels.len()
-                    )
-                })
+                let mostly = 2 * (with_digits.count() + 1) > levels.len();
+                mostly.then(|| Note::CategoriesWithDigits { column: name.into(), levels: levels.len(), example })
             }
-            Kind::Category { levels } if levels.len() > MOST_LEVELS => Some(format!(
-                "column `{name}` becomes {} inputs, one for each category: there is that much more to learn, so fitting takes \
-                 longer and needs more rows",
-                levels.len()
-            )),
-            _ => None,
+            Kind::Category { levels } if levels.len() > MOST_LEVELS => {
+                Some(Note::ManyCategories { column: name.into(), levels: levels.len() })
+            }
+            Kind::Number { .. } | Kind::Boolean { .. } | Kind::Category { .. } => None,
         }
     }
 

@@ -130,7 +130,7 @@ pub(super) fn detect(path: &Path, sample: &Sample, gzip: bool) -> Result<(Dialec
     let mut notes = Vec::new();
     let names = if header { name(records.swap_remove(0), &mut notes) } else { names::by_position(columns) };
     if !header {
-        notes.push(format!("the table has no header, so its columns are called by position: `c1` to `c{columns}`"));
+        notes.push(Note::NoHeader { columns });
     }
     Ok((Dialect { delimiter, header, gzip }, names, notes))
 }
@@ -185,12 +185,9 @@ fn has_header(records: &[Vec<String>], delimiter: char) -> bool {
 /// Names of the header; a column without one is called by its position.
 fn name(mut names: Vec<String>, notes: &mut Vec<Note>) -> Vec<String> {
     for (column, name) in names.iter_mut().enumerate().filter(|(_, name)| name.is_empty()) {
-        *name = format!("c{}", column + 1);
-        let mut note = format!("column {} has no name, so it is called `{name}`", column + 1);
-        if column == 0 {
-            note += &format!("; if it only numbers the rows, leave it out with --ignore {name}");
-        }
-        notes.push(note);
+        let position = column + 1;
+        *name = names::at_position(position);
+        notes.push(Note::UnnamedColumn { position, column: name.clone(), may_number_rows: position == 1 });
     }
     names
 }
@@ -199,10 +196,10 @@ fn name(mut names: Vec<String>, notes: &mut Vec<Note>) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn dialect(text: &str) -> Result<(char, bool, Vec<String>, Vec<Note>)> {
+    fn dialect(text: &str) -> Result<(char, bool, Vec<String>, Vec<String>)> {
         let sample = Sample { bytes: text.into(), whole: true };
         let (dialect, names, notes) = detect(Path::new("t.csv"), &sample, false)?;
-        Ok((dialect.delimiter, dialect.header, names, notes))
+        Ok((dialect.delimiter, dialect.header, names, notes.iter().map(Note::to_string).collect()))
     }
 
     fn found(text: &str) -> (char, bool) {
@@ -244,7 +241,7 @@ mod tests {
             (names, notes),
             (
                 vec!["c1".into(), "a".into()],
-                vec!["column 1 has no name, so it is called `c1`; if it only numbers the rows, leave it out with --ignore c1".into()]
+                vec!["column 1 has no name, so it is called `c1`; if it only numbers the rows, leave it out with --ignore c1".to_string()]
             )
         );
         let (_, _, names, notes) = dialect("1,2\n").unwrap();

@@ -170,40 +170,29 @@ impl Encoder {
     pub fn notes(&self) -> Vec<Note> {
         let mut notes = self.source.notes().to_vec();
         if !self.unused.is_empty() {
-            let unused = names::list(self.unused.iter());
             // Who predicts may want them beside the predictions.
-            let advice = if self.targets.is_none() { " (--keep COLUMN carries one along)" } else { "" };
-            notes.push(format!("the table has columns that the model does not use: {unused}{advice}"));
+            notes.push(Note::UnusedColumns { columns: self.unused.clone(), may_be_kept: self.targets.is_none() });
         }
         if self.dropped > 0 {
+            let (rows, of) = (self.dropped, self.read);
             // Who predicts keeps their places.
-            let what = match (self.targets.is_none(), self.dropped) {
-                (true, 1) => "has no prediction: it has",
-                (true, _) => "have no prediction: they have",
-                (false, 1) => "was left out: it has",
-                (false, _) => "were left out: they have",
-            };
-            notes.push(format!("{} of {} rows {what} missing cells", self.dropped, self.read));
+            notes.push(match self.targets {
+                None => Note::RowsNotPredicted { rows, of },
+                Some(_) => Note::RowsLeftOut { rows, of },
+            });
         }
         let filled: u64 = self.inputs.iter().map(|input| input.filled).sum();
         if filled > 0 {
-            let cells = if filled == 1 { "cell was" } else { "cells were" };
-            notes.push(format!("{filled} missing {cells} filled in with the column's mean at fitting"));
+            notes.push(Note::CellsFilledIn { cells: filled });
         }
         let absent: u64 = self.inputs.iter().map(|input| input.absent).sum();
         if absent > 0 {
-            let cells = if absent == 1 { "cell in columns of text counts" } else { "cells in columns of text count" };
-            notes.push(format!("{absent} missing {cells} as none of the known values"));
+            notes.push(Note::CategoriesMissing { cells: absent });
         }
         for input in &self.inputs {
-            if let Some((place, value)) = &input.example {
-                let cells = if input.unseen == 1 { "cell has" } else { "cells have" };
-                notes.push(format!(
-                    "column `{}`: {} {cells} a value that was not there at fitting, the first \"{value}\" in {place}; such a \
-                     value counts as none of the known ones, and the intervals of its rows are too narrow, as they do not \
-                     include what is not known about it",
-                    input.name, input.unseen
-                ));
+            if let Some((place, example)) = &input.example {
+                let (column, cells) = (input.name.clone(), input.unseen);
+                notes.push(Note::CategoriesUnseen { column, cells, example: example.clone(), place: *place });
             }
         }
         notes

@@ -22,7 +22,7 @@ mod detect;
 mod dialect;
 mod encode;
 mod half;
-mod names;
+pub(crate) mod names;
 mod npy;
 mod npy_header;
 mod npz;
@@ -34,17 +34,19 @@ mod source;
 mod text;
 
 pub use cell::{Cell, MISSING_MARKERS};
+pub(crate) use column::PLAIN;
 pub use encode::{Chunk, Encoder};
+pub use names::by_position;
 pub use parquet::panic_is_expected;
 pub use schema::{InputColumn, Kind, Missing, Schema, Targets, Wanted};
 pub use source::Source;
 
 use std::borrow::Cow;
 
-use crate::error::Result;
+use serde::{Deserialize, Serialize};
 
-/// A sentence for people: something about a table that is not wrong, but worth knowing.
-pub type Note = String;
+use crate::error::Result;
+pub use crate::note::Note;
 
 /// The records of a table, one after the other.
 pub trait Rows: Send {
@@ -58,7 +60,8 @@ pub trait Rows: Send {
 }
 
 /// Where a record is, as people count: from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Place {
     /// In text.
     Line(u64),

@@ -12,7 +12,7 @@ const LISTED: usize = 20;
 const SHOWN: usize = 40;
 
 /// The names in backticks, at most twenty of them.
-pub(super) fn list<'a>(names: impl ExactSizeIterator<Item = &'a String>) -> String {
+pub(crate) fn list<'a>(names: impl ExactSizeIterator<Item = &'a String>) -> String {
     let more = names.len().saturating_sub(LISTED);
     let mut text = names.take(LISTED).map(|name| format!("`{}`", shorten(name))).collect::<Vec<_>>().join(", ");
     if more > 0 {
@@ -75,9 +75,14 @@ pub(super) fn distinct(path: &Path, names: &[String]) -> Result<()> {
     Ok(())
 }
 
+/// The name of a column that has none, by its position from 1: `c1`.
+pub(super) fn at_position(position: usize) -> String {
+    format!("c{position}")
+}
+
 /// Names for columns that have none: `c1`, `c2`, ….
-pub(super) fn by_position(columns: usize) -> Vec<String> {
-    (1..=columns).map(|position| format!("c{position}")).collect()
+pub fn by_position(columns: usize) -> Vec<String> {
+    (1..=columns).map(at_position).collect()
 }
 
 /// The name that differs in case only, or else the one with the fewest letters to change, if those are few.

@@ -30,9 +30,8 @@ pub(super) fn scan(source: &Source, wanted: &Wanted) -> Result<(Schema, Vec<Note
         if matches!(role, Role::Input | Role::Category) {
             let kind = seen.kind(source, name, tally.kept)?;
             found.extend(seen.note(name, &kind));
-            let advice = format!("--ignore {name}");
             // An index is told of by its name, or by having none.
-            if !name.starts_with(DATA_FRAME_INDEX) && !source.notes().iter().any(|note| note.ends_with(&advice)) {
+            if !name.starts_with(DATA_FRAME_INDEX) && !is_unnamed_index(source, name) {
                 found.extend(seen.codes.note(name, &kind, alone));
             }
             inputs.push(InputColumn { name: name.clone(), kind });
@@ -42,14 +41,18 @@ pub(super) fn scan(source: &Source, wanted: &Wanted) -> Result<(Schema, Vec<Note
     let positions = source.is_unnamed().then_some(source.names().len());
     let mut notes = source.notes().to_vec();
     for column in inputs.iter().filter(|column| column.name.starts_with(DATA_FRAME_INDEX)) {
-        let name = &column.name;
-        notes.push(format!(
-            "`{name}` is the index of a data frame; if it only numbers the rows, leave it out with --ignore {name}"
-        ));
+        notes.push(Note::DataFrameIndex { column: column.name.clone() });
     }
     notes.extend(found);
     let schema = Schema { inputs, targets: wanted.targets.clone(), missing: wanted.missing, positions };
     Ok((schema, notes))
+}
+
+/// Whether opening the file has told that this column may be the index of a data frame, which has no name in text.
+fn is_unnamed_index(source: &Source, name: &str) -> bool {
+    let told =
+        |note: &Note| matches!(note, Note::UnnamedColumn { column, may_number_rows: true, .. } if column == name);
+    source.notes().iter().any(told)
 }
 
 /// What is wanted of each column. Fails if a name is unknown or asked for twice, or nothing is left.

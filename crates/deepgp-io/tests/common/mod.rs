@@ -48,19 +48,24 @@ pub fn target(name: &str) -> Wanted {
     Wanted { targets: names(&[name]), ..Wanted::default() }
 }
 
-/// Both passes over one table.
-pub fn fit(bytes: impl AsRef<[u8]>, wanted: &Wanted) -> Result<(Schema, Chunk, Vec<Note>)> {
+/// Both passes over one table, and the sentences of its notes.
+pub fn fit(bytes: impl AsRef<[u8]>, wanted: &Wanted) -> Result<(Schema, Chunk, Vec<String>)> {
     let file = TableFile::new(bytes);
     let source = file.open()?;
     let (schema, mut notes) = Schema::scan(&source, wanted)?;
     let (chunk, more) = schema.encoder(&source, Targets::Needed)?.read_all()?;
     notes.extend(more.into_iter().filter(|note| !source.notes().contains(note)));
-    Ok((schema, chunk, notes))
+    Ok((schema, chunk, sentences(&notes)))
 }
 
 /// Another table, without its targets, by the schema of the first.
-pub fn apply(schema: &Schema, bytes: impl AsRef<[u8]>) -> Result<(Chunk, Vec<Note>)> {
-    schema.encoder(&TableFile::new(bytes).open()?, Targets::Unneeded)?.read_all()
+pub fn apply(schema: &Schema, bytes: impl AsRef<[u8]>) -> Result<(Chunk, Vec<String>)> {
+    let (chunk, notes) = schema.encoder(&TableFile::new(bytes).open()?, Targets::Unneeded)?.read_all()?;
+    Ok((chunk, sentences(&notes)))
+}
+
+pub fn sentences(notes: &[Note]) -> Vec<String> {
+    notes.iter().map(Note::to_string).collect()
 }
 
 pub fn gzip(bytes: &[u8]) -> Vec<u8> {

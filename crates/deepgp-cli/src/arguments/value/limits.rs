@@ -5,18 +5,19 @@
 use std::ops::RangeInclusive;
 
 use clap::builder::TypedValueParser;
+use deepgp_io::limits;
 
 /// The sizes that are allowed, from the least to the largest.
 pub type Sizes = RangeInclusive<usize>;
 
 /// Numbers of layers before the last one.
-pub const HIDDEN_LAYERS: Sizes = 0..=1000;
+pub const HIDDEN_LAYERS: Sizes = 0..=limits::MOST_HIDDEN_LAYERS;
 /// Numbers of outputs of a hidden layer.
-pub const WIDTH: Sizes = 1..=100_000;
+pub const WIDTH: Sizes = 1..=limits::MOST_OUTPUTS;
 /// Numbers of inducing inputs of a layer.
 pub const INDUCING: Sizes = 1..=1_000_000;
 /// Numbers of samples of the hidden layers.
-pub const SAMPLES: Sizes = 1..=1_000_000;
+pub const SAMPLES: Sizes = 1..=limits::MOST_SAMPLES;
 /// Numbers of draws of the target.
 pub const DRAWS: Sizes = 0..=1_000_000;
 /// Numbers of rows of synthetic data.

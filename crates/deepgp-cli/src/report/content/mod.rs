@@ -7,7 +7,8 @@ use std::path::Path;
 
 use anyhow::Result;
 use deepgp::{Dataset, Mat, PredictSettings};
-use deepgp_io::{ModelFile, ScoreRecord};
+use deepgp_io::note::ScoredRows;
+use deepgp_io::{ModelFile, Note, Quantity, Record, ScoreRecord};
 
 use inducing::inducing;
 use settings::all_settings;
@@ -15,8 +16,8 @@ use settings::all_settings;
 use crate::arguments::paths::file_name;
 use crate::model::description::describe;
 use crate::model::relevance::relevance as bends;
-use crate::model::score::{BASELINES, Scored, remarks};
-use crate::model::{device, units};
+use crate::model::score::{Scored, remarks};
+use crate::model::{device, notes as model_notes, units};
 use crate::report::{self, History, Interval, LayerRelevance, Output, Report, ScoreRow};
 use crate::terminal::date;
 use crate::terminal::text::{count, duration};
@@ -41,7 +42,7 @@ pub fn gather(file: &ModelFile, sources: &ReportSources<'_>) -> Result<Report> {
     let (schema, record) = (&file.schema, &file.record);
     let &ReportSources { scored, table, train, settings, .. } = sources;
     let scores = scored.map_or(&record.scores[..], |scored| &scored.scores);
-    let fitted = file_name(Path::new(&record.table.path));
+    let fitted = data_name(record);
     let rows = scored.map_or(record.test_rows, Scored::rows);
     let (title, scored_on) = match table.map(file_name) {
         Some(other) => (format!(", scored on {other}"), format!("{} of {other}", count(rows, "row"))),
@@ -67,15 +68,20 @@ pub fn gather(file: &ModelFile, sources: &ReportSources<'_>) -> Result<Report> {
     })
 }
 
+/// The file name of the table of the fit, or what there was in place of one.
+fn data_name(record: &Record) -> String {
+    record.data.table().map_or_else(|| record.data.to_string(), |table| file_name(Path::new(&table.path)))
+}
+
 /// The notes on the fit, on the rows that were scored, and on their scores, each with the table that it is about.
 fn notes(file: &ModelFile, sources: &ReportSources<'_>, scores: &[ScoreRecord], rows: usize) -> Vec<String> {
     let record = &file.record;
-    let on = sources.table.map(file_name).map_or("the test rows".into(), |other| format!("the rows of {other}"));
-    let of_fit = |note: &String| match sources.table {
-        Some(_) => format!("the fit to {}: {note}", file_name(Path::new(&record.table.path))),
-        None => note.clone(),
+    let on = sources.table.map(file_name).map_or(ScoredRows::Test, |name| ScoredRows::Table { name });
+    let of_fit = |note: &Note| match sources.table {
+        Some(_) => format!("the fit to {}: {note}", data_name(record)),
+        None => note.to_string(),
     };
-    let of_scores = remarks(scores, &on, rows, &file.schema.targets);
+    let of_scores = model_notes::sentences(&remarks(scores, &on, rows, &file.schema.targets));
     record.notes.iter().map(of_fit).chain(sources.notes.iter().cloned()).chain(of_scores).collect()
 }
 
@@ -83,7 +89,7 @@ fn notes(file: &ModelFile, sources: &ReportSources<'_>, scores: &[ScoreRecord], 
 fn sentence(file: &ModelFile) -> String {
     let record = &file.record;
     let held_out = record.test_rows;
-    let rows = record.settings.training_rows(record.table.rows.saturating_sub(held_out));
+    let rows = record.settings.training_rows(record.data.rows().saturating_sub(held_out));
     let described = describe(&file.regressor);
     let mut first = described.chars();
     let described = first.next().map_or(String::new(), |c| c.to_uppercase().collect::<String>() + first.as_str());
@@ -97,10 +103,10 @@ fn sentence(file: &ModelFile) -> String {
 
 /// The scores in the targets' units and in standardised ones.
 fn score_rows(file: &ModelFile, scores: &[ScoreRecord]) -> Vec<ScoreRow> {
-    let row = |ScoreRecord { name, score }: &ScoreRecord| {
-        let of_model = !BASELINES.contains(&name.as_str());
+    let row = |ScoreRecord { of, score }: &ScoreRecord| {
+        let of_model = of.baseline().is_none();
         ScoreRow {
-            name: name.clone(),
+            name: of.to_string(),
             original: score.clone(),
             standardised: score.standardised(&file.regressor.standardiser.y),
             seconds: of_model.then_some(file.record.train_seconds),
@@ -141,7 +147,7 @@ fn history(file: &ModelFile) -> History {
         elbo: column(|p| p.elbo),
         data_term: column(|p| p.data_term),
         kl: column(|p| p.kl),
-        noise: column(|p| p.noise),
+        noise: column(|p| Quantity::first_noise(&p.likelihood)),
         model_noise: units::noise(file),
         validation: units::validation(file).into_iter().map(|(step, score)| (step as f64, score)).collect(),
         kept_step: file.history.kept().map(|(step, _)| step as f64),

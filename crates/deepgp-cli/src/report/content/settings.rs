@@ -1,6 +1,6 @@
 //! Settings and other facts of a fit: what it takes to make the model again.
 
-use deepgp_io::ModelFile;
+use deepgp_io::{ModelFile, StopReason};
 use serde_json::Value;
 
 use crate::model::description::inputs_in_words;
@@ -9,13 +9,13 @@ use crate::model::description::inputs_in_words;
 pub fn all_settings(file: &ModelFile) -> Vec<(String, String)> {
     let record = &file.record;
     let mut all = vec![
-        ("table".to_string(), record.table.path.clone()),
-        ("rows".into(), record.table.rows.to_string()),
-        ("SHA-256 of the table".into(), record.table.sha256.clone()),
+        ("table".to_string(), record.data.to_string()),
+        ("rows".into(), record.data.rows().to_string()),
+        ("SHA-256 of the table".into(), record.data.table().map_or(String::new(), |table| table.sha256.clone())),
         ("targets".into(), file.schema.targets.join(", ")),
         ("inputs".into(), inputs_in_words(file, "number")),
         ("parameters".into(), file.regressor.model.raw().len().to_string()),
-        ("end of training".into(), record.stop.clone().unwrap_or_default()),
+        ("end of training".into(), record.stop.as_ref().map_or(String::new(), StopReason::to_string)),
     ];
     let mut flatten = |prefix: &str, value: &Value| {
         if let Value::Object(fields) = value {

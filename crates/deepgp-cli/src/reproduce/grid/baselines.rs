@@ -40,14 +40,14 @@ pub fn fill(
     mut announce: impl FnMut(&BaselineLine),
 ) -> Result<()> {
     for split in (0..splits).take_while(|_| !setup.is_stopping()) {
-        if score::BASELINES.iter().all(|name| journal.has(&(dataset.into(), (*name).into(), split))) {
+        if score::BASELINES.iter().all(|own| journal.has(&(dataset.into(), own.to_string(), split))) {
             continue;
         }
         let (train, test) = setup.split(dataset, split)?;
-        for ScoreRecord { name, score } in score::baselines(&train, &test, setup.threads)? {
+        for ScoreRecord { of, score } in score::baselines(&train, &test, setup.threads)? {
             let line = BaselineLine {
                 dataset: dataset.into(),
-                model: name,
+                model: of.to_string(),
                 split,
                 test_log_likelihood: score.log_likelihood,
                 test_rmse: score.rmse[0],

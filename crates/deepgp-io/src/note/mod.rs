@@ -1,0 +1,269 @@
+//! What is worth knowing about a table, a fit or its scores, though nothing is wrong: facts, which model files keep as such.
+//!
+//! Decisions look at the variant of a [`Note`]. Its sentence is made where it is shown, by `Display` (in `sentence.rs`).
+
+mod number;
+mod sentence;
+
+use std::fmt;
+
+use deepgp::Matrix;
+use serde::{Deserialize, Serialize};
+
+pub use number::Number;
+
+use crate::model::Baseline;
+use crate::table::Place;
+
+/// Something that is not wrong, but worth knowing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Note {
+    /// A text has no header, so its columns are known by their positions.
+    NoHeader {
+        /// How many columns there are.
+        columns: usize,
+    },
+    /// A header has no name for one of its columns.
+    UnnamedColumn {
+        /// The column's position, from 1.
+        position: usize,
+        /// What it is called instead.
+        column: String,
+        /// Whether it stands where data frames write the numbers of their rows.
+        may_number_rows: bool,
+    },
+    /// An input is the index of a data frame.
+    DataFrameIndex {
+        /// The column.
+        column: String,
+    },
+    /// An input is made of dates, which become seconds.
+    Dates {
+        /// The column.
+        column: String,
+        /// Whether some times say how far they are from UTC and some do not.
+        mixed_zones: bool,
+    },
+    /// An input is taken for categories, although most of them have digits.
+    CategoriesWithDigits {
+        /// The column.
+        column: String,
+        /// How many different categories there are.
+        levels: usize,
+        /// One that has digits.
+        example: String,
+    },
+    /// An input was asked to be categories, and has very many.
+    ManyCategories {
+        /// The column.
+        column: String,
+        /// How many different categories there are.
+        levels: usize,
+    },
+    /// An input of numbers has leading zeros, as codes have.
+    LeadingZeros {
+        /// The column.
+        column: String,
+        /// The first such number, as it is written.
+        example: String,
+    },
+    /// An input of numbers grows by one from row to row.
+    CountsRows {
+        /// The column.
+        column: String,
+    },
+    /// An input of numbers has the name of an identifier.
+    NamedLikeId {
+        /// The column.
+        column: String,
+    },
+    /// A table has columns that the model does not read.
+    UnusedColumns {
+        /// Their names.
+        columns: Vec<String>,
+        /// Whether they could be carried along beside predictions.
+        may_be_kept: bool,
+    },
+    /// Rows were left out, because cells of theirs are missing.
+    RowsLeftOut {
+        /// How many.
+        rows: u64,
+        /// Out of how many.
+        of: u64,
+    },
+    /// Rows have no prediction, because cells of theirs are missing.
+    RowsNotPredicted {
+        /// How many.
+        rows: u64,
+        /// Out of how many.
+        of: u64,
+    },
+    /// Missing cells were filled in with the means of their columns.
+    CellsFilledIn {
+        /// How many.
+        cells: u64,
+    },
+    /// Missing cells of categories count as none of the known ones.
+    CategoriesMissing {
+        /// How many.
+        cells: u64,
+    },
+    /// Cells have a category that was not there at fitting.
+    CategoriesUnseen {
+        /// The column.
+        column: String,
+        /// How many.
+        cells: u64,
+        /// The first of them.
+        example: String,
+        /// Where that is.
+        place: Place,
+    },
+    /// A note on one of several tables.
+    OfTable {
+        /// The table's file name.
+        table: String,
+        /// What is worth knowing about it.
+        note: Box<Note>,
+    },
+    /// The rows that a model is scored on are those that it was fitted to.
+    ScoredOnTableOfFit {
+        /// Where the table is.
+        path: String,
+    },
+    /// Many of the rows that a model is scored on have a copy among the rows that it was trained on.
+    Copies {
+        /// How many have a copy.
+        copies: usize,
+        /// Out of how many.
+        of: usize,
+        /// Which rows.
+        rows: ScoredRows,
+    },
+    /// Central 90 % intervals hold far fewer rows than nine of ten.
+    IntervalsTooNarrow {
+        /// The target that they are of.
+        target: String,
+        /// The share of rows in percent that they should hold.
+        level: u32,
+        /// The share of rows that they hold.
+        held: Number,
+        /// Which rows.
+        rows: ScoredRows,
+    },
+    /// Central 50 % intervals hold far more rows than half.
+    IntervalsTooWide {
+        /// The target that they are of.
+        target: String,
+        /// The share of rows in percent that they should hold.
+        level: u32,
+        /// The share of rows that they hold.
+        held: Number,
+        /// Which rows.
+        rows: ScoredRows,
+    },
+    /// A simpler model has the better log likelihood.
+    BeatenBy {
+        /// The simpler model.
+        baseline: Baseline,
+        /// The log likelihood of the model.
+        model: Number,
+        /// The log likelihood of the simpler one.
+        theirs: Number,
+        /// On which rows.
+        rows: ScoredRows,
+    },
+    /// The scores of the model are not numbers.
+    NoScores {
+        /// On which rows.
+        rows: ScoredRows,
+    },
+    /// On the validation rows the model is no better than the mean and the spread of the training rows.
+    NoBetterThanMean {
+        /// How many validation rows there are.
+        rows: usize,
+        /// The log likelihood of the model.
+        model: Number,
+        /// The log likelihood of the mean.
+        mean: Number,
+    },
+    /// What the model takes for noise is more than the whole spread of the target.
+    NoiseAboveSpread {
+        /// The target.
+        target: String,
+        /// The standard deviation of the noise, in the target's units.
+        noise: Number,
+        /// The standard deviation of the target.
+        spread: Number,
+    },
+    /// The model explains the rows that it was trained on no better than their mean does.
+    ExplainsNothing {
+        /// The expected log likelihood of the model.
+        model: Number,
+        /// The log likelihood of the mean.
+        mean: Number,
+    },
+    /// Something happened in training.
+    Training {
+        /// What.
+        event: TrainingEvent,
+        /// Why, the first time.
+        cause: String,
+    },
+    /// A sentence, as files of version 0.1 keep all their notes.
+    #[serde(untagged)]
+    Text(String),
+}
+
+/// What may happen at a step of training, and is noted once for a whole run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TrainingEvent {
+    /// A kernel matrix needed more jitter than was asked for.
+    MoreJitter {
+        /// The layer, from 0.
+        layer: usize,
+        /// Which of its matrices.
+        #[serde(with = "StoredMatrix")]
+        matrix: Matrix,
+    },
+    /// A step was undone, because it led to no numbers.
+    StepRolledBack,
+    /// No step could be made any more.
+    Stuck,
+}
+
+/// The names that a file has for [`Matrix`].
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Matrix", rename_all = "kebab-case")]
+enum StoredMatrix {
+    MeanGram,
+    CovarianceGram,
+    TiedGram,
+    DualPrecision,
+    Joint,
+}
+
+/// The rows that scores are of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ScoredRows {
+    /// Those of the table of the fit that were held out for testing.
+    Test,
+    /// Those of another table.
+    Table {
+        /// Its file name.
+        name: String,
+    },
+}
+
+/// Without an article: `test rows`, `rows of new.csv`.
+impl fmt::Display for ScoredRows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Test => f.write_str("test rows"),
+            Self::Table { name } => write!(f, "rows of {name}"),
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! The sentence of each [`Note`], in the words that the command line has for what to do about it.
+
+use std::fmt;
+
+use super::{Note, TrainingEvent};
+use crate::table::{PLAIN, names};
+use crate::words::{count, percent};
+
+/// What to do about a model that has learnt nothing.
+const LEARN_MORE: &str = "if there is something to learn, try a smaller --learning-rate or more --steps";
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoHeader { columns } => {
+                write!(f, "the table has no header, so its columns are called by position: `c1` to `c{columns}`")
+            }
+            Self::UnnamedColumn { position, column, may_number_rows } => {
+                write!(f, "column {position} has no name, so it is called `{column}`")?;
+                if *may_number_rows {
+                    write!(f, "; if it only numbers the rows, leave it out with --ignore {column}")?;
+                }
+                Ok(())
+            }
+            Self::DataFrameIndex { column } => write!(
+                f,
+                "`{column}` is the index of a data frame; if it only numbers the rows, leave it out with --ignore {column}"
+            ),
+            Self::Dates { column, mixed_zones } => {
+                let zone = match mixed_zones {
+                    true => "; times that do not say how far they are from UTC are taken for UTC",
+                    false => "",
+                };
+                write!(f, "column `{column}`: dates are read as seconds since 1970{zone}")
+            }
+            Self::CategoriesWithDigits { column, levels, example } => write!(
+                f,
+                "column `{column}` is taken for {levels} categories without order, such as \"{example}\"; if they are \
+                 numbers, {PLAIN}; if not, --categorical {column} says so"
+            ),
+            Self::ManyCategories { column, levels } => write!(
+                f,
+                "column `{column}` becomes {levels} inputs, one for each category: there is that much more to learn, so \
+                 fitting takes longer and needs more rows"
+            ),
+            Self::LeadingZeros { column, example } => write!(
+                f,
+                "column `{column}`: \"{example}\" and others like it are read as numbers, without their leading zeros; if \
+                 they are codes, take them as categories with --categorical {column}, or leave them out with --ignore {column}"
+            ),
+            Self::CountsRows { column } => write!(
+                f,
+                "column `{column}` counts the rows; if it says nothing else about them, leave it out with --ignore {column}"
+            ),
+            Self::NamedLikeId { column } => write!(
+                f,
+                "column `{column}` is taken for numbers, though its name is that of an id: leave it out with --ignore \
+                 {column}, or take it as categories with --categorical {column}"
+            ),
+            Self::UnusedColumns { columns, may_be_kept } => {
+                let advice = if *may_be_kept { " (--keep COLUMN carries one along)" } else { "" };
+                let columns = names::list(columns.iter());
+                write!(f, "the table has columns that the model does not use: {columns}{advice}")
+            }
+            Self::RowsLeftOut { rows, of } => {
+                let what = if *rows == 1 { "was left out: it has" } else { "were left out: they have" };
+                write!(f, "{rows} of {of} rows {what} missing cells")
+            }
+            Self::RowsNotPredicted { rows, of } => {
+                let what = if *rows == 1 { "has no prediction: it has" } else { "have no prediction: they have" };
+                write!(f, "{rows} of {of} rows {what} missing cells")
+            }
+            Self::CellsFilledIn { cells } => {
+                let were = if *cells == 1 { "cell was" } else { "cells were" };
+                write!(f, "{cells} missing {were} filled in with the column's mean at fitting")
+            }
+            Self::CategoriesMissing { cells } => {
+                let counted =
+                    if *cells == 1 { "cell in columns of text counts" } else { "cells in columns of text count" };
+                write!(f, "{cells} missing {counted} as none of the known values")
+            }
+            Self::CategoriesUnseen { column, cells, example, place } => {
+                let have = if *cells == 1 { "cell has" } else { "cells have" };
+                write!(
+                    f,
+                    "column `{column}`: {cells} {have} a value that was not there at fitting, the first \"{example}\" in \
+                     {place}; such a value counts as none of the known ones, and the intervals of its rows are too narrow, \
+                     as they do not include what is not known about it"
+                )
+            }
+            Self::OfTable { table, note } => write!(f, "{table}: {note}"),
+            Self::ScoredOnTableOfFit { path } => {
+                write!(f, "{path} is the table of the fit: the model has seen its rows, so the scores flatter it")
+            }
+            Self::Copies { copies, of, rows } => {
+                write!(f, "{copies} of {of} {rows} have a copy among the training rows: the scores flatter the model")
+            }
+            Self::IntervalsTooNarrow { target, level, held, rows } => {
+                let held = percent(held.0);
+                write!(f, "`{target}`: the {level} % intervals hold {held} of the {rows}: they are too narrow")
+            }
+            Self::IntervalsTooWide { target, level, held, rows } => {
+                let held = percent(held.0);
+                write!(f, "`{target}`: the {level} % intervals hold {held} of the {rows}: they are too wide")
+            }
+            Self::BeatenBy { baseline, model, theirs, rows } => write!(
+                f,
+                "on the {rows} the model is beaten by {baseline}: a log likelihood of {model} against {theirs}"
+            ),
+            Self::NoScores { rows } => write!(f, "on the {rows} the model has no scores that are numbers"),
+            Self::NoBetterThanMean { rows, model, mean } => write!(
+                f,
+                "on {} the model is no better than the mean of the training rows: a log likelihood of {model} against \
+                 {mean}; {LEARN_MORE}",
+                count(*rows, "validation row")
+            ),
+            Self::NoiseAboveSpread { target, noise, spread } => write!(
+                f,
+                "`{target}`: the noise has a standard deviation of {noise}, and the target itself one of {spread}; \
+                 {LEARN_MORE}"
+            ),
+            Self::ExplainsNothing { model, mean } => write!(
+                f,
+                "the model explains its own training rows no better than their mean does: an expected log likelihood of \
+                 {model} against {mean}; {LEARN_MORE}"
+            ),
+            Self::Training { event, cause } => write!(f, "{event}: {cause}"),
+            Self::Text(sentence) => f.write_str(sentence),
+        }
+    }
+}
+
+impl fmt::Display for TrainingEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MoreJitter { layer, matrix } => {
+                write!(f, "layer {layer}: {matrix} needed more jitter than asked for")
+            }
+            Self::StepRolledBack => f.write_str("a step was rolled back"),
+            Self::Stuck => f.write_str("training could not go on; the model is the last good one"),
+        }
+    }
+}

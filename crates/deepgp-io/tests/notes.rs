@@ -1,0 +1,168 @@
+//! Every note has its sentence, and comes back from a file as the fact that it is.
+
+use deepgp::Matrix;
+use deepgp_io::Baseline;
+use deepgp_io::note::{Note, Number, ScoredRows, TrainingEvent};
+use deepgp_io::table::Place;
+
+/// One of each variant, with the sentence that people read.
+fn all() -> Vec<(Note, &'static str)> {
+    let column = || "n".to_string();
+    let other = || ScoredRows::Table { name: "new.csv".into() };
+    let mean = Number(-1.25);
+    vec![
+        (Note::NoHeader { columns: 3 }, "the table has no header, so its columns are called by position: `c1` to `c3`"),
+        (
+            Note::UnnamedColumn { position: 1, column: "c1".into(), may_number_rows: true },
+            "column 1 has no name, so it is called `c1`; if it only numbers the rows, leave it out with --ignore c1",
+        ),
+        (
+            Note::UnnamedColumn { position: 4, column: "c4".into(), may_number_rows: false },
+            "column 4 has no name, so it is called `c4`",
+        ),
+        (
+            Note::DataFrameIndex { column: column() },
+            "`n` is the index of a data frame; if it only numbers the rows, leave it out with --ignore n",
+        ),
+        (
+            Note::Dates { column: column(), mixed_zones: true },
+            "column `n`: dates are read as seconds since 1970; times that do not say how far they are from UTC are taken for UTC",
+        ),
+        (Note::Dates { column: column(), mixed_zones: false }, "column `n`: dates are read as seconds since 1970"),
+        (
+            Note::CategoriesWithDigits { column: column(), levels: 12, example: "5 kg".into() },
+            "column `n` is taken for 12 categories without order, such as \"5 kg\"; if they are numbers, write them without \
+             units and separators, and dates as YYYY-MM-DD; if not, --categorical n says so",
+        ),
+        (
+            Note::ManyCategories { column: column(), levels: 200 },
+            "column `n` becomes 200 inputs, one for each category: there is that much more to learn, so fitting takes longer \
+             and needs more rows",
+        ),
+        (
+            Note::LeadingZeros { column: column(), example: "007".into() },
+            "column `n`: \"007\" and others like it are read as numbers, without their leading zeros; if they are codes, take \
+             them as categories with --categorical n, or leave them out with --ignore n",
+        ),
+        (
+            Note::CountsRows { column: column() },
+            "column `n` counts the rows; if it says nothing else about them, leave it out with --ignore n",
+        ),
+        (
+            Note::NamedLikeId { column: column() },
+            "column `n` is taken for numbers, though its name is that of an id: leave it out with --ignore n, or take it as \
+             categories with --categorical n",
+        ),
+        (
+            Note::UnusedColumns { columns: vec!["a".into(), "b".into()], may_be_kept: false },
+            "the table has columns that the model does not use: `a`, `b`",
+        ),
+        (
+            Note::UnusedColumns { columns: vec!["a".into()], may_be_kept: true },
+            "the table has columns that the model does not use: `a` (--keep COLUMN carries one along)",
+        ),
+        (Note::RowsLeftOut { rows: 1, of: 9 }, "1 of 9 rows was left out: it has missing cells"),
+        (Note::RowsLeftOut { rows: 2, of: 9 }, "2 of 9 rows were left out: they have missing cells"),
+        (Note::RowsNotPredicted { rows: 1, of: 9 }, "1 of 9 rows has no prediction: it has missing cells"),
+        (Note::RowsNotPredicted { rows: 2, of: 9 }, "2 of 9 rows have no prediction: they have missing cells"),
+        (Note::CellsFilledIn { cells: 1 }, "1 missing cell was filled in with the column's mean at fitting"),
+        (Note::CellsFilledIn { cells: 2 }, "2 missing cells were filled in with the column's mean at fitting"),
+        (Note::CategoriesMissing { cells: 1 }, "1 missing cell in columns of text counts as none of the known values"),
+        (Note::CategoriesMissing { cells: 2 }, "2 missing cells in columns of text count as none of the known values"),
+        (
+            Note::CategoriesUnseen { column: column(), cells: 1, example: "pink".into(), place: Place::Row(7) },
+            "column `n`: 1 cell has a value that was not there at fitting, the first \"pink\" in row 7; such a value counts as \
+             none of the known ones, and the intervals of its rows are too narrow, as they do not include what is not known \
+             about it",
+        ),
+        (
+            Note::OfTable { table: "new.csv".into(), note: Box::new(Note::RowsLeftOut { rows: 2, of: 9 }) },
+            "new.csv: 2 of 9 rows were left out: they have missing cells",
+        ),
+        (
+            Note::ScoredOnTableOfFit { path: "data/arm.csv".into() },
+            "data/arm.csv is the table of the fit: the model has seen its rows, so the scores flatter it",
+        ),
+        (
+            Note::Copies { copies: 2, of: 4, rows: ScoredRows::Test },
+            "2 of 4 test rows have a copy among the training rows: the scores flatter the model",
+        ),
+        (
+            Note::Copies { copies: 2, of: 4, rows: other() },
+            "2 of 4 rows of new.csv have a copy among the training rows: the scores flatter the model",
+        ),
+        (
+            Note::IntervalsTooNarrow { target: "y".into(), level: 90, held: Number(0.494), rows: other() },
+            "`y`: the 90 % intervals hold 49.4 % of the rows of new.csv: they are too narrow",
+        ),
+        (
+            Note::IntervalsTooWide { target: "y".into(), level: 50, held: Number(0.98), rows: ScoredRows::Test },
+            "`y`: the 50 % intervals hold 98.0 % of the test rows: they are too wide",
+        ),
+        (
+            Note::BeatenBy {
+                baseline: Baseline::LinearRegression,
+                model: Number(f64::NAN),
+                theirs: mean,
+                rows: other(),
+            },
+            "on the rows of new.csv the model is beaten by linear regression: a log likelihood of NaN against -1.250",
+        ),
+        (Note::NoScores { rows: ScoredRows::Test }, "on the test rows the model has no scores that are numbers"),
+        (
+            Note::NoBetterThanMean { rows: 40, model: Number(f64::NEG_INFINITY), mean },
+            "on 40 validation rows the model is no better than the mean of the training rows: a log likelihood of -inf against \
+             -1.250; if there is something to learn, try a smaller --learning-rate or more --steps",
+        ),
+        (
+            Note::NoiseAboveSpread { target: "y".into(), noise: Number(2.0), spread: Number(1.5) },
+            "`y`: the noise has a standard deviation of 2.000, and the target itself one of 1.500; if there is something to \
+             learn, try a smaller --learning-rate or more --steps",
+        ),
+        (
+            Note::ExplainsNothing { model: Number(-2.0), mean },
+            "the model explains its own training rows no better than their mean does: an expected log likelihood of -2.000 \
+             against -1.250; if there is something to learn, try a smaller --learning-rate or more --steps",
+        ),
+        (
+            Note::Training {
+                event: TrainingEvent::MoreJitter { layer: 1, matrix: Matrix::CovarianceGram },
+                cause: "two coincide".into(),
+            },
+            "layer 1: K_bb (covariance inducing inputs) needed more jitter than asked for: two coincide",
+        ),
+        (
+            Note::Training { event: TrainingEvent::StepRolledBack, cause: "no numbers".into() },
+            "a step was rolled back: no numbers",
+        ),
+        (
+            Note::Training { event: TrainingEvent::Stuck, cause: "no numbers".into() },
+            "training could not go on; the model is the last good one: no numbers",
+        ),
+        (Note::Text("as it was".into()), "as it was"),
+    ]
+}
+
+#[test]
+fn every_note_has_its_sentence() {
+    for (note, sentence) in all() {
+        assert_eq!(note.to_string(), sentence);
+    }
+}
+
+#[test]
+fn every_note_comes_back_from_json() {
+    for (note, _) in all() {
+        let text = serde_json::to_string(&note).unwrap();
+        assert_eq!(serde_json::from_str::<Note>(&text).unwrap(), note, "{text}");
+    }
+    // A name without its facts is a sentence, too: nothing is made up.
+    assert_eq!(serde_json::from_str::<Note>("\"no-header\"").unwrap(), Note::Text("no-header".into()));
+    assert!(serde_json::from_str::<Note>(r#"{"no-such-note":{}}"#).is_err());
+}
+
+#[test]
+fn facts_are_stored_under_their_names() {
+    let note = Note::RowsLeftOut { rows: 2, of: 9 };
+    assert_eq!(serde_json::to_string(&note).unwrap(), r#"{"rows-left-out":{"rows":2,"of":9}}"#);
+}
