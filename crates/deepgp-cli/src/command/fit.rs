@@ -1,4 +1,4 @@
-//! `deepgp fit`: a table in, a model file out.
+//! `deepgp fit`: fits a model to a table.
 
 use anyhow::{Result, bail};
 use deepgp::{ConstantColumns, Dataset, Training};
@@ -11,7 +11,7 @@ use crate::arguments::usage::Usage;
 use crate::fit::checkpoint as checkpoints;
 use crate::fit::finish::finish;
 use crate::fit::start::begin;
-use crate::fit::training_run::{self, Run};
+use crate::fit::training_run::{self, RunOptions};
 use crate::model::description::{columns_in_words, describe};
 use crate::model::notes::inducing_notes;
 use crate::model::{device, rows};
@@ -20,7 +20,7 @@ use crate::terminal::output::{self, Outcome};
 use crate::terminal::shell;
 use crate::terminal::text::count;
 
-/// Fits a model.
+/// Fits a model to a table, and saves it as a model file.
 pub fn fit(args: FitArgs) -> Result<Outcome> {
     let FitArgs { table, out, checkpoint, report, config, overwrite, options, voice } = args;
     let checkpoint = checkpoint.unwrap_or_else(|| paths::beside(&out, "checkpoint"));
@@ -91,7 +91,7 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
     file.record.out = paths::absolute(&out);
     file.record.checkpoint_every = every.to_string();
     file.record.device = device.name().into();
-    let run = Run { checkpoint, every, time_limit: options.time_limit.map(|span| span.0), quiet: voice.quiet };
+    let run = RunOptions { checkpoint, every, time_limit: options.time_limit.map(|span| span.0), quiet: voice.quiet };
     // Even before the first step there is something to go on from.
     file.save(&run.checkpoint)?;
     let finished = training_run::train(file, training, &run).inspect_err(|_| {
