@@ -13,7 +13,7 @@ use crate::task::DeviceTask;
 use crate::task::jitter::Raised;
 use crate::task::record::Record;
 
-/// One step whose update is thrown away.
+/// The ELBO of one batch and its gradient: a step whose update is thrown away.
 pub fn evaluate<T: Real>(cuda: &Cuda, model: &DeepGp, batch: Batch<'_>, noise: Noise<'_>) -> Outcome<(Elbo, Vec<f64>)> {
     let rows = batch.rows.len();
     let given_noise = match noise {
@@ -64,7 +64,7 @@ pub fn mixture_size(model: &DeepGp, samples: usize) -> usize {
     if model.layers().len() == 1 { 1 } else { samples }
 }
 
-/// Inputs, targets, weights.
+/// Uploads inputs, targets and weights.
 pub fn upload_data<T: Real>(task: &DeviceTask<T>, data: &Dataset) -> Outcome<()> {
     let x: Vec<T> = data.x().as_slice().iter().map(|v| T::of(*v)).collect();
     task.main().upload(&x, task.arrays.x)?;
@@ -75,13 +75,13 @@ pub fn upload_data<T: Real>(task: &DeviceTask<T>, data: &Dataset) -> Outcome<()>
     Ok(())
 }
 
-/// Parameter values.
+/// Uploads the parameters' values.
 pub fn upload_values<T: Real>(task: &DeviceTask<T>, model: &DeepGp) -> Outcome<()> {
     let values: Vec<f64> = model.parameters().into_iter().flat_map(|p| p.values).collect();
     task.main().upload(&values, task.arrays.values)
 }
 
-/// What a good step found.
+/// The ELBO that a good step found.
 pub fn elbo(record: &Record, jitter: Vec<JitterEvent>) -> Elbo {
     Elbo { data_term: record.data_term, kl: record.kl.clone(), clamped: record.clamped, jitter }
 }

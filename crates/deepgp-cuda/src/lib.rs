@@ -24,9 +24,11 @@ mod device;
 mod evaluate;
 mod fault;
 mod kernels;
+mod launch;
 mod mixtures;
 mod model;
 mod run;
+mod source;
 mod step;
 mod task;
 
@@ -41,13 +43,15 @@ use device::memory;
 use device::program::{Functions, Program};
 use device::real::Real;
 use fault::{Fault, Outcome};
-use kernels::covariance_text::CovarianceText;
-use kernels::{Covariance, DataTerm, General, Group, Source};
+use kernels::{Covariance, DataTerm, General};
+use launch::Group;
 use mixtures::DeviceMixtures;
 use model::blueprint::Blueprint;
 use run::DeviceRun;
+use source::Source;
+use source::covariance::CovarianceText;
 
-/// A GPU.
+/// An NVIDIA GPU that models can be computed on.
 #[derive(Debug)]
 pub struct Cuda {
     context: Arc<CudaContext>,

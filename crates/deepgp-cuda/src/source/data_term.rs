@@ -2,9 +2,9 @@
 
 use deepgp::likelihood::LikelihoodForm;
 
-use super::source::Definition;
-use super::{DataTerm, Source};
+use super::{Definition, Source};
 use crate::device::real::Real;
+use crate::kernels::DataTerm;
 
 /// What training maximises: how the samples of a row are combined.
 #[derive(Clone, Copy, Debug)]
