@@ -114,11 +114,6 @@ def jitter(value: Any) -> Any:
     return {"absolute": number("jitter", value), "relative": 0.0}
 
 
-def schedule(value: Any) -> Any:
-    """A cosine without further words ends at a hundredth of the rate."""
-    return {"cosine": {"last": 0.01}} if value == "cosine" else value
-
-
 def size(tied: Any, mean: Any, covariance: Any) -> Any:
     """How many inducing inputs: one set if `tied` is given, else two, of which None leaves a size to the library."""
     if tied is not None:
@@ -133,7 +128,7 @@ def of_regressor(regressor: Any) -> dict[str, Any]:
     settings = {name: checked(name, getattr(regressor, name)) for name in _AS_THEY_ARE}
     settings["inducing"] = size(regressor.inducing, regressor.mean_inducing, regressor.covariance_inducing)
     settings["jitter"] = jitter(regressor.jitter)
-    settings["schedule"] = schedule(regressor.schedule)
+    settings["schedule"] = regressor.schedule
     settings["seed"] = seed_of(regressor.random_state)
     return settings
 

@@ -1,6 +1,6 @@
 //! Settings by the names they have in the library: Python gives a JSON object of some, the others have their defaults.
 
-use deepgp::{FitSettings, InducingSize, LikelihoodForm, PredictSettings};
+use deepgp::{FitSettings, InducingSize, LikelihoodForm, PredictSettings, Schedule};
 use deepgp_io::limits::{MOST_HIDDEN_LAYERS, MOST_OUTPUTS, MOST_SAMPLES};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -48,6 +48,9 @@ fn with(settings: &FitSettings, name: &str, value: Value) -> PyResult<FitSetting
         // The one likelihood that there is to choose starts with it.
         tree["model"]["likelihood"] = json!({ "gaussian": { "noise": value } });
         return serde_json::from_value(tree).map_err(|e| wrong(e.to_string()));
+    }
+    if name == "schedule" && value == "cosine" {
+        return with(settings, name, json!(Schedule::COSINE));
     }
     let mut known = false;
     for part in PARTS {

@@ -14,7 +14,7 @@ use crate::task::DeviceTask;
 use crate::task::jitter::Raised;
 use crate::task::record::Record;
 
-/// One step whose update is thrown away.
+/// The objective of one batch and its gradient: a step whose update is thrown away.
 pub fn evaluate<T: Real>(
     cuda: &Cuda,
     model: &DeepGp,
@@ -77,7 +77,7 @@ pub fn mixture_size(model: &DeepGp, samples: usize) -> usize {
     if model.layers().len() == 1 { 1 } else { samples }
 }
 
-/// Inputs, targets, weights.
+/// Uploads inputs, targets and weights.
 pub fn upload_data<T: Real>(task: &DeviceTask<T>, data: &Dataset) -> Outcome<()> {
     let x: Vec<T> = data.x().as_slice().iter().map(|v| T::of(*v)).collect();
     task.main().upload(&x, task.arrays.x)?;
@@ -88,13 +88,13 @@ pub fn upload_data<T: Real>(task: &DeviceTask<T>, data: &Dataset) -> Outcome<()>
     Ok(())
 }
 
-/// Parameter values.
+/// Uploads the parameters' values.
 pub fn upload_values<T: Real>(task: &DeviceTask<T>, model: &DeepGp) -> Outcome<()> {
     let values: Vec<f64> = model.parameters().into_iter().flat_map(|p| p.values).collect();
     task.main().upload(&values, task.arrays.values)
 }
 
-/// What a good step found.
+/// The evaluation that a good step found.
 pub fn evaluation(record: &Record, jitter: Vec<JitterEvent>) -> Evaluation {
     Evaluation {
         objective: EvidenceLowerBound.name(),

@@ -25,9 +25,11 @@ mod device;
 mod evaluate;
 mod fault;
 mod kernels;
+mod launch;
 mod mixtures;
 mod model;
 mod run;
+mod source;
 mod step;
 mod task;
 
@@ -42,13 +44,15 @@ use device::memory;
 use device::program::{Functions, Program};
 use device::real::Real;
 use fault::{Fault, Outcome};
-use kernels::covariance_text::CovarianceText;
-use kernels::data_term_text::LikelihoodText;
-use kernels::{Covariance, DataTerm, General, Group, Source};
+use kernels::{Covariance, DataTerm, General};
+use launch::Group;
 use mixtures::DeviceMixtures;
 use run::DeviceRun;
+use source::Source;
+use source::covariance::CovarianceText;
+use source::data_term::LikelihoodText;
 
-/// A GPU.
+/// An NVIDIA GPU that models can be computed on.
 #[derive(Debug)]
 pub struct Cuda {
     context: Arc<CudaContext>,

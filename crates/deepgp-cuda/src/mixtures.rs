@@ -23,7 +23,7 @@ use crate::task::record::Record;
 /// Rows times samples that go through the layers together, where memory allows.
 const AT_ONCE: usize = 1 << 15;
 
-/// See the module. The device does one chunk at a time.
+/// A model on a GPU that answers for one chunk of rows at a time.
 #[derive(Debug)]
 pub struct DeviceMixtures<T> {
     task: Mutex<DeviceTask<T>>,

@@ -26,12 +26,12 @@ const SECOND: usize = 1;
 /// The most steps that are given out at once.
 const BURST: usize = 16;
 
-/// See the module.
+/// A model in training on a GPU, with the graph of its step.
 pub struct DeviceRun<T> {
     // Before the task, whose lanes it uses.
     graph: Owned,
     task: DeviceTask<T>,
-    /// For what only the CPU can find out.
+    /// The same model on the CPU, which finds out how much jitter a matrix needs.
     model: DeepGp,
     name: String,
     /// `num_data / mixture_size`.
@@ -39,8 +39,9 @@ pub struct DeviceRun<T> {
     num_data: usize,
     /// Whether the row numbers on the device are those of the whole dataset, in order.
     all_rows: bool,
-    /// Adam's updates so far, and before the last of them.
+    /// Adam's updates so far.
     updates: u64,
+    /// Adam's updates before the last of them.
     updates_before: u64,
 }
 
@@ -50,7 +51,7 @@ impl<T> std::fmt::Debug for DeviceRun<T> {
     }
 }
 
-/// A graph that goes where its run goes.
+/// The graph of a step, which moves from thread to thread with its run.
 struct Owned(CudaGraph);
 
 // SAFETY: graphs must not be used from two threads at once. This one belongs to a run, which is not shared but moved.
@@ -187,7 +188,7 @@ impl<T: Real> DeviceRun<T> {
         Ok(())
     }
 
-    /// Values of `raw`; those that are frozen stay as they are.
+    /// Computes the values of `raw`; those that are frozen stay as they are.
     fn constrain(&self, raw: Span<f64>) -> Outcome<()> {
         let Arrays { floors, frozen, values, .. } = self.task.arrays;
         let n = self.task.blueprint.parameters;
@@ -266,7 +267,7 @@ impl<T: Real> Run for DeviceRun<T> {
     }
 }
 
-/// Floors of positive parameters (−1 for others), and which are frozen.
+/// Uploads floors of positive parameters (−1 for others), and which parameters are frozen.
 fn upload_constraints<T: Real>(task: &DeviceTask<T>, model: &DeepGp) -> Outcome<()> {
     let (mut floors, mut frozen) = (Vec::new(), Vec::new());
     for parameter in model.parameters() {

@@ -138,7 +138,7 @@ fn settings(hidden_layers: usize, sizes: Sizes, threads: usize) -> FitSettings {
         Sizes::Decoupled(mean, covariance) => InducingSize::decoupled(mean, covariance),
     };
     settings.train.steps = STEPS;
-    settings.train.schedule = Schedule::Cosine { last: 0.01 };
+    settings.train.schedule = Schedule::COSINE;
     settings.train.seed = SEED;
     settings.train.threads = threads;
     settings

@@ -26,6 +26,6 @@ pub fn save(
     path: &Path,
 ) -> std::result::Result<(), ModelError> {
     let mut regressor = start.clone();
-    regressor.model.set_raw(state.best.as_ref().map_or(&state.now.raw, |best| &best.raw));
+    regressor.model.set_raw(state.best_raw());
     ModelFile { regressor, state: Some(state.clone()), ..file.clone() }.save(path)
 }

@@ -23,7 +23,7 @@ pub struct LayerArrays<T> {
     pub blueprint: LayerBlueprint,
     pub prepared: PreparedArrays<T>,
     pub rows: RowArrays<T>,
-    /// Where gradients are wanted.
+    /// The way back, where gradients are wanted.
     pub back: Option<BackArrays<T>>,
 }
 

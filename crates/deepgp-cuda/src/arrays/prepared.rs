@@ -21,7 +21,7 @@ pub struct GramArrays {
     pub log_det: Span<f64>,
     /// Inner products of inducing inputs for each leaf, where distances are taken by products.
     pub products: Span<f64>,
-    /// Their squared norms.
+    /// Squared norms of inducing inputs for each leaf.
     pub norms: Span<f64>,
     /// Inducing inputs times `−2 / ℓ²`.
     pub scaled: Span<f64>,
@@ -98,7 +98,7 @@ pub struct PreparedArrays<T> {
     pub covariance_kl: Span<f64>,
 }
 
-/// What all layers share.
+/// What a layer has in common with the others: arrays that it takes its part of, and how to lay it out.
 #[derive(Clone, Copy)]
 pub struct Shared<'a> {
     /// All parameter values.

@@ -83,7 +83,7 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// For measuring, or in memory that starts at `base`.
+    /// An arena in memory that starts at `base`; for measuring, any number will do.
     pub fn new(base: u64) -> Self {
         Self { base, used: 0 }
     }

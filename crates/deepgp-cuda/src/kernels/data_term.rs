@@ -1,10 +1,11 @@
 //! Launches of `data_term.cu`: the data term of an objective, for one likelihood.
 
+use super::DataTerm;
 use super::common::{Control, Step};
-use super::{DataTerm, Grid};
 use crate::device::memory::Span;
+use crate::launch::Grid;
 
-super::constants! {
+crate::source::constants! {
     /// `2π`.
     TAU: f64 = std::f64::consts::TAU;
 }
@@ -12,7 +13,7 @@ super::constants! {
 /// Threads, and so rows, of a block of the data term.
 pub const DATA_TERM_ROWS: usize = 128;
 
-super::kernels! {
+crate::launch::kernels! {
     DataTerm;
 
     /// Gradients at the last layer's moments, `[rows, latents]`, `samples` rows for each of the batch; and sums a block of the data term

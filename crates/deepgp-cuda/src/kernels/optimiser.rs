@@ -3,10 +3,11 @@
 use deepgp::Adam;
 use deepgp::params::Constraint;
 
+use super::General;
 use super::common::{Control, Step};
-use super::source::Definition;
-use super::{General, Grid};
 use crate::device::memory::Span;
+use crate::launch::Grid;
+use crate::source::Definition;
 
 /// Adam's constants and the lowest raw number, as the library has them.
 pub fn definitions() -> Vec<Definition> {
@@ -20,7 +21,7 @@ pub fn definitions() -> Vec<Definition> {
     ]
 }
 
-super::kernels! {
+crate::launch::kernels! {
     General;
 
     /// Says in `control` whether some gradient is not finite.

@@ -1,15 +1,16 @@
 //! Launches of `rows.cu`: gathering a batch, moments, samples, and the way back through them.
 
+use super::General;
 use super::common::{BLOCK, Control, Step, WARP};
-use super::{General, Grid};
 use crate::device::memory::Span;
+use crate::launch::Grid;
 
-super::constants! {
+crate::source::constants! {
     /// Outputs that a thread of `through_variance` has under way.
     UNDER_WAY: usize = 10;
 }
 
-super::kernels! {
+crate::launch::kernels! {
     General;
 
     /// `[1 | z]` of inducing inputs, `[rows, width + 1]`, in double and in the rows' precision.

@@ -7,8 +7,8 @@ use deepgp::{CovarianceForm, DeepGp, Floor, Inducing, Jitter, Layer, Matrix, Mea
 
 use super::parameter_list::{ParameterList, joined, mismatch};
 use crate::fault::{Fault, Outcome};
-use crate::kernels::covariance_text::CovarianceText;
-use crate::kernels::data_term_text::LikelihoodText;
+use crate::source::covariance::CovarianceText;
+use crate::source::data_term::LikelihoodText;
 
 /// A model without its numbers.
 #[derive(Clone, Debug)]
@@ -170,6 +170,11 @@ impl LayerBlueprint {
                 (means, joined(&sets)?, Grams::Decoupled { mean, covariance })
             }
         };
+        let factor_numbers = match layer.covariance.form {
+            CovarianceForm::Dual | CovarianceForm::Standard | CovarianceForm::Whitened => {
+                outputs * covariances * covariances
+            }
+        };
         Ok(Self {
             width,
             outputs,
@@ -184,7 +189,7 @@ impl LayerBlueprint {
             theta,
             inducing,
             free: list.take(&named("mean.free"), means * outputs)?,
-            factor: list.take(&named("covariance.factor"), outputs * covariances * covariances)?,
+            factor: list.take(&named("covariance.factor"), factor_numbers)?,
         })
     }
 }

@@ -6,6 +6,7 @@ use super::blueprint::Blueprint;
 use crate::arrays::chunks::ROW_MULTIPLE;
 use crate::arrays::workload::Extent;
 use crate::fault::{Fault, Outcome};
+use crate::kernels::covariance::TILE_ROWS;
 
 /// Fails if a factor has more than `largest` rows, all that can be inverted.
 pub fn check_orders(blueprint: &Blueprint, largest: usize) -> Outcome<()> {
@@ -24,10 +25,11 @@ pub fn check_orders(blueprint: &Blueprint, largest: usize) -> Outcome<()> {
     }
 }
 
-/// Rows of a kernel matrix that one grid of blocks can have, numbers that its threads can count, and outputs whose gradients fit into
-/// the shared memory that every device has.
-const MOST_ROWS: usize = 65_535 * 32;
+/// The most rows of a kernel matrix that one grid of blocks can have.
+const MOST_ROWS: usize = 65_535 * TILE_ROWS;
+/// The most numbers that the threads of a kernel can count.
 const MOST_NUMBERS: usize = 1 << 26;
+/// The most outputs whose gradients fit into the shared memory that every device has.
 const MOST_OUTPUTS: usize = 6000;
 
 /// Fails if there are more rows or outputs than kernels can take.
@@ -51,7 +53,7 @@ pub fn check_counts(blueprint: &Blueprint, extent: Extent) -> Outcome<()> {
     Err(Fault::TooLarge(format!("{rows} rows of {samples} samples at once are more than it can count; {advice}")))
 }
 
-/// How much is missing, and how many rows would fit.
+/// The fault of a task that needs more memory than is free, with the number of rows that would fit.
 pub fn too_large(needed: usize, free: usize, rows: usize, measure: impl Fn(usize) -> usize) -> Fault {
     let gib = |bytes: usize| bytes as f64 / (1u64 << 30) as f64;
     let (mut fits, mut over) = (0, rows);

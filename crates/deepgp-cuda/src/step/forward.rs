@@ -26,7 +26,7 @@ pub enum NoiseSource {
         /// Philox's key.
         key: [u32; 2],
     },
-    /// It was uploaded.
+    /// It was uploaded with the batch.
     Given,
 }
 

@@ -15,10 +15,11 @@ const RAISE: f64 = 10.0;
 /// The first raise is to no less than this, relative to the diagonal, as on the CPU.
 const FIRST_RAISE: f64 = 1e-10;
 
-/// Jitter above what was asked for.
+/// Kernel matrices whose jitter was raised above what was asked for.
 #[derive(Debug, Default)]
 pub struct Raised {
     pub events: Vec<JitterEvent>,
+    /// How often it was raised so far.
     raises: usize,
 }
 
@@ -86,7 +87,7 @@ impl Raised {
         }
     }
 
-    /// Whether there is any.
+    /// Whether some matrix has more jitter than asked for.
     pub fn any(&self) -> bool {
         !self.events.is_empty()
     }
@@ -104,6 +105,7 @@ impl Raised {
     }
 }
 
+/// The error of a step in which everything could be factored, but not everything is finite.
 fn not_finite(record: &Record) -> Error {
     let what = match record.kl.iter().position(|kl| !kl.is_finite()) {
         Some(layer) => format!("the KL of layer {layer}"),

@@ -23,7 +23,7 @@ use crate::kernels::{Covariance, DataTerm, General};
 use crate::model::blueprint::Blueprint;
 use crate::model::limits::{check_counts, check_orders, too_large};
 
-/// A model on board, and all that its work needs: see the module.
+/// A model on the device, with all that its work needs.
 #[derive(Debug)]
 pub struct DeviceTask<T> {
     // First, so that its work has ended before the programs go.
@@ -40,7 +40,7 @@ struct Programs {
     general: Program<General>,
     /// One for each layer.
     covariances: Vec<Program<Covariance>>,
-    /// Where gradients are wanted.
+    /// Only where gradients are wanted.
     data_term: Option<Program<DataTerm>>,
 }
 

@@ -51,7 +51,7 @@ impl<T: Real> DeviceTask<T> {
         &self.held.lanes[2 + 2 * layer]
     }
 
-    /// For the rows' means: a lane that the prologue leaves alone, where there is one.
+    /// The lane that rows' means are computed on: one that the prologue leaves alone, where there is one.
     fn means_lane(&self, layer: usize) -> &Lane {
         if self.extent.work.gradients { self.inducing_lane(layer) } else { self.main() }
     }

@@ -5,9 +5,6 @@ use deepgp_io::table::{Missing, Source, Wanted};
 
 use super::{FitOptions, RateSchedule};
 
-/// The factor on the learning rate at the end of the cosine schedule.
-const COSINE_LAST: f64 = 0.01;
-
 impl FitOptions {
     /// How missing values are treated.
     pub fn missing(&self) -> Missing {
@@ -61,7 +58,7 @@ impl FitOptions {
                 samples: self.samples.unwrap_or(train.samples),
                 learning_rate: self.learning_rate.unwrap_or(train.learning_rate),
                 schedule: match self.schedule {
-                    Some(RateSchedule::Cosine) => Schedule::Cosine { last: COSINE_LAST },
+                    Some(RateSchedule::Cosine) => Schedule::COSINE,
                     None | Some(RateSchedule::Constant) => Schedule::Constant,
                 },
                 patience: self.patience.unwrap_or(train.patience),

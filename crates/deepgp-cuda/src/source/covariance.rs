@@ -10,10 +10,11 @@ use std::ops::Range;
 use deepgp::KernelChoice;
 use deepgp::kernel::KernelForm;
 
-use super::covariance::COLUMNS_AT_ONCE;
-use super::{Covariance, Source};
+use super::Source;
 use crate::device::real::Real;
 use crate::fault::Outcome;
+use crate::kernels::Covariance;
+use crate::kernels::covariance::COLUMNS_AT_ONCE;
 use crate::model::parameter_list::{ParameterList, joined};
 
 /// A covariance function over inputs of one width, as its program needs it.

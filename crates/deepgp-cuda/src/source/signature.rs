@@ -1,10 +1,11 @@
 //! Whether kernels are declared in Rust as they are in CUDA C: names, order and types of their parameters, and of the fields of structs
 //! that both sides share. A drift between the two fails here, without a GPU.
 
-use super::argument::Kind;
-use super::common::{Control, Step};
-use super::source::{COMMON, COVARIANCE, DATA_TERM, MATRIX, OPTIMISER, ROWS, SYMMETRIC};
-use super::{Declaration, covariance, data_term, matrix, optimiser, rows, symmetric};
+use super::{COMMON, COVARIANCE, DATA_TERM, MATRIX, OPTIMISER, ROWS, SYMMETRIC};
+use crate::kernels::common::{Control, Step};
+use crate::kernels::{covariance, data_term, matrix, optimiser, rows, symmetric};
+use crate::launch::Declaration;
+use crate::launch::argument::Kind;
 
 /// A name and its type, as text has it: `double`, or `double *` for a pointer.
 type Declared = (String, String);

@@ -3,9 +3,9 @@
 use deepgp::ObjectiveForm;
 use deepgp::likelihood::LikelihoodDescription;
 
-use super::source::Definition;
-use super::{DataTerm, Source};
+use super::{Definition, Source};
 use crate::device::real::Real;
+use crate::kernels::DataTerm;
 
 /// An objective's name in `objectives.cu`.
 fn objective_name(objective: ObjectiveForm) -> &'static str {
