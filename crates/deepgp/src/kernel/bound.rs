@@ -1,7 +1,7 @@
-//! A kernel bound once to its inducing inputs `Z` and to the layout of the rows it will meet, whichever that is.
+//! A kernel bound to its inducing inputs `Z` and to the layout, dense or sparse, of the rows it will meet.
 //!
-//! For dense rows `k(x, Z)` needs `Z` alone, and its gradient in `Z` is summed as it is. For sparse rows a *plan* is made of `Z`
-//! beforehand, and what is summed over rows becomes a gradient once, at the end ([`finish`]). Layers see neither.
+//! For dense rows `k(x, Z)` needs `Z` alone, and its gradient in `Z` is summed over rows directly. For sparse rows a *plan* is computed
+//! from `Z` beforehand, and what is summed over rows becomes a gradient once, at the end ([`finish`]). Layers see no difference.
 
 use super::{CrossBars, Evaluate, EvaluateSparse, Kernel, Scratch};
 use crate::data::{InputLayout, Inputs};
@@ -9,39 +9,41 @@ use crate::model::params;
 use crate::numeric::mat::{Mat, View, ViewMut};
 use crate::numeric::real::Real;
 
-/// What a bound kernel keeps of `Z`; memory that is used again and again.
+/// The arrays of a [`BoundKernel`]: `Z` in the precision of the rows, and its plan. Their memory is reused from step to step.
 #[derive(Debug, Default)]
 pub(crate) struct BoundArrays<T> {
     /// `Z`, `[M, D]`: fill it before [`BoundKernel::new`].
     pub inducing: Mat<T>,
-    /// What sparse rows need of it.
+    /// What sparse rows need of `Z`; empty for dense rows.
     plan: Vec<T>,
 }
 
-/// A kernel with its `Z`.
+/// A kernel with its inducing inputs `Z`: `k(x, Z)` for dense and for sparse rows.
 #[derive(Debug)]
 pub(crate) struct BoundKernel<'a, T> {
+    /// The kernel with its parameters.
     kernel: &'a dyn Kernel,
+    /// `Z` and what was computed from it.
     pub arrays: BoundArrays<T>,
 }
 
 /// Sums over rows of a bound kernel's gradients.
 #[derive(Clone, Debug)]
 pub(crate) struct KernelSums<T> {
-    /// `∂/∂Z`, `[M, D]`, for dense rows; for sparse rows what [`finish`] makes it of.
+    /// `∂/∂Z`, `[M, D]`, for dense rows; for sparse rows the sums that [`finish`] turns into it.
     pub inducing: Vec<T>,
-    /// `∂/∂θ`.
+    /// `∂/∂θ` in the kernel's parameters, in the order of [`params::Parameters::visit`].
     pub theta: Vec<f64>,
 }
 
-/// How the rows of `data` come to a kernel: sparse where they have such a form and the kernel can make use of it.
+/// The layout in which rows of `data` come to a kernel: sparse where they have such a form and the kernel can make use of it.
 pub(crate) fn layout<'d>(kernel: &dyn Kernel, data: &'d crate::data::Dataset) -> InputLayout<'d> {
     let sparse = Evaluate::<f64>::sparse(kernel).and_then(|_| data.sparse());
     sparse.map_or(InputLayout::Dense, |inputs| InputLayout::Sparse(inputs.background()))
 }
 
 impl<T: Real> KernelSums<T> {
-    /// No gradient yet, for `M` inducing inputs of width `D`.
+    /// Sums of zero, for `M` inducing inputs of width `D`.
     pub fn zeros(kernel: &dyn Kernel, (m, d): (usize, usize), layout: InputLayout<'_>) -> Self {
         let length = match (layout, T::evaluator(kernel).sparse()) {
             (InputLayout::Sparse(_), Some(kernel)) => kernel.sums_len(m),
@@ -60,12 +62,12 @@ impl<'a, T: Real> BoundKernel<'a, T> {
         Self { kernel, arrays }
     }
 
-    /// Rows are sparse only for kernels that can take them so: [`layout`] asks.
+    /// The kernel's side for sparse rows. It is there wherever rows are sparse, because [`layout`] asks for it.
     fn sparse(&self) -> &dyn EvaluateSparse<T> {
         T::evaluator(self.kernel).sparse().expect("rows were gathered sparse for a kernel that takes them so")
     }
 
-    /// `k[n, m] = k(x_n, z_m)`.
+    /// Writes the kernel matrix `k[n, m] = k(x_n, z_m)`, `[N, M]`.
     pub fn cross(&self, x: &Inputs<T>, k: ViewMut<'_, T>, scratch: &mut Scratch<T>) {
         match x {
             Inputs::Dense(x) => T::evaluator(self.kernel).cross(x.view(), self.arrays.inducing.view(), k, scratch),
@@ -73,7 +75,7 @@ impl<'a, T: Real> BoundKernel<'a, T> {
         }
     }
 
-    /// `out[n] = k(x_n, x_n)`.
+    /// Writes the prior variances `out[n] = k(x_n, x_n)`.
     pub fn diagonal(&self, x: &Inputs<T>, out: &mut [T]) {
         match x {
             Inputs::Dense(x) => T::evaluator(self.kernel).diagonal(x.view(), out),
@@ -107,13 +109,13 @@ impl<'a, T: Real> BoundKernel<'a, T> {
         }
     }
 
-    /// Sums that nobody asked for.
+    /// Sums of zero for a [`BoundKernel::pullback`] of which only the gradients in `x` are wanted.
     pub fn unused_sums(&self) -> KernelSums<T> {
         let z = &self.arrays.inducing;
         KernelSums::zeros(self.kernel, (z.nrows(), z.ncols()), InputLayout::Dense)
     }
 
-    /// `k(x, x)`, `[N, N]`.
+    /// The prior covariance of the rows of `x`, `k(x, x)`, `[N, N]`.
     pub fn prior(&self, x: View<'_>) -> Mat {
         let mut prior = Mat::zeros(x.nrows(), x.nrows());
         self.kernel.gram(x, prior.view_mut(), &mut Scratch::default());
@@ -121,7 +123,7 @@ impl<'a, T: Real> BoundKernel<'a, T> {
     }
 }
 
-/// The gradients in `z` and `θ` from the sums over all rows: writes `z_bar` and `theta`.
+/// Writes the gradients in `Z` and `θ` from the sums over all rows, to `z_bar` and `theta`.
 pub(crate) fn finish(
     kernel: &dyn Kernel,
     layout: InputLayout<'_>,

@@ -6,18 +6,23 @@ use crate::model::params::{self, Leaf, Parameters, visit_under};
 use crate::numeric::mat::{View, ViewMut};
 use crate::numeric::real::Real;
 
-/// `k_1 + k_2 + …` or `k_1 · k_2 · …`, over the same inputs.
+/// A sum `k_1 + k_2 + …` or a product `k_1 · k_2 · …` of kernels over the same inputs.
 #[derive(Clone, Debug)]
 pub struct Combination {
+    /// Whether the parts are added or multiplied.
     rule: Rule,
+    /// The kernels `k_1, k_2, …`.
     parts: Vec<Box<dyn Kernel>>,
-    /// How many parameters each part has.
+    /// The number of parameters of each part.
     counts: Vec<usize>,
 }
 
+/// How the values of the parts become one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rule {
+    /// `k = Σ_i k_i`.
     Sum,
+    /// `k = Π_i k_i`.
     Product,
 }
 
@@ -32,6 +37,7 @@ impl Combination {
         Self::new(Rule::Product, parts)
     }
 
+    /// The combination by `rule`, with the checks that sums and products share.
     fn new(rule: Rule, mut parts: Vec<Box<dyn Kernel>>) -> Result<Self> {
         let widths: Vec<usize> = parts.iter().map(|k| k.input_width()).collect();
         if widths.is_empty() || widths.iter().any(|w| *w != widths[0]) {
@@ -45,7 +51,7 @@ impl Combination {
         Ok(Self { rule, parts, counts })
     }
 
-    /// The parts' values, one array after the other in `all`, joined.
+    /// Writes `Σ_i k_i` or `Π_i k_i`, entry by entry; `all` holds the parts' values, one array after the other.
     fn join<T: Real>(&self, all: &[T], out: &mut [T]) {
         let mut parts = all.chunks_exact(out.len().max(1));
         if let Some(first) = parts.next() {
@@ -58,8 +64,9 @@ impl Combination {
         }
     }
 
-    /// Writes to `own_bar` what reaches part `own` of a gradient `bar`: all of it, or times the other factors.
-    fn share<T: Real>(&self, bar: &[T], all: &[T], own: usize, own_bar: &mut [T]) {
+    /// Writes to `own_bar` the gradient that reaches part `own` of a gradient `bar`: `k̄_i = k̄` in a sum, `k̄_i = k̄ Π_{j ≠ i} k_j` in a
+    /// product.
+    fn join_pullback<T: Real>(&self, bar: &[T], all: &[T], own: usize, own_bar: &mut [T]) {
         own_bar.copy_from_slice(bar);
         if self.rule == Rule::Product {
             for (i, part) in all.chunks_exact(bar.len().max(1)).enumerate() {
@@ -72,7 +79,7 @@ impl Combination {
         }
     }
 
-    /// Each part with its own stretch of `theta`.
+    /// Each part with its number and its own range of `theta`.
     fn split<'a>(&'a self, mut theta: &'a mut [f64]) -> impl Iterator<Item = (usize, &'a dyn Kernel, &'a mut [f64])> {
         self.parts.iter().zip(&self.counts).enumerate().map(move |(i, (part, count))| {
             let (own, rest) = std::mem::take(&mut theta).split_at_mut(*count);
@@ -81,7 +88,7 @@ impl Combination {
         })
     }
 
-    /// Every part's matrix, one after the other.
+    /// Every part's kernel matrix `k_i(x, z)`, one after the other.
     fn each_cross<T: Real>(&self, x: View<'_, T>, z: View<'_, T>, scratch: &mut Scratch<T>) -> Vec<T> {
         let (n, m) = (x.nrows(), z.nrows());
         let mut all = scratch.take(n * m * self.parts.len());
@@ -91,7 +98,7 @@ impl Combination {
         all
     }
 
-    /// Every part's diagonal, one after the other.
+    /// Every part's prior variances `k_i(x_n, x_n)`, one array after the other.
     fn each_diagonal<T: Real>(&self, x: View<'_, T>) -> Vec<T> {
         let mut all = vec![T::ZERO; x.nrows() * self.parts.len()];
         for (part, own) in self.parts.iter().zip(all.chunks_exact_mut(x.nrows().max(1))) {
@@ -100,7 +107,7 @@ impl Combination {
         all
     }
 
-    /// Every part's Gram matrix, one after the other.
+    /// Every part's Gram matrix `k_i(z, z)`, one after the other.
     fn each_gram(&self, z: View<'_>, scratch: &mut Scratch<f64>) -> Vec<f64> {
         let m = z.nrows();
         let mut all = scratch.take(m * m * self.parts.len());
@@ -139,7 +146,7 @@ impl<T: Real> Evaluate<T> for Combination {
         let all = self.each_cross(x, z, scratch);
         let mut own_bar = scratch.take(n * m);
         for (i, part, theta) in self.split(bars.theta) {
-            self.share(k_bar.as_view().as_slice(), &all, i, &mut own_bar);
+            self.join_pullback(k_bar.as_view().as_slice(), &all, i, &mut own_bar);
             let own = CrossBars { x: bars.x.as_mut().map(ViewMut::reborrow), z: bars.z.reborrow(), theta };
             let k = View::new(&all[i * n * m..(i + 1) * n * m], n, m);
             T::evaluator(part).cross_pullback(x, z, k, ViewMut::new(&mut own_bar, n, m), own, scratch);
@@ -162,7 +169,7 @@ impl<T: Real> Evaluate<T> for Combination {
         let all = self.each_diagonal(x);
         let mut own_bar = diagonal_bar.to_vec();
         for (i, part, theta) in self.split(theta_bar) {
-            self.share(diagonal_bar, &all, i, &mut own_bar);
+            self.join_pullback(diagonal_bar, &all, i, &mut own_bar);
             T::evaluator(part).diagonal_pullback(x, &own_bar, x_bar.as_mut().map(ViewMut::reborrow), theta);
         }
     }
@@ -187,7 +194,7 @@ impl Kernel for Combination {
         Box::new(self.clone())
     }
 
-    /// Built of the parts' own, which take more care with close points than `cross` does.
+    /// The sum or product of the parts' own Gram matrices, which take more care with close points than `cross` does.
     fn gram(&self, z: View<'_>, mut k: ViewMut<'_>, scratch: &mut Scratch<f64>) {
         let all = self.each_gram(z, scratch);
         self.join(&all, k.as_mut_slice());
@@ -207,7 +214,7 @@ impl Kernel for Combination {
         let all = self.each_gram(z, scratch);
         let mut own_bar = scratch.take(m * m);
         for (i, part, theta) in self.split(theta_bar) {
-            self.share(k_bar.as_view().as_slice(), &all, i, &mut own_bar);
+            self.join_pullback(k_bar.as_view().as_slice(), &all, i, &mut own_bar);
             let k = View::new(&all[i * m * m..(i + 1) * m * m], m, m);
             part.gram_pullback(z, k, ViewMut::new(&mut own_bar, m, m), z_bar.reborrow(), theta, scratch);
         }

@@ -1,11 +1,11 @@
-//! Scaled squared distances `r²[n, m] = Σ_d ((x_nd − z_md) / ℓ_d)²` and their pullback, in two ways.
+//! Scaled squared distances `r²[n, m] = Σ_d ((x_nd − z_md) / ℓ_d)²` and their pullback, by products or by differences.
 //!
 //! *By products*: `r² = ‖x/ℓ‖² + ‖z/ℓ‖² − 2 (x/ℓ)·(z/ℓ)`, one matrix product of `2·N·M·D` flops. It cancels where points
 //! nearly coincide, the more the farther they are from the origin, so the mean of `z` is made the origin first: fine for a
-//! smooth function of `r²` in `f64`, and the fast way for many columns and for all pullbacks. *Directly*, difference by difference:
-//! for the values of `K_ZZ`, where nearly equal points decide the condition, for blocks of rows in `f32` (products would be off by
-//! 1e-4 where points are 40 lengthscales from the origin), both unless there are many columns, and for kernels with a kink at
-//! `r = 0`. Up to about ten columns it is as fast as products are.
+//! smooth function of `r²` in `f64`, and the fast way for many columns and for all pullbacks. *By differences*, a dimension at a
+//! time: for the values of `K_ZZ`, where nearly equal points decide the condition, for blocks of rows in `f32` (products would be
+//! off by 1e-4 where points are 40 lengthscales from the origin), both unless there are many columns, and for kernels with a kink
+//! at `r = 0`. Up to about ten columns it is as fast as products are.
 //!
 //! With `W = ∂/∂r²`: `x̄_nd = 2/ℓ_d² Σ_m W_nm (x_nd − z_md)`, `z̄` the same with the other sign, summed over `n`, and
 //! `ℓ̄_d = −2/ℓ_d³ Σ_nm W_nm (x_nd − z_md)²`. By products these are `W z`, `Wᵀ x` and the sums of `W` over rows and columns.
@@ -16,7 +16,7 @@ use crate::numeric::mat::{View, ViewMut};
 use crate::numeric::real::Real;
 use crate::numeric::simd::vectorised;
 
-/// `r²` by products; tiny negative values are cut off at 0. `finish` gets each row of it, while the row is in cache.
+/// Writes `r²`, `[N, M]`, by products; tiny negative values become 0. `finish` gets each row of it, while the row is in cache.
 pub(super) fn by_products<T: Real>(
     x: View<'_, T>,
     z: View<'_, T>,
@@ -78,7 +78,7 @@ pub(super) fn by_products<T: Real>(
     scratch.give(constants);
 }
 
-/// The mean of each column.
+/// Writes the mean of each column of `z`.
 fn column_means<T: Real>(z: View<'_, T>, means: &mut [T]) {
     means.fill(T::ZERO);
     for row in z.as_slice().chunks_exact(z.ncols()) {
@@ -86,16 +86,16 @@ fn column_means<T: Real>(z: View<'_, T>, means: &mut [T]) {
             *to += from;
         }
     }
-    let share = T::of(1.0 / z.nrows() as f64);
+    let each = T::of(1.0 / z.nrows() as f64);
     for v in means {
-        *v *= share;
+        *v *= each;
     }
 }
 
-/// `∂/∂r²` and its sums along both axes.
+/// The gradient at `r²`, `W = ∂/∂r²`, and its sums along both axes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Weights<'a, T> {
-    /// `W`, `[N, M]`.
+    /// `W` itself, `[N, M]`.
     pub w: View<'a, T>,
     /// `Σ_m W_nm`.
     pub row_sums: &'a [T],
@@ -168,8 +168,8 @@ pub(super) fn by_products_pullback<T: Real>(
     }
 }
 
-/// `r²` between the rows of `z` themselves, by products, the lower triangle with its diagonal; what is above it is unspecified. `finish`
-/// gets each row up to the diagonal. On all threads.
+/// Writes `r²` between the rows of `z` themselves, by products: the lower triangle with its diagonal; what is above it is unspecified.
+/// `finish` gets each row up to the diagonal. On all threads.
 pub(super) fn lower_by_products(
     z: View<'_>,
     lengthscales: &[f64],
@@ -206,8 +206,8 @@ pub(super) fn lower_by_products(
     scratch.give(norms);
 }
 
-/// The pullback of `r²` between the rows of `z` themselves, by products, for a symmetric `W`: both sides bring the same. On all
-/// threads.
+/// The pullback of `r²` between the rows of `z` themselves, by products, for a symmetric `W`. Both sides of `(z_n − z_m)²` bring the
+/// same, so `z̄_nd = 4/ℓ_d² (z_nd Σ_m W_nm − (W z)_nd)` and `ℓ̄_d = −4/ℓ_d³ Σ_n z_nd (z_nd Σ_m W_nm − (W z)_nd)`. On all threads.
 pub(super) fn symmetric_pullback(
     z: View<'_>,
     lengthscales: &[f64],
@@ -245,7 +245,7 @@ pub(super) fn symmetric_pullback(
     }
 }
 
-/// Rows seen from `origin`.
+/// The rows of `x` less `origin`.
 fn centred<T: Real>(x: View<'_, T>, origin: &[T], scratch: &mut Scratch<T>) -> Vec<T> {
     let mut out = scratch.take(x.as_slice().len());
     for (to, from) in out.chunks_exact_mut(origin.len()).zip(x.as_slice().chunks_exact(origin.len())) {
@@ -256,7 +256,7 @@ fn centred<T: Real>(x: View<'_, T>, origin: &[T], scratch: &mut Scratch<T>) -> V
     out
 }
 
-/// `z` with one row for each dimension, so that loops over inducing inputs run along memory.
+/// The transpose of `z`, one row for each dimension, so that loops over inducing inputs run along memory.
 fn transposed<T: Real>(z: View<'_, T>, scratch: &mut Scratch<T>) -> Vec<T> {
     let (m, d) = (z.nrows(), z.ncols());
     let mut out = scratch.take(m * d);
@@ -268,7 +268,7 @@ fn transposed<T: Real>(z: View<'_, T>, scratch: &mut Scratch<T>) -> Vec<T> {
     out
 }
 
-/// `r²` by differences. `finish` gets each row of it, while the row is in cache.
+/// Writes `r²`, `[N, M]`, by differences. `finish` gets each row of it, while the row is in cache.
 pub(super) fn by_differences<T: Real>(
     x: View<'_, T>,
     z: View<'_, T>,
@@ -277,7 +277,7 @@ pub(super) fn by_differences<T: Real>(
     scratch: &mut Scratch<T>,
     finish: impl Fn(&mut [T]),
 ) {
-    /// Rows that share what is loaded of `z`.
+    /// Rows of `x` that are worked on together, so that they share what is loaded of `z`.
     const ROWS: usize = 4;
     let (m, d) = (z.nrows(), z.ncols());
     let mut inverse = scratch.take(d);
@@ -313,10 +313,11 @@ pub(super) fn by_differences<T: Real>(
     }
 }
 
-/// `r²` of `ROWS` points, their coordinates and those of `columns`, `[D, M]`, in lengthscales.
+/// Writes `r²` of `ROWS` points to all inducing inputs; the coordinates of both, `points` `[ROWS, D]` and `columns` `[D, M]`, are in
+/// lengthscales.
 #[inline(always)]
 fn squared_differences<T: Real, const ROWS: usize>(points: &[T], columns: &[T], r2: &mut [T]) {
-    /// So many sums of each row stay in registers while the dimensions go by.
+    /// The number of a row's sums that stay in registers while the loop runs over dimensions.
     const LANES: usize = 16;
     let (m, d) = (r2.len() / ROWS, points.len() / ROWS);
     let mut start = 0;
@@ -349,7 +350,7 @@ fn squared_differences<T: Real, const ROWS: usize>(points: &[T], columns: &[T], 
     }
 }
 
-/// `r²` between the rows of `z` themselves, by differences, the lower triangle with its diagonal; what is above it is unspecified.
+/// Writes `r²` between the rows of `z` themselves, by differences: the lower triangle with its diagonal; what is above it is unspecified.
 pub(super) fn lower_by_differences(z: View<'_>, lengthscales: &[f64], mut r2: ViewMut<'_>, scratch: &mut Scratch<f64>) {
     let m = z.nrows();
     let columns = transposed(z, scratch);

@@ -1,18 +1,18 @@
-//! A kernel without its parameters: enough to build it again and then set them.
+//! The form of a kernel, without its parameters: enough to build it again and then set them.
 
 use super::{Combination, Kernel};
 use crate::error::Result;
 use crate::settings::KernelChoice;
 
-/// One of the library's kernels, or a combination of them.
+/// The form of a kernel: one of the library's, or a combination of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum KernelForm {
     /// A kernel by itself.
     One(KernelChoice),
-    /// A sum.
+    /// The sum of kernels.
     Sum(Vec<Self>),
-    /// A product.
+    /// The product of kernels.
     Product(Vec<Self>),
 }
 

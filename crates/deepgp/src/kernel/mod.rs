@@ -30,20 +30,20 @@ use crate::numeric::linalg::mirror_lower;
 use crate::numeric::mat::{View, ViewMut};
 use crate::numeric::real::Real;
 
-/// What [`Evaluate::cross_pullback`] adds gradients to.
+/// The gradients that [`Evaluate::cross_pullback`] adds to.
 #[derive(Debug)]
 pub struct CrossBars<'a, T> {
     /// `∂/∂x`, `[N, D]`; absent where `x` is data and needs none.
     pub x: Option<ViewMut<'a, T>>,
     /// `∂/∂z`, `[M, D]`.
     pub z: ViewMut<'a, T>,
-    /// `∂/∂θ` for the parameters in the order of [`Parameters::visit`].
+    /// `∂/∂θ` in the kernel's parameters, in the order of [`Parameters::visit`].
     pub theta: &'a mut [f64],
 }
 
-/// A kernel's numbers in one precision.
+/// A kernel's values and gradients in one precision.
 pub trait Evaluate<T: Real> {
-    /// `k[n, m] = k(x_n, z_m)`, `[N, M]`.
+    /// Writes the kernel matrix `k[n, m] = k(x_n, z_m)`, `[N, M]`.
     fn cross(&self, x: View<'_, T>, z: View<'_, T>, k: ViewMut<'_, T>, scratch: &mut Scratch<T>);
 
     /// Adds the gradients of `Σ k_bar ∘ k` to `bars`. `k` is what [`Evaluate::cross`] gave; `k_bar` may be overwritten.
@@ -57,10 +57,10 @@ pub trait Evaluate<T: Real> {
         scratch: &mut Scratch<T>,
     );
 
-    /// `out[n] = k(x_n, x_n)`.
+    /// Writes the prior variances `out[n] = k(x_n, x_n)`.
     fn diagonal(&self, x: View<'_, T>, out: &mut [T]);
 
-    /// Adds the gradients of `Σ diagonal_bar ∘ diagonal`.
+    /// Adds the gradients of `Σ diagonal_bar ∘ diagonal` to `x_bar`, where it is asked for, and `theta_bar`.
     fn diagonal_pullback(
         &self,
         x: View<'_, T>,
@@ -69,7 +69,7 @@ pub trait Evaluate<T: Real> {
         theta_bar: &mut [f64],
     );
 
-    /// How to take sparse rows, for a kernel that can make use of them; others get all rows dense.
+    /// The kernel's side for sparse rows, if it can make use of them; other kernels get all rows dense.
     fn sparse(&self) -> Option<&dyn EvaluateSparse<T>> {
         None
     }
@@ -77,21 +77,21 @@ pub trait Evaluate<T: Real> {
 
 /// A positive-definite function of two inputs, with trainable parameters.
 pub trait Kernel: Parameters + Evaluate<f32> + Evaluate<f64> + std::fmt::Debug + Send + Sync {
-    /// What it is, in a word, e.g. `squared-exponential`.
+    /// The kernel's name, e.g. `squared-exponential`.
     fn name(&self) -> String;
 
-    /// How many columns its inputs have.
+    /// The number of columns of the kernel's inputs.
     fn input_width(&self) -> usize;
 
-    /// A copy. (`Clone` itself cannot be called on a trait object.)
+    /// A copy of the kernel. (`Clone` itself cannot be called on a trait object.)
     fn clone_box(&self) -> Box<dyn Kernel>;
 
-    /// What a file keeps of it beside its parameters; `None` for a kernel that the library does not know.
+    /// The kernel's form, which a model file stores beside its parameters; `None` for a kernel that the library does not know.
     fn form(&self) -> Option<KernelForm> {
         None
     }
 
-    /// `k(z, z)`, `[M, M]`, exactly symmetric. Override it where close points need more care than in `cross`.
+    /// Writes the Gram matrix `k(z, z)`, `[M, M]`, exactly symmetric. Override it where close points need more care than in `cross`.
     fn gram(&self, z: View<'_>, mut k: ViewMut<'_>, scratch: &mut Scratch<f64>) {
         Evaluate::<f64>::cross(self, z, z, k.reborrow(), scratch);
         mirror_lower(k);
@@ -113,7 +113,7 @@ pub trait Kernel: Parameters + Evaluate<f32> + Evaluate<f64> + std::fmt::Debug +
     }
 }
 
-/// Runs the pullback of `k(x, z)` at `x = z` and adds both sides' gradients to `z_bar`.
+/// Adds the gradients of a Gram matrix by the pullback of `k(x, z)` at `x = z`: both sides' gradients go to `z_bar`.
 fn both_sides(
     z: View<'_>,
     mut z_bar: ViewMut<'_>,

@@ -1,12 +1,13 @@
 //! Kernels between sparse rows and inducing inputs, at a cost in proportion to the entries that are stored.
 //!
-//! With `x = c + δ` ([`SparseRows`]), `u = c − z` and a lengthscale for each dimension,
+//! A sparse row is `x = c + δ` ([`SparseRows`]): a background `c` that all rows share and deviations `δ`, most of them 0. With
+//! `u = c − z` and a lengthscale for each dimension,
 //!
 //! ```text
 //! r²[n, m] = Σ_d u_md²/ℓ_d²  +  Σ_d δ_nd · 2 u_md/ℓ_d²  +  Σ_d δ_nd²/ℓ_d²
 //! ```
 //!
-//! The first two factors depend on `z` alone: they are made once a step, the *plan*. The middle term is one sparse product. Back,
+//! What depends on `z` alone (`Σ_d u²/ℓ²`, `2u/ℓ²`) is computed once a step: the *plan*. The middle term is one sparse product. Backward,
 //! with `W = ∂/∂r²`, all that is summed over rows is `δᵀ W` `[D, M]`, `Σ_n W_nm` `[M]` and `Σ_nm W_nm δ_nd²` `[D]`, from which
 //!
 //! ```text
@@ -25,13 +26,13 @@ use crate::numeric::mat::{View, ViewMut};
 use crate::numeric::real::Real;
 use crate::numeric::simd::vectorised;
 
-/// A kernel's numbers for sparse rows, in one precision. What it needs of `z` is made once for all rows, and what it sums over
-/// rows is turned into gradients once, at the end.
+/// A kernel's values and gradients for sparse rows, in one precision. What it needs of `z` is computed once for all rows, and what it
+/// sums over rows is turned into gradients once, at the end.
 pub trait EvaluateSparse<T: Real> {
-    /// What all rows need of the inducing inputs `z` `[M, D]`, given the rows' background `[D]`.
+    /// Writes to `plan` what all rows need of the inducing inputs `z` `[M, D]`, given the rows' background `[D]`.
     fn plan(&self, background: &[f64], z: View<'_, T>, plan: &mut Vec<T>);
 
-    /// `k[n, m] = k(x_n, z_m)`.
+    /// Writes the kernel matrix `k[n, m] = k(x_n, z_m)`, `[N, M]`.
     fn cross(&self, x: &SparseRows<T>, plan: &[T], k: ViewMut<'_, T>, scratch: &mut Scratch<T>);
 
     /// Adds to `sums` what [`EvaluateSparse::finish`] needs for the gradients of `Σ k_bar ∘ k` in `z` and the lengthscales, and
@@ -48,20 +49,20 @@ pub trait EvaluateSparse<T: Real> {
         scratch: &mut Scratch<T>,
     );
 
-    /// `out[n] = k(x_n, x_n)`.
+    /// Writes the prior variances `out[n] = k(x_n, x_n)`.
     fn diagonal(&self, x: &SparseRows<T>, out: &mut [T]);
 
-    /// Adds the gradients of `Σ diagonal_bar ∘ diagonal`.
+    /// Adds the gradients of `Σ diagonal_bar ∘ diagonal` in the parameters to `theta`.
     fn diagonal_pullback(&self, x: &SparseRows<T>, diagonal_bar: &[T], theta: &mut [f64]);
 
-    /// How many numbers `sums` are for `m` inducing inputs.
+    /// The length of `sums` in [`EvaluateSparse::cross_pullback`] for `m` inducing inputs.
     fn sums_len(&self, m: usize) -> usize;
 
     /// Adds the gradients in `z` and `θ` to `z_bar` and `theta`, from the sums over all rows.
     fn finish(&self, background: &[f64], z: View<'_>, sums: &[f64], z_bar: ViewMut<'_>, theta: &mut [f64]);
 }
 
-/// The plan of scaled squared distances: `Σ_d u²/ℓ²` `[M]`, `1/ℓ²` `[D]`, and `2u/ℓ²` `[D, M]`, laid out for the sparse product.
+/// Writes the plan of scaled squared distances: `Σ_d u²/ℓ²` `[M]`, `1/ℓ²` `[D]`, and `2u/ℓ²` `[D, M]`, laid out for the sparse product.
 /// On all threads.
 pub(super) fn plan<T: Real>(background: &[f64], z: View<'_, T>, lengthscales: &[f64], plan: &mut Vec<T>) {
     let (m, d) = (z.nrows(), z.ncols());
@@ -85,14 +86,15 @@ pub(super) fn plan<T: Real>(background: &[f64], z: View<'_, T>, lengthscales: &[
     });
 }
 
+/// `v²`, without naming `v` twice.
 fn square<T: Real>(v: T) -> T {
     v * v
 }
 
-/// Columns of a transpose taken at once.
+/// The number of inducing inputs, or of dimensions, that are worked on at once.
 const TILE: usize = 32;
 
-/// `r²`, cut off at 0; `finish` gets each row of it while it is in cache.
+/// Writes `r²`, `[N, M]`, with negative values from rounding as 0; `finish` gets each row of it while it is in cache.
 pub(super) fn distances<T: Real>(x: &SparseRows<T>, plan: &[T], mut r2: ViewMut<'_, T>, finish: impl Fn(&mut [T])) {
     let (m, d) = (r2.ncols(), x.ncols());
     let (norms, rest) = plan.split_at(m);
@@ -115,7 +117,7 @@ pub(super) fn distances<T: Real>(x: &SparseRows<T>, plan: &[T], mut r2: ViewMut<
     );
 }
 
-/// How long the sums of [`pullback`] are.
+/// The length of the sums of [`pullback`].
 pub(super) fn sums_len(m: usize, d: usize) -> usize {
     d * m + m + d
 }
@@ -143,7 +145,7 @@ pub(super) fn pullback<T: Real>(
     }
 }
 
-/// `z̄` and, at the front of `theta`, `ℓ̄`, from the sums of [`pullback`] over all rows.
+/// Adds `z̄` to `z_bar` and `ℓ̄` to the front of `theta`, from the sums of [`pullback`] over all rows.
 pub(super) fn finish(
     background: &[f64],
     z: View<'_>,

@@ -1,6 +1,8 @@
 //! Kernels of the scaled distance alone: `k(x, z) = σ² g(r²)` with `r² = Σ_d ((x_d − z_d) / ℓ_d)²` and `g(0) = 1`.
 //!
-//! One lengthscale for each input (ARD). A [`Profile`] is `g`; everything else is written once, here.
+//! There is one lengthscale `ℓ_d` for each input (ARD). A [`Profile`] is `g`; everything else is written once, here. Backward,
+//! with `W = k̄ σ² g'(r²)`, the gradient at `r²` (`[N, M]`): `σ̄² = Σ k̄ k / σ²`, the gradient of a shape parameter `α` is
+//! `Σ k̄ σ² ∂g/∂α`, and `distance.rs` takes `W` on to inputs and lengthscales.
 
 use super::distance::{
     Weights, by_differences, by_differences_pullback, by_products, by_products_pullback, lower_by_differences,
@@ -14,61 +16,63 @@ use crate::numeric::real::Real;
 use crate::numeric::simd::vectorised;
 use crate::settings::KernelChoice;
 
-/// How many partial sums a loop keeps, so that it vectorises.
+/// The number of partial sums that a loop keeps side by side, so that it vectorises.
 const LANES: usize = 16;
 /// From so many columns on, distances between inducing inputs, and in single precision to them, are taken by products too:
 /// differences would take as long as all the rest, and points in so many dimensions are not as close to one another, in view of
 /// their distance from the origin, that rounding could matter.
 const MANY_COLUMNS: usize = 32;
-/// No lengthscale falls below this.
+/// The least lengthscale that training can reach.
 const LENGTHSCALE_FLOOR: f64 = 1e-4;
-/// No variance falls below this.
+/// The least variance that training can reach.
 const VARIANCE_FLOOR: f64 = 1e-8;
+/// The least shape parameter that training can reach.
+const SHAPE_FLOOR: f64 = 1e-3;
 
-/// The function `g` of a stationary kernel.
+/// The function `g` of a stationary kernel `k = σ² g(r²)`, with `g(0) = 1`.
 pub trait Profile: Clone + std::fmt::Debug + Send + Sync + 'static {
-    /// The kernel's name.
+    /// The kernel's name, e.g. `matern-3/2`.
     const NAME: &'static str;
-    /// Which of the library's kernels it is.
+    /// Which of the library's kernels this is; `None` for one that is defined elsewhere, which no file can hold.
     const CHOICE: Option<KernelChoice> = None;
     /// Whether `g` has a kink at 0, so that rounding in `r²` matters there.
     const KINK: bool = false;
     /// Whether `g'` is a function of `g` alone: then the pullback need not compute distances again, unless a shape asks for them.
     const SLOPE_FROM_VALUE: bool = false;
 
-    /// Whether there is a shape parameter.
+    /// Whether `g` has a shape parameter beside variance and lengthscales.
     const SHAPED: bool = false;
 
-    /// `g(r²)`.
+    /// The value `g(r²)`.
     fn value<T: Real>(&self, r2: T) -> T;
 
-    /// `g'(r²)`; `value` is `g(r²)`.
+    /// The slope `g'(r²) = ∂g/∂r²`; `value` is `g(r²)`.
     fn slope<T: Real>(&self, r2: T, value: T) -> T;
 
-    /// The shape parameter, if it is [`Profile::SHAPED`]: its name and its value.
+    /// Name and value of the shape parameter, if the profile is [`Profile::SHAPED`].
     fn shape(&mut self) -> Option<(&'static str, &mut f64)> {
         None
     }
 
-    /// `∂g/∂shape`; `value` is `g(r²)`.
+    /// The slope in the shape parameter, `∂g/∂shape` at `r²`; `value` is `g(r²)`.
     fn shape_slope<T: Real>(&self, _r2: T, _value: T) -> T {
         T::ZERO
     }
 }
 
-/// `σ² g(r²)`.
+/// A kernel of the scaled distance alone, `k(x, z) = σ² g(r²)` with a lengthscale for each input.
 #[derive(Clone, Debug)]
 pub struct Stationary<P> {
-    /// `σ²`.
+    /// The variance `σ² = k(x, x)`.
     pub variance: f64,
-    /// `ℓ`, one for each input.
+    /// The lengthscales `ℓ`, one for each input.
     pub lengthscales: Vec<f64>,
-    /// `g`.
+    /// The function `g`.
     pub profile: P,
 }
 
 impl<P: Profile> Stationary<P> {
-    /// `r²` in the way that its rounding asks for; `finish` gets each row of it.
+    /// Writes `r²`, `[N, M]`, by products or by differences, as its rounding asks for; `finish` gets each row of it.
     fn distances<T: Real>(
         &self,
         x: View<'_, T>,
@@ -84,7 +88,7 @@ impl<P: Profile> Stationary<P> {
         }
     }
 
-    /// `r²` in place becomes `σ² g(r²)`.
+    /// Turns `r²` into `σ² g(r²)`, in place.
     fn apply<T: Real>(&self, r2: &mut [T]) {
         let variance = T::of(self.variance);
         vectorised(
@@ -97,8 +101,8 @@ impl<P: Profile> Stationary<P> {
         );
     }
 
-    /// `k̄` in place becomes `W = k̄ σ² g'(r²)`, summed along both axes; adds the gradients of `σ²` and of the shape to
-    /// `theta_bar`.
+    /// Turns `k̄` into `W = k̄ σ² g'(r²)`, in place, and sums it along both axes; adds the gradients of variance and shape,
+    /// `Σ k̄ g` and `σ² Σ k̄ ∂g/∂shape`, to `theta_bar`.
     fn weigh<T: Real>(&self, r2: &[T], k: &[T], k_bar: &mut [T], sums: &mut AxisSums<T>, theta_bar: &mut [f64]) {
         let (d, columns) = (self.lengthscales.len(), sums.columns.len());
         sums.columns.fill(T::ZERO);
@@ -151,16 +155,20 @@ impl<P: Profile> Stationary<P> {
     }
 }
 
-/// Partial sums of one row, a lane each.
+/// Sums over one row of what [`Stationary::weigh`] needs, each as [`LANES`] partial sums.
 #[derive(Default)]
 struct RowTotals<T> {
+    /// `Σ_m W_nm`.
     weights: [T; LANES],
+    /// `Σ_m k̄_nm g_nm`.
     variance: [T; LANES],
+    /// `Σ_m k̄_nm ∂g_nm/∂shape`.
     shape: [T; LANES],
 }
 
 impl<T: Real> RowTotals<T> {
-    /// By value, so that the sums stay in registers.
+    /// Adds [`LANES`] entries of a row and writes their weights over `k_bar`. It takes and returns the sums by value, so that they
+    /// stay in registers.
     #[inline(always)]
     fn add_chunk(
         mut self,
@@ -184,22 +192,26 @@ impl<T: Real> RowTotals<T> {
 
 /// Sums of a matrix along its rows and along its columns.
 struct AxisSums<T> {
+    /// `Σ_m W_nm`, one for each row.
     rows: Vec<T>,
+    /// `Σ_n W_nm`, one for each column.
     columns: Vec<T>,
 }
 
 impl<T: Real> AxisSums<T> {
+    /// Borrows memory for the sums of a `[rows, columns]` matrix.
     fn take(rows: usize, columns: usize, scratch: &mut Scratch<T>) -> Self {
         Self { rows: scratch.take(rows), columns: scratch.take(columns) }
     }
 
+    /// Gives the memory back.
     fn give(self, scratch: &mut Scratch<T>) {
         scratch.give(self.rows);
         scratch.give(self.columns);
     }
 }
 
-/// Lists lengthscales, variance, then the shape.
+/// The parameters in their order: lengthscales, variance, then the shape if there is one.
 impl<P: Profile> Parameters for Stationary<P> {
     fn visit(&mut self, leaf: &mut dyn FnMut(Leaf<'_>)) {
         leaf(Leaf {
@@ -215,7 +227,7 @@ impl<P: Profile> Parameters for Stationary<P> {
             values: std::slice::from_mut(&mut self.variance),
         });
         if let Some((name, value)) = self.profile.shape() {
-            let constraint = Constraint::Positive { floor: 1e-3 };
+            let constraint = Constraint::Positive { floor: SHAPE_FLOOR };
             leaf(Leaf { name, constraint, shape: &[], values: std::slice::from_mut(value) });
         }
     }

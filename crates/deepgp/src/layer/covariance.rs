@@ -1,10 +1,10 @@
-//! The covariance over `Z_b`: every form is `Σ̃ = K_XX − K_XZb C K_XZbᵀ` (Table 2); they differ in `C`.
+//! The covariance of a layer over `Z_b`: every form is `Σ̃ = K_XX − K_XZb C K_XZbᵀ` (Table 2); they differ in `C`.
 //!
 //! Table 2 swaps its two labels against the text and writes `Z_a` for `Z_b` in the row of `Σ̃_GP`; eq. 6 needs
 //! `+½ log |K|/|S|` (as printed, `S = ½K`, `m = 0` has a negative KL). What follows is eq. 3 and eq. 7, mended.
 //!
-//! A block of rows sees one shape for every form: `A = K_XZb Rᵀ` and `σ²_p = k_xx − Aᵀ G_p A`, where the *projection* `R`
-//! is `L⁻¹` or nothing at all, and the symmetric *explained* share `G_p` is `I − V_p V_pᵀ` or `C_p` itself.
+//! A block of rows sees one shape for every form: `A = K_XZb Rᵀ` and `σ²_p = k_xx − A G_p Aᵀ`, where the *projection* `R`
+//! is `L⁻¹` or the identity, and the symmetric *explained share* `G_p` is `I − V_p V_pᵀ` or `C_p` itself.
 
 use super::factor::Factor;
 use super::gram::{Gram, GramBar};
@@ -14,7 +14,7 @@ use crate::numeric::linalg::{Accumulate, Cholesky, lower_product, mirror_lower, 
 use crate::numeric::mat::{Mat, View, ViewMut};
 use crate::numeric::scratch::Scratch;
 
-/// Which variables the covariance is trained in.
+/// The variables that a layer's covariance is trained in (Table 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum CovarianceForm {
@@ -32,8 +32,8 @@ pub enum CovarianceForm {
 }
 
 impl CovarianceForm {
-    /// Whether it needs `L`.
-    pub(crate) fn factors(self) -> bool {
+    /// Whether the form needs `L`, the factor of `K_bb`.
+    pub(crate) fn needs_factor(self) -> bool {
         match self {
             Self::Dual => false,
             Self::Standard | Self::Whitened => true,
@@ -41,34 +41,34 @@ impl CovarianceForm {
     }
 }
 
-/// The trainable covariance of a layer; its inducing inputs are the layer's.
+/// The trainable covariance of a layer; its inducing inputs `Z_b` belong to the layer.
 #[derive(Clone, Debug)]
 pub struct LayerCovariance {
-    /// Which variables `factor` holds.
+    /// The variables that `factor` holds.
     pub form: CovarianceForm,
     /// `L_s` or `L_B`, lower triangular, one for each output: `[P · M_b, M_b]`, one below the other.
     pub factor: Mat,
 }
 
-/// What the covariance is made into, once a step.
+/// A layer's covariance as rows need it: `G` and the KL, computed once a step by [`LayerCovariance::prepare`].
 #[derive(Clone, Debug)]
 pub(crate) struct PreparedCovariance {
-    /// `G_1, G_2, …` side by side, `[M_b, P · M_b]`.
+    /// The explained shares `G_1, G_2, …` side by side, `[M_b, P · M_b]`.
     pub explained: Mat,
-    /// The sum over outputs.
+    /// The covariance's term of `KL[q ‖ p]`, summed over outputs.
     pub kl: f64,
     /// What the pullback needs, one square for each output below the other: `V_p = R L_s` (standard), `H⁻¹` (dual), nothing at all
     /// (whitened).
-    kept: Mat,
+    saved: Mat,
 }
 
 impl LayerCovariance {
-    /// `L_s` or `L_B` of output `p`.
+    /// The factor of output `p`, `L_s` or `L_B`, `[M_b, M_b]`.
     pub fn factor_of(&self, p: usize) -> View<'_> {
         square(&self.factor, p)
     }
 
-    /// `R`, lower triangular; `None` stands for the identity.
+    /// The projection `R`, lower triangular; `None` stands for the identity.
     pub(super) fn projection<'g>(&self, gram: &'g Gram) -> Option<&'g Mat> {
         match self.form {
             CovarianceForm::Dual => None,
@@ -76,15 +76,15 @@ impl LayerCovariance {
         }
     }
 
-    /// How many outputs there are.
+    /// The number of outputs, `P`.
     pub(crate) fn outputs(&self) -> usize {
         self.factor.nrows() / self.factor.ncols()
     }
 
-    /// `G` and the KL. Costs about `M_b³` an output beside the factorisation.
+    /// Computes `G` and the KL. Costs about `M_b³` flops an output beside the factorisation.
     pub(crate) fn prepare(&self, gram: &Gram, layer: usize, scratch: &mut Scratch<f64>) -> Result<PreparedCovariance> {
         let (m, outputs) = (self.factor.ncols(), self.outputs());
-        let mut kept = match self.form {
+        let mut saved = match self.form {
             CovarianceForm::Dual | CovarianceForm::Standard => scratch.take_mat(outputs * m, m),
             CovarianceForm::Whitened => Mat::default(),
         };
@@ -93,9 +93,9 @@ impl LayerCovariance {
         for p in 0..outputs {
             let factor = self.factor_of(p);
             kl += match self.form {
-                CovarianceForm::Dual => dual(gram, factor, layer, &mut g, square_mut(&mut kept, p), scratch)?,
+                CovarianceForm::Dual => dual(gram, factor, layer, &mut g, square_mut(&mut saved, p), scratch)?,
                 CovarianceForm::Standard => {
-                    let (mut v, r) = (square_mut(&mut kept, p), gram.factor().inverse.view().faer());
+                    let (mut v, r) = (square_mut(&mut saved, p), gram.factor().inverse.view().faer());
                     lower_product(v.reborrow().faer(), Accumulate::Replace, 1.0, r, factor.faer());
                     clear_above(&mut v);
                     complement(v.as_view(), &mut g);
@@ -111,10 +111,10 @@ impl LayerCovariance {
             }
         }
         scratch.give_mat(g);
-        Ok(PreparedCovariance { explained, kl, kept })
+        Ok(PreparedCovariance { explained, kl, saved })
     }
 
-    /// Writes `∂/∂factor` to `factor_bar`, and adds what reaches `K` and `L` to `gram_bar`.
+    /// Writes `∂/∂factor` to `factor_bar`, and adds the gradients at `K` and `L` to `gram_bar`.
     pub(super) fn pullback(
         &self,
         gram: &Gram,
@@ -134,12 +134,12 @@ impl LayerCovariance {
             let mut own = ViewMut::new(own, m, m);
             match self.form {
                 CovarianceForm::Dual => {
-                    let h_inverse = square(&prepared.kept, p);
+                    let h_inverse = square(&prepared.saved, p);
                     dual_pullback(gram, factor, h_inverse, &g_bar, kl_bar, own.reborrow(), gram_bar, scratch);
                 }
                 CovarianceForm::Standard => {
-                    // G = I − V Vᵀ with V = R L_s.
-                    let (v, r) = (square(&prepared.kept, p), gram.factor().inverse.view().faer());
+                    // G = I − V Vᵀ with V = R L_s, and KL = ½ tr V Vᵀ − …: V̄ = −2 Ḡ V + KL̄ V, L̄_s = Rᵀ V̄, R̄ += V̄ L_sᵀ.
+                    let (v, r) = (square(&prepared.saved, p), gram.factor().inverse.view().faer());
                     let mut v_bar = scratch.take_mat(m, m);
                     product(v_bar.view_mut().faer(), Accumulate::Replace, -2.0, g_bar.view().faer(), v.faer());
                     add_scaled(v_bar.as_mut_slice(), kl_bar, v.as_slice());
@@ -151,7 +151,7 @@ impl LayerCovariance {
                     scratch.give_mat(v_bar);
                 }
                 CovarianceForm::Whitened => {
-                    // G = I − L_s L_sᵀ.
+                    // G = I − L_s L_sᵀ, and KL = ½ tr L_s L_sᵀ − …: L̄_s = −2 Ḡ L_s + KL̄ L_s.
                     product(own.reborrow().faer(), Accumulate::Replace, -2.0, g_bar.view().faer(), factor.faer());
                     add_scaled(own.as_mut_slice(), kl_bar, factor.as_slice());
                     log_det_pullback(factor, kl_bar, &mut own);
@@ -161,7 +161,7 @@ impl LayerCovariance {
         }
         scratch.give_mat(g_bar);
         if let Some(r) = self.projection(gram) {
-            // Lᵀ L̄ = −R̄ Rᵀ, and of ½ log |K| for each output the identity.
+            // Lᵀ L̄ = −R̄ Rᵀ, and KL̄ times the identity for the ½ log |K| of each output.
             clear_above(&mut projection_bar.view_mut());
             let inner = gram_bar.inner_mut(scratch);
             let (projection_bar, r) = (projection_bar.view().faer(), r.view().faer());
@@ -178,21 +178,23 @@ impl LayerCovariance {
     }
 }
 
-/// Gradients at what a covariance was made into.
+/// The gradients at `R`, `G` and the KL of a [`PreparedCovariance`].
 pub(super) struct CovarianceBars<'a> {
     /// `∂/∂R`, the lower triangle; its memory is used up.
     pub projection: &'a mut Mat,
-    /// `∂/∂G_1 … ∂/∂G_P`, as `sums`.
+    /// `∂/∂G_1 … ∂/∂G_P`, in the layout of `sums`.
     pub explained: &'a [f64],
+    /// How `explained` is laid out.
     pub sums: SymmetricSums,
     /// `∂/∂KL`.
     pub kl: f64,
 }
 
 impl PreparedCovariance {
+    /// Gives its memory back.
     pub fn give(self, scratch: &mut Scratch<f64>) {
         scratch.give_mat(self.explained);
-        scratch.give_mat(self.kept);
+        scratch.give_mat(self.saved);
     }
 }
 
@@ -208,28 +210,28 @@ fn square_mut(stacked: &mut Mat, p: usize) -> ViewMut<'_> {
     ViewMut::new(&mut stacked.as_mut_slice()[p * m * m..(p + 1) * m * m], m, m)
 }
 
-/// Zeros above the diagonal.
+/// Writes zeros above the diagonal.
 fn clear_above(m: &mut ViewMut<'_>) {
     for i in 0..m.nrows() {
         m.row_mut(i)[i + 1..].fill(0.0);
     }
 }
 
-/// `½ (tr V Vᵀ − log |L_s L_sᵀ| − M)`.
+/// The KL `½ (tr V Vᵀ − log |L_s L_sᵀ| − M)` of one output, less its `½ log |K|`.
 fn divergence(v: View<'_>, factor: View<'_>) -> f64 {
     let m = factor.nrows();
     let log_det: f64 = (0..m).map(|i| (factor[(i, i)] * factor[(i, i)]).ln()).sum();
     0.5 * (v.as_slice().iter().map(|x| x * x).sum::<f64>() - log_det - m as f64)
 }
 
-/// Adds the gradient of `−½ log |L_s L_sᵀ|`, which is `−1 / L_s[i, i]` on the diagonal.
+/// Adds `KL̄` times the gradient of `−½ log |L_s L_sᵀ|`, which is `−1 / L_s[i, i]` on the diagonal.
 fn log_det_pullback(factor: View<'_>, kl_bar: f64, factor_bar: &mut ViewMut<'_>) {
     for i in 0..factor.nrows() {
         factor_bar.row_mut(i)[i] -= kl_bar / factor[(i, i)];
     }
 }
 
-/// `I − V Vᵀ`.
+/// Writes `G = I − V Vᵀ`.
 fn complement(v: View<'_>, g: &mut Mat) {
     lower_product(g.view_mut().faer(), Accumulate::Replace, -1.0, v.faer(), v.faer().transpose());
     for i in 0..v.nrows() {
@@ -238,8 +240,8 @@ fn complement(v: View<'_>, g: &mut Mat) {
     mirror_lower(g.view_mut());
 }
 
-/// Writes `C` and `H⁻¹` of the dual form, and returns the KL. With `L_H L_Hᵀ = H` and `T = L_H⁻¹ L_Bᵀ`, `C = Tᵀ T` is symmetric
-/// and positive to the last bit.
+/// Writes `C` and `H⁻¹` of the dual form for one output, and returns its KL. With `L_H L_Hᵀ = H` and `T = L_H⁻¹ L_Bᵀ`, `C = Tᵀ T` is
+/// symmetric and positive to the last bit.
 fn dual(
     gram: &Gram,
     factor: View<'_>,
@@ -273,7 +275,7 @@ fn dual(
     Ok(0.5 * (log_det - m as f64 + trace))
 }
 
-/// `C = B H⁻¹ Bᵀ` with `B = L_B`, `H = I + Bᵀ K B`, and `KL = ½ log |H| + ½ tr H⁻¹ + const`:
+/// The pullback of [`dual`]: `C = B H⁻¹ Bᵀ` with `B = L_B`, `H = I + Bᵀ K B`, and `KL = ½ log |H| + ½ tr H⁻¹ + const` give
 /// `H̄ = −H⁻¹ Bᵀ Ḡ B H⁻¹ + KL̄ (½ H⁻¹ − ½ H⁻²)`, `B̄ = 2 Ḡ B H⁻¹ + 2 K B H̄`, `K̄ = B H̄ Bᵀ`.
 #[allow(clippy::too_many_arguments, reason = "the equations above have exactly these")]
 fn dual_pullback(
@@ -306,6 +308,7 @@ fn dual_pullback(
     }
 }
 
+/// `into += scale · from`.
 fn add_scaled(into: &mut [f64], scale: f64, from: &[f64]) {
     for (to, from) in into.iter_mut().zip(from) {
         *to += scale * from;

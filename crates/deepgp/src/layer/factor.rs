@@ -1,4 +1,4 @@
-//! A factored kernel matrix, `K = L Lᵀ`, kept as `R = L⁻¹`: formed once a step, it serves forward and backward.
+//! A factored kernel matrix `K = L Lᵀ`, stored as `R = L⁻¹`: formed once a step, it serves forward and backward.
 //!
 //! Everything that depends on `L` does so through `R` and `log |K|`, and products with `R` are faster than solves with `L`. Pulled
 //! back to `K` (Murray 2016), with `Ψ` the lower triangle of `½ Lᵀ L̄` mirrored above the diagonal,
@@ -17,34 +17,36 @@ use crate::numeric::linalg::{
 use crate::numeric::mat::Mat;
 use crate::numeric::scratch::Scratch;
 
-/// `R` and `log |K|`.
+/// The factor of a kernel matrix, as `R = L⁻¹` and `log |K|`.
 #[derive(Clone, Debug)]
 pub(crate) struct Factor {
-    /// `L⁻¹`, lower triangular, zeros above.
+    /// `R = L⁻¹`, lower triangular, zeros above.
     pub inverse: Mat,
+    /// `log |K|`.
     pub log_det: f64,
 }
 
-/// Rows of `Ψ` that [`Factor::pullback_outer`] forms at a time.
+/// The number of rows of `Ψ` that [`Factor::pullback_outer`] forms at a time.
 const BLOCK: usize = 48;
 
 impl Factor {
+    /// Inverts `L`, whose memory it uses up. Costs `n³/3` flops.
     pub fn new(cholesky: Cholesky, scratch: &mut Scratch<f64>) -> Self {
         let log_det = cholesky.log_det();
         Self { inverse: cholesky.into_inverse_lower(scratch), log_det }
     }
 
-    /// `L⁻¹ b`.
+    /// `L⁻¹ b`, `b` in whitened variables.
     pub fn whiten(&self, b: &Mat, scratch: &mut Scratch<f64>) -> Mat {
         times(self.inverse.view().faer(), b.view().faer(), scratch)
     }
 
-    /// `L⁻ᵀ b`.
+    /// `L⁻ᵀ b`, the transpose of whitening.
     pub fn whiten_transposed(&self, b: &Mat, scratch: &mut Scratch<f64>) -> Mat {
         times(self.inverse.view().faer().transpose(), b.view().faer(), scratch)
     }
 
-    /// `K⁻¹ b`.
+    /// `K⁻¹ b = L⁻ᵀ L⁻¹ b`.
     pub fn solve(&self, b: &Mat, scratch: &mut Scratch<f64>) -> Mat {
         let white = self.whiten(b, scratch);
         let solved = self.whiten_transposed(&white, scratch);
@@ -101,6 +103,7 @@ impl Factor {
         k_bar
     }
 
+    /// Gives its memory back.
     pub fn give(self, scratch: &mut Scratch<f64>) {
         scratch.give_mat(self.inverse);
     }

@@ -1,7 +1,7 @@
-//! `K_ZZ` with its jitter, its factor, and the gradients that reach it.
+//! The Gram matrix `K_ZZ` of inducing inputs with its jitter, its factor, and the gradients that reach it.
 //!
 //! One jittered matrix serves the conditional and the KL alike. If it cannot be factored, the jitter climbs a ladder, tenfold a rung
-//! (the first of them at least 1e-10 of the diagonal), and what it needed is reported with layer, matrix and likely cause.
+//! (the first of them at least 1e-10 of the diagonal), and the jitter that worked is reported with layer, matrix and likely cause.
 
 use super::factor::Factor;
 use crate::error::{Error, Matrix, Result};
@@ -9,13 +9,13 @@ use crate::kernel::{Kernel, Scratch};
 use crate::numeric::linalg::{Accumulate, Cholesky, lower_product};
 use crate::numeric::mat::{Mat, View, ViewMut};
 
-/// `ε = absolute + relative · mean(diag K)` on the diagonal of every kernel matrix of inducing inputs.
+/// The jitter `ε = absolute + relative · mean(diag K)` on the diagonal of every kernel matrix of inducing inputs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Jitter {
-    /// Added as it is.
+    /// The part of `ε` that does not depend on the matrix.
     pub absolute: f64,
-    /// Times the mean of the diagonal.
+    /// The factor of `mean(diag K)` in `ε`.
     pub relative: f64,
 }
 
@@ -30,47 +30,54 @@ impl Jitter {
     }
 }
 
-/// How often the jitter may grow tenfold before it is an error.
+/// The number of times that the jitter may grow before it is an error.
 const RUNGS: i32 = 5;
 /// The first rung of the ladder is no lower than this, relative to the diagonal: however little jitter was asked for, the ladder must
 /// reach what rounding asks for.
 const FIRST_RUNG: f64 = 1e-10;
 
-/// A kernel matrix that needed more jitter than asked for.
+/// The report on a kernel matrix that needed more jitter than asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JitterEvent {
-    /// Layer, from 0.
+    /// The layer's number, from 0.
     pub layer: usize,
-    /// Which matrix.
+    /// The matrix that was factored.
     pub matrix: Matrix,
     /// The jitter that worked.
     pub jitter: f64,
-    /// The likely cause.
+    /// The likely cause, as a phrase.
     pub cause: String,
 }
 
-/// `K_ZZ + εI`, and its factor where a form needs one.
+/// A kernel matrix of inducing inputs, `K_ZZ + εI`, and its factor where a form needs one.
 #[derive(Clone, Debug)]
 pub(crate) struct Gram {
+    /// `K_ZZ + εI`, `[M, M]`.
     pub k: Mat,
+    /// The jitter `ε` that was added.
     jitter: f64,
+    /// `∂ε/∂mean(diag K)`, for the pullback.
     relative: f64,
+    /// `L⁻¹` and `log |K|`, if they were asked for.
     factor: Option<Factor>,
 }
 
-/// Gradients that reach a [`Gram`]: at `K` (symmetric) and, where it was factored, at `L`, as the lower triangle of `Lᵀ L̄`, in two
-/// parts. What no form asks for stays `None`: at `M_a = 500` each square is 2 MB.
+/// The gradients that reach a [`Gram`]: at `K` (symmetric) and, where it was factored, at `L`, as the lower triangle of `Lᵀ L̄`, in two
+/// parts, `inner + a bᵀ`. What no form asks for stays `None`: at `M_a = 500` each square is 2 MB.
 #[derive(Clone, Debug)]
 pub(crate) struct GramBar {
+    /// `M`.
     order: usize,
+    /// `K̄`, `[M, M]`, without what comes through `L`.
     k: Option<Mat>,
+    /// The part of `Lᵀ L̄` that is stored as a square, `[M, M]`.
     inner: Option<Mat>,
-    /// `a bᵀ`, to be added to `inner`.
+    /// The part of `Lᵀ L̄` that is a product `a bᵀ` of two thin matrices, `[M, P]` each.
     outer: Option<(Mat, Mat)>,
 }
 
 impl Gram {
-    /// Builds and, if `factor` is set, factors `k(z, z) + εI`.
+    /// Builds `k(z, z) + εI` and factors it if `factor` is set; `place` is the layer and the matrix, for messages.
     pub fn new(
         kernel: &dyn Kernel,
         z: View<'_>,
@@ -106,7 +113,7 @@ impl Gram {
         }
     }
 
-    /// `L` of `k(z, z) + εI`.
+    /// The Cholesky factor `L` of `k(z, z) + εI`, `[M, M]`.
     pub fn lower(kernel: &dyn Kernel, z: View<'_>, jitter: Jitter, place: (usize, Matrix)) -> Result<Mat> {
         let scratch = &mut Scratch::default();
         let (gram, _) = Self::new(kernel, z, jitter, true, place, scratch)?;
@@ -114,23 +121,23 @@ impl Gram {
         Ok(Mat::from_fn(z.nrows(), z.nrows(), |i, j| lower.lower()[(i, j)]))
     }
 
-    /// The factor. Only forms that asked for one may call this.
+    /// The matrix's factor. Only forms that asked for one may call this.
     pub fn factor(&self) -> &Factor {
         self.factor.as_ref().expect("the form said that it needs a factor")
     }
 
-    /// No gradient yet.
+    /// Gradients of zero for this matrix.
     pub fn zero_bar(&self) -> GramBar {
         GramBar { order: self.k.nrows(), k: None, inner: None, outer: None }
     }
 
-    /// `L⁻¹`, where a form asked for a factor.
+    /// The inverse factor `L⁻¹`, where a form asked for a factor.
     pub fn inverse_factor(&self) -> Option<&Mat> {
         self.factor.as_ref().map(|factor| &factor.inverse)
     }
 
-    /// Pulls what has been gathered back to the inducing inputs and the kernel's parameters. After that the matrix is without its jitter;
-    /// the factor stays.
+    /// Adds the gradients in inducing inputs and kernel parameters, from those at `K` and `L` in `bar`. After that the matrix is without
+    /// its jitter; the factor stays.
     pub fn pullback(
         &mut self,
         kernel: &dyn Kernel,
@@ -189,12 +196,12 @@ fn join(one: Option<Mat>, other: Option<Mat>, scratch: &mut Scratch<f64>) -> Opt
 }
 
 impl GramBar {
-    /// The gradient at `K`, zero at first.
+    /// The gradient at `K` to add to, zero at first.
     pub fn k_mut(&mut self, scratch: &mut Scratch<f64>) -> &mut Mat {
         self.k.get_or_insert_with(|| scratch.zeros(self.order, self.order))
     }
 
-    /// `Lᵀ L̄`, zero at first; only its lower triangle counts.
+    /// `Lᵀ L̄` to add to, zero at first; only its lower triangle counts.
     pub fn inner_mut(&mut self, scratch: &mut Scratch<f64>) -> &mut Mat {
         self.inner.get_or_insert_with(|| scratch.zeros(self.order, self.order))
     }
@@ -206,22 +213,27 @@ impl GramBar {
     }
 }
 
-/// A matrix that was factored on some rung of the ladder; 0 is the jitter asked for.
+/// A matrix that was factored on some rung of the jitter's ladder.
 #[derive(Debug)]
 pub(crate) struct Factored {
+    /// `L` of the matrix with its jitter.
     pub factor: Cholesky,
+    /// The jitter that worked.
     pub jitter: f64,
+    /// The rung of the ladder; 0 is the jitter asked for.
     pub rung: i32,
 }
 
-/// A matrix that no rung could save.
+/// A matrix that could not be factored on any rung of the jitter's ladder.
 #[derive(Debug)]
 pub(crate) struct NotFactored {
+    /// The pivot at which the last attempt failed.
     pub pivot: usize,
+    /// The largest jitter tried.
     pub jitter: f64,
 }
 
-/// Adds `asked` to the diagonal of `k` and factors it; as long as that fails, ten times more.
+/// Adds `asked` to the diagonal of `k` and factors it; as long as that fails, with ten times more, up to [`RUNGS`] times.
 pub(crate) fn factor_with_jitter(
     k: &mut Mat,
     asked: f64,
@@ -242,13 +254,15 @@ pub(crate) fn factor_with_jitter(
     Err(NotFactored { pivot, jitter })
 }
 
+/// `K += by · I`.
 fn add_diagonal(k: &mut Mat, by: f64) {
     for i in 0..k.nrows() {
         k[(i, i)] += by;
     }
 }
 
-/// Why a kernel matrix is close to singular, as far as a look at it can tell.
+/// The likely reason why a kernel matrix is close to singular: numbers that are not finite, two points that nearly coincide, or long
+/// lengthscales.
 fn cause(z: View<'_>, k: &Mat) -> String {
     if z.as_slice().iter().chain(k.as_slice()).any(|v| !v.is_finite()) {
         return "inducing inputs or kernel parameters are not finite, likely after too large a step".into();

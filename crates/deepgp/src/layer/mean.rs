@@ -1,14 +1,14 @@
-//! The mean over `Z_a`: every row of Table 1 is `μ̃ = K_XZa w`; they differ in `w` alone.
+//! The mean of a layer over `Z_a`: every row of Table 1 is `μ̃ = K_XZa w`; they differ in the weights `w` alone.
 //!
 //! Table 1 prints `μ̃_CB = K_XZa diag(K_ZaZa) a`, a factor that eq. 7 lacks. [`MeanForm::Dual`] is eq. 7;
-//! [`MeanForm::ScaledDual`] is the table. The share of the KL is `½ wᵀ K_ZaZa w` in every form.
+//! [`MeanForm::ScaledDual`] is the table. The mean's term of the KL is `½ wᵀ K_ZaZa w` in every form.
 
 use super::gram::{Gram, GramBar};
 use crate::numeric::linalg::{Accumulate, product, times};
 use crate::numeric::mat::Mat;
 use crate::numeric::scratch::Scratch;
 
-/// Which variables the mean is trained in.
+/// The variables that a layer's mean is trained in (Table 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum MeanForm {
@@ -26,8 +26,8 @@ pub enum MeanForm {
 }
 
 impl MeanForm {
-    /// Whether it needs `L`.
-    pub(crate) fn factors(self) -> bool {
+    /// Whether the form needs `L`, the factor of `K_aa`.
+    pub(crate) fn needs_factor(self) -> bool {
         match self {
             Self::Dual | Self::ScaledDual => false,
             Self::Standard | Self::Whitened => true,
@@ -35,26 +35,26 @@ impl MeanForm {
     }
 }
 
-/// The trainable mean of a layer; its inducing inputs are the layer's.
+/// The trainable mean of a layer; its inducing inputs `Z_a` belong to the layer.
 #[derive(Clone, Debug)]
 pub struct LayerMean {
-    /// Which variables `free` holds.
+    /// The variables that `free` holds.
     pub form: MeanForm,
-    /// `a`, `m` or `m'`, `[M_a, P]`.
+    /// The trainable numbers, `a`, `m` or `m'`, `[M_a, P]`.
     pub free: Mat,
 }
 
-/// What the mean is made into, once a step.
+/// A layer's mean as rows need it: `w` and the KL, computed once a step by [`LayerMean::prepare`].
 #[derive(Clone, Debug)]
 pub(crate) struct PreparedMean {
-    /// `w`, `[M_a, P]`.
+    /// The weights `w`, `[M_a, P]`.
     pub weights: Mat,
-    /// `½ Σ_p w_pᵀ K_ZaZa w_p`.
+    /// The mean's term of `KL[q ‖ p]`, `½ Σ_p w_pᵀ K_ZaZa w_p`.
     pub kl: f64,
 }
 
 impl LayerMean {
-    /// `w` and the KL. Costs `M_a² P` beside the factorisation.
+    /// Computes `w` and the KL. Costs of the order of `M_a² P` flops beside the factorisation.
     pub(crate) fn prepare(&self, gram: &Gram, scratch: &mut Scratch<f64>) -> PreparedMean {
         let weights = match self.form {
             MeanForm::Dual => scratch.copy(&self.free),
@@ -75,7 +75,7 @@ impl LayerMean {
         PreparedMean { weights, kl }
     }
 
-    /// `∂/∂free` from `∂/∂w` and `∂/∂KL`; adds what reaches `K` and `L` to `gram_bar`.
+    /// The gradient `∂/∂free` from `∂/∂w` and `∂/∂KL`; adds the gradients at `K` and `L` to `gram_bar`.
     pub(crate) fn pullback(
         &self,
         gram: &Gram,
@@ -125,7 +125,7 @@ impl LayerMean {
     }
 }
 
-/// The gradient at `w`, `w̄ + KL̄ K w`, of forms whose KL is `½ wᵀ K w` as it stands; adds `½ KL̄ w wᵀ` to `K̄`.
+/// The gradient at `w`, `w̄ + KL̄ K w`, of forms whose KL is computed as `½ wᵀ K w`; adds `½ KL̄ w wᵀ` to `K̄`.
 fn weights_pullback(
     gram: &Gram,
     w: &Mat,
@@ -142,6 +142,7 @@ fn weights_pullback(
     total
 }
 
+/// `K w`.
 fn times_gram(gram: &Gram, w: &Mat, scratch: &mut Scratch<f64>) -> Mat {
     times(gram.k.view().faer(), w.view().faer(), scratch)
 }
@@ -157,6 +158,7 @@ fn scaled_rows(k: &Mat, m: &Mat, scratch: &mut Scratch<f64>) -> Mat {
     out
 }
 
+/// `½ Σ a ∘ b`.
 fn half_dot(a: &Mat, b: &Mat) -> f64 {
     0.5 * a.as_slice().iter().zip(b.as_slice()).map(|(x, y)| x * y).sum::<f64>()
 }

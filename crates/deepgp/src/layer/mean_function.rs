@@ -1,6 +1,6 @@
 //! Fixed mean functions: what a layer returns before it has learnt anything (Salimbeni and Deisenroth 2017).
 //!
-//! A hidden layer starts as the identity, so that a deep model starts as a shallow one. They have no parameters.
+//! A hidden layer starts as the identity, so that a deep model starts as a shallow one. Mean functions have no parameters.
 
 use crate::data::compressed::{pack, packed_len};
 use crate::data::sparse::SparseRows;
@@ -11,10 +11,10 @@ use crate::numeric::mat::{Mat, View, ViewMut};
 use crate::numeric::real::Real;
 use crate::numeric::scratch::Scratch;
 
-/// `m(x)`, `[N, D] → [N, P]`.
+/// A fixed function `m(x)` that a layer adds to its mean, `[N, D] → [N, P]`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MeanFunction {
-    /// `m(x) = 0`: the last layer's.
+    /// `m(x) = 0`: the usual choice for the last layer.
     Zero,
     /// `m(x) = x`, where widths match.
     Identity,
@@ -25,7 +25,8 @@ pub enum MeanFunction {
 }
 
 impl MeanFunction {
-    /// The natural choice for a hidden layer of `width` outputs over inputs that look like `x`.
+    /// The usual choice for a hidden layer of `width` outputs over inputs that look like `x`: the identity, zero padding where the layer
+    /// is wider than its input, principal directions where it is narrower.
     pub fn between(x: View<'_>, width: usize) -> Result<Self> {
         Ok(match x.ncols().cmp(&width) {
             std::cmp::Ordering::Equal => Self::Identity,
@@ -34,7 +35,7 @@ impl MeanFunction {
         })
     }
 
-    /// The `width` directions in which `x` (taken as centred) varies most: leading eigenvectors of `xᵀx`.
+    /// The linear function onto the `width` directions in which `x` (taken as centred) varies most: leading eigenvectors of `xᵀx`.
     pub fn principal_directions(x: View<'_>, width: usize) -> Result<Self> {
         if width > x.ncols() {
             return Err(Error::Shape {
@@ -54,7 +55,7 @@ impl MeanFunction {
         Ok(Self::Linear(Mat::from_fn(x.ncols(), width, |i, j| axes[(i, j)])))
     }
 
-    /// Fails unless it maps width `input` to width `output`.
+    /// Fails unless the function maps width `input` to width `output`.
     pub(crate) fn check(&self, layer: usize, input: usize, output: usize) -> Result<()> {
         let fits = match self {
             Self::Zero => true,
@@ -79,12 +80,12 @@ impl MeanFunction {
         Err(Error::Width { layer, what: "the mean function", found, expected, advice })
     }
 
-    /// Whether distances between rows survive it, so that inducing inputs can simply be pushed through.
+    /// Whether the function keeps distances between rows, so that inducing inputs can simply be pushed through it.
     pub(crate) fn keeps_distances(&self) -> bool {
         matches!(self, Self::Identity | Self::ZeroPadding)
     }
 
-    /// `m(x)` as a new matrix of `width` columns. Panics if `x` has not the width it maps from.
+    /// The values `m(x)` as a new matrix of `width` columns. Panics if `x` has not the width that the function maps from.
     pub fn apply(&self, x: View<'_>, width: usize) -> Mat {
         assert!(self.check(0, x.ncols(), width).is_ok(), "a mean function from width {} to {width}", x.ncols());
         let mut out = Mat::zeros(x.nrows(), width);
@@ -92,8 +93,8 @@ impl MeanFunction {
         out
     }
 
-    /// What [`MeanFunction::add`] needs, once for all rows of one layout: for sparse rows `background W` and `W`, laid out for the sparse
-    /// product.
+    /// Writes to `plan` what [`MeanFunction::add`] needs, once for all rows of one layout: for sparse rows `background W` and `W`, laid out
+    /// for the sparse product.
     pub(crate) fn plan<T: Real>(&self, layout: InputLayout<'_>, plan: &mut Vec<T>) {
         match layout {
             InputLayout::Dense => {}
@@ -109,6 +110,7 @@ impl MeanFunction {
         }
     }
 
+    /// Adds `m(x)` of dense rows to `out`.
     fn add_dense<T: Real>(&self, x: View<'_, T>, mut out: ViewMut<'_, T>) {
         match self {
             Self::Zero => {}
@@ -126,6 +128,7 @@ impl MeanFunction {
         }
     }
 
+    /// Writes `background W`, `[P]`, and `W`, `[D, P]`, laid out for the sparse product, for a linear function.
     fn plan_sparse<T: Real>(&self, background: &[f64], plan: &mut Vec<T>) {
         let Self::Linear(w) = self else { return };
         let (d, p) = (w.nrows(), w.ncols());
@@ -137,6 +140,7 @@ impl MeanFunction {
         pack(w.cast::<T>().view(), packed);
     }
 
+    /// Adds `m(x)` of sparse rows `x = background + δ` to `out`: for a linear function `background W + δ W`.
     fn add_sparse<T: Real>(&self, x: &SparseRows<T>, plan: &[T], mut out: ViewMut<'_, T>) {
         match self {
             Self::Zero => {}
@@ -164,7 +168,7 @@ impl MeanFunction {
         }
     }
 
-    /// Adds `∂/∂x` from `∂/∂m(x)`.
+    /// Adds `∂/∂x` from `∂/∂m(x)`: `x̄ += m̄ Wᵀ` for a linear function.
     pub(crate) fn pullback<T: Real>(&self, out_bar: View<'_, T>, mut x_bar: ViewMut<'_, T>) {
         match self {
             Self::Zero => {}

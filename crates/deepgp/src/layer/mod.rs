@@ -36,22 +36,22 @@ use covariance::{CovarianceBars, PreparedCovariance};
 use mean::PreparedMean;
 use symmetric_sums::SymmetricSums;
 
-/// Where the inducing inputs are.
+/// The inducing inputs of a layer: one set, or one for the mean and one for the covariance.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Inducing {
     /// One set for mean and covariance, `[M, D]`: the full DGP. One factorisation serves both.
     Tied(Mat),
-    /// A set for each.
+    /// A set for the mean and one for the covariance: the paper's decoupling.
     Decoupled {
-        /// `Z_a`, `[M_a, D]`.
+        /// The mean's set `Z_a`, `[M_a, D]`.
         mean: Mat,
-        /// `Z_b`, `[M_b, D]`.
+        /// The covariance's set `Z_b`, `[M_b, D]`.
         covariance: Mat,
     },
 }
 
 impl Inducing {
-    /// `Z_a`.
+    /// The mean's set `Z_a`, `[M_a, D]`.
     pub fn mean(&self) -> &Mat {
         match self {
             Self::Tied(z) => z,
@@ -59,7 +59,7 @@ impl Inducing {
         }
     }
 
-    /// `Z_b`.
+    /// The covariance's set `Z_b`, `[M_b, D]`.
     pub fn covariance(&self) -> &Mat {
         match self {
             Self::Tied(z) => z,
@@ -67,7 +67,7 @@ impl Inducing {
         }
     }
 
-    /// The same sets, each moved by `by`.
+    /// The same sets, each sent through `by`.
     pub(crate) fn map(&self, by: impl Fn(&Mat) -> Mat) -> Self {
         match self {
             Self::Tied(z) => Self::Tied(by(z)),
@@ -75,7 +75,7 @@ impl Inducing {
         }
     }
 
-    /// Where the covariance's set starts when it stands below the mean's.
+    /// The row at which `Z_b` starts where both sets are stacked, `Z_a` above `Z_b`; 0 for a tied set, which is stored once.
     fn covariance_start(&self) -> usize {
         match self {
             Self::Tied(_) => 0,
@@ -89,9 +89,9 @@ impl Inducing {
 pub struct Layer {
     /// The prior covariance.
     pub kernel: Box<dyn Kernel>,
-    /// What is added to the mean; fixed.
+    /// The fixed function that is added to the mean.
     pub mean_function: MeanFunction,
-    /// `Z_a` and `Z_b`.
+    /// The inducing inputs, `Z_a` and `Z_b`.
     pub inducing: Inducing,
     /// The mean over `Z_a`.
     pub mean: LayerMean,
@@ -99,15 +99,18 @@ pub struct Layer {
     pub covariance: LayerCovariance,
 }
 
-/// What [`Layer::prepare`] makes: everything of size `M × M`.
+/// A layer as rows need it, computed once a step by [`Layer::prepare`]: everything of size `M × M`.
 #[derive(Clone, Debug)]
 pub(crate) struct Prepared {
     /// `K_aa`; `None` where the sets are tied.
     mean_gram: Option<Gram>,
     /// `K_bb`, or the one `K_ZZ` of a tied layer.
     gram: Gram,
+    /// `w`, and the mean's term of the KL.
     pub mean: PreparedMean,
+    /// `G`, and the covariance's term of the KL.
     pub covariance: PreparedCovariance,
+    /// The matrices that needed more jitter than asked for.
     pub events: Vec<JitterEvent>,
 }
 
@@ -135,25 +138,27 @@ impl Prepared {
     }
 }
 
-/// Memory for the work on a layer's `M × M` matrices: one part for each of the two sides, which run side by side.
+/// Memory for the work on a layer's `M × M` matrices: one part for each of mean and covariance, which are worked on in parallel.
 #[derive(Debug, Default)]
 pub(crate) struct LayerMemory {
+    /// Memory for the mean's side.
     mean: Scratch<f64>,
+    /// Memory for the covariance's side, and for all of a tied layer.
     covariance: Scratch<f64>,
 }
 
 impl Layer {
-    /// `D`.
+    /// The number of inputs, `D`.
     pub fn input_width(&self) -> usize {
         self.inducing.mean().ncols()
     }
 
-    /// `P`.
+    /// The number of outputs, `P`.
     pub fn output_width(&self) -> usize {
         self.mean.free.ncols()
     }
 
-    /// `k(x, x)` at the layer's first inducing input; the same everywhere for the library's kernels.
+    /// The prior variance `k(x, x)` at the layer's first inducing input; the same everywhere for the library's kernels.
     pub fn kernel_diagonal(&self) -> f64 {
         let (mut out, z) = ([0.0], self.inducing.mean().view().rows(0..1));
         Evaluate::<f64>::diagonal(&*self.kernel, z, &mut out);
@@ -195,10 +200,10 @@ impl Layer {
         }
     }
 
-    /// Factors kernel matrices and makes `w`, `R`, `G` and the KL: about `⅔ M_a³ + M_b³ (1 + P)` flops.
+    /// Factors kernel matrices and computes `w`, `R`, `G` and the KL: about `⅔ M_a³ + M_b³ (1 + P)` flops.
     pub(crate) fn prepare(&self, jitter: Jitter, index: usize, memory: &mut LayerMemory) -> Result<Prepared> {
         let kernel = &*self.kernel;
-        let (mean_factors, covariance_factors) = (self.mean.form.factors(), self.covariance.form.factors());
+        let (mean_factors, covariance_factors) = (self.mean.form.needs_factor(), self.covariance.form.needs_factor());
         let Inducing::Decoupled { mean: z_a, covariance: z_b } = &self.inducing else {
             let (z, factor) = (self.inducing.mean().view(), mean_factors || covariance_factors);
             let scratch = &mut memory.covariance;
@@ -212,14 +217,14 @@ impl Layer {
             || {
                 let place = (index, Matrix::MeanGram);
                 let (gram, event) = Gram::new(kernel, z_a.view(), jitter, mean_factors, place, of_mean)?;
-                let made = self.mean.prepare(&gram, of_mean);
-                Ok((gram, made, event))
+                let prepared = self.mean.prepare(&gram, of_mean);
+                Ok((gram, prepared, event))
             },
             || {
                 let place = (index, Matrix::CovarianceGram);
                 let (gram, event) = Gram::new(kernel, z_b.view(), jitter, covariance_factors, place, of_covariance)?;
-                let made = self.covariance.prepare(&gram, index, of_covariance)?;
-                Ok((gram, made, event))
+                let prepared = self.covariance.prepare(&gram, index, of_covariance)?;
+                Ok((gram, prepared, event))
             },
         );
         let ((mean_gram, mean, mean_event), (gram, covariance, event)) = (mean?, covariance?);
@@ -227,8 +232,8 @@ impl Layer {
         Ok(Prepared { mean_gram: Some(mean_gram), gram, mean, covariance, events })
     }
 
-    /// Writes the gradient, in the order of [`Parameters::visit`], to `out`, from the sums over all rows, whose layout this
-    /// was, and `∂/∂KL`.
+    /// Writes the gradient, in the order of [`Parameters::visit`], to `out`, from the sums over all rows and `∂/∂KL`; `layout` is that
+    /// of the rows.
     pub(crate) fn pullback(
         &self,
         prepared: &mut Prepared,
@@ -294,7 +299,7 @@ impl Layer {
         }
     }
 
-    /// How many numbers the layer lists.
+    /// The number of the layer's parameters, each entry of an array counted.
     pub(crate) fn parameter_count(&self) -> usize {
         let sets = match &self.inducing {
             Inducing::Tied(z) => z.as_slice().len(),
@@ -303,7 +308,7 @@ impl Layer {
         self.kernel_parameters() + sets + self.mean.free.as_slice().len() + self.covariance.factor.as_slice().len()
     }
 
-    /// How many parameters the kernel has.
+    /// The number of the kernel's parameters.
     pub(crate) fn kernel_parameters(&self) -> usize {
         params::count(&mut *self.kernel.clone_box())
     }
@@ -315,7 +320,7 @@ pub(crate) fn compare_rows(a: &[f64], b: &[f64]) -> std::cmp::Ordering {
     each.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
 }
 
-/// Fails if two rows are equal.
+/// Fails if two rows of `z` are equal; `layer` and `set` are for the message.
 fn check_distinct(z: &Mat, layer: usize, set: &'static str) -> Result<()> {
     let mut order: Vec<usize> = (0..z.nrows()).collect();
     order.sort_by(|&i, &j| compare_rows(z.row(i), z.row(j)));
@@ -328,7 +333,7 @@ fn check_distinct(z: &Mat, layer: usize, set: &'static str) -> Result<()> {
     Ok(())
 }
 
-/// Lists the kernel's parameters, the inducing inputs, the mean's `free` and the covariance's `factor`.
+/// The parameters in their order: the kernel's, the inducing inputs, the mean's `free`, the covariance's `factor`.
 impl Parameters for Layer {
     fn visit(&mut self, leaf: &mut dyn FnMut(Leaf<'_>)) {
         visit_under("kernel", &mut *self.kernel, leaf);

@@ -1,4 +1,4 @@
-//! The hot pieces of a step, each by itself, for benchmarks.
+//! The pieces of a step that take most of its time, each by itself, for benchmarks.
 
 use std::time::Instant;
 
@@ -19,28 +19,28 @@ use crate::random::noise::{Key, Purpose};
 /// The sizes of a block of rows in one layer.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// Rows of the block.
+    /// The number of rows of the block.
     pub rows: usize,
-    /// `D`.
+    /// The number of inputs, `D`.
     pub columns: usize,
-    /// `P`.
+    /// The number of outputs, `P`.
     pub outputs: usize,
-    /// `M_a`.
+    /// The number of the mean's inducing inputs, `M_a`.
     pub mean_inducing: usize,
-    /// `M_b`.
+    /// The number of the covariance's inducing inputs, `M_b`.
     pub covariance_inducing: usize,
 }
 
-/// One piece: its name, how much work it is (flops, or evaluations of the exponential), and the work.
+/// A piece of a step that a benchmark times: its name, and how much work it is.
 #[derive(Clone, Copy, Debug)]
 pub struct Piece {
-    /// What it is.
+    /// What the piece computes.
     pub name: &'static str,
     /// Floating-point operations with symmetric and triangular structure used, or exponentials.
     pub work: f64,
 }
 
-/// Hands every piece to `visit`, which may run it as often as it likes.
+/// Hands every piece, and a closure that runs it once, to `visit`, which may run it as often as it likes.
 pub fn each<T: Real>(shape: Shape, mut visit: impl FnMut(Piece, &mut dyn FnMut())) -> Result<()> {
     let Shape { rows: b, columns: d, outputs: p, mean_inducing: m_a, covariance_inducing: m_b } = shape;
     let mut piece = |name, work: usize, run: &mut dyn FnMut()| visit(Piece { name, work: work as f64 }, run);
@@ -86,7 +86,7 @@ pub fn each<T: Real>(shape: Shape, mut visit: impl FnMut(Piece, &mut dyn FnMut()
     chain.variances(rows);
     let mut diagonal_bar = vec![T::ZERO; b];
     piece("quadratic forms pullback", b * m_b * m_b * p, &mut || {
-        chain.through_variance(rows, &mut diagonal_bar);
+        chain.variances_pullback(rows, &mut diagonal_bar);
         chain.symmetric_sums().add(&rows.a, &rows.variance_bar, &mut rows.scaled, &mut sums.explained);
     });
     piece("product", 2 * b * m_b * m_b * p, &mut || {

@@ -1,6 +1,6 @@
-//! The forms `a_nᵀ G_p a_n` alone, for all outputs, at little more than half the flops of the products `A G_p`.
+//! The quadratic forms `a_nᵀ G_p a_n` alone, for all outputs, at little more than half the flops of the products `A G_p`.
 //!
-//! Where no gradient is wanted, nobody looks at `A G_p` itself, and the symmetry of `G_p` can be used. The `M` indices are cut into
+//! Where no gradient is wanted, `A G_p` itself is not needed, and the symmetry of `G_p` can be used. The `M` indices are cut into
 //! *strips*. With `H_p` the part of `G_p` on and below the diagonal blocks, doubled below them, for a strip from `c` of width `w`:
 //!
 //! ```text
@@ -15,21 +15,23 @@ use crate::numeric::mat::{Mat, View};
 use crate::numeric::real::Real;
 use crate::numeric::simd::vectorised;
 
-/// Narrow wastes little above the diagonal, wide makes large products and long sums. A multiple of every vector length.
+/// The width of a strip. Narrow wastes little above the diagonal, wide makes large products and long sums. A multiple of every vector
+/// length.
 const WIDTH: usize = 32;
 
-/// `H` of all outputs, strip after strip.
+/// The matrices `G_p` of all outputs as their halves `H_p`, ready for quadratic forms.
 #[derive(Clone, Debug)]
 pub(super) struct QuadraticForms<T> {
-    /// `M`.
+    /// The order `M` of each `G_p`.
     order: usize,
-    /// `P`.
+    /// The number of outputs, `P`.
     outputs: usize,
+    /// The `H_p` of all outputs, strip after strip: `[M − c, P·w]` for a strip from `c` of width `w`.
     halves: Vec<T>,
 }
 
 impl<T: Real> QuadraticForms<T> {
-    /// Of `G_1 … G_P` side by side, `[M, P·M]`.
+    /// The halves `H_p` of `G_1 … G_P`, which are side by side, `[M, P·M]`.
     pub fn new(explained: &Mat) -> Self {
         let (order, outputs) = (explained.nrows(), explained.ncols() / explained.nrows().max(1));
         let mut halves = Vec::new();
@@ -73,6 +75,7 @@ impl<T: Real> QuadraticForms<T> {
     }
 }
 
+/// The start and width of each strip of `0..order`.
 fn strips(order: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..order).step_by(WIDTH).map(move |start| (start, WIDTH.min(order - start)))
 }

@@ -24,96 +24,116 @@ use crate::numeric::mat::Mat;
 use crate::numeric::real::{Real, narrow};
 use crate::numeric::simd::vectorised;
 
-/// Variances below `absolute + relative · k(x, x)` are raised to it, with zero gradient, and counted.
+/// The least variance of a layer's output: variances below `absolute + relative · k(x, x)` are raised to it, with zero gradient, and
+/// counted.
 #[derive(Clone, Copy, Debug)]
 pub struct Floor {
-    /// Taken as it is.
+    /// The part that does not depend on the row.
     pub absolute: f64,
-    /// Times `k(x, x)`.
+    /// The factor of `k(x, x)`.
     pub relative: f64,
 }
 
-/// What rows go through a layer for.
+/// What is wanted of rows that go through a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Want {
-    /// Forward alone.
+    /// Means and variances: forward alone.
     Moments,
-    /// Backward too.
+    /// Gradients too: forward and backward.
     Gradients,
 }
 
-/// What a block of rows needs of a prepared layer, in its own precision.
+/// The matrices that a block of rows needs of a prepared layer, in the precision of the rows. Their memory is reused.
 #[derive(Debug, Default)]
 pub(crate) struct RowArrays<T> {
-    /// The kernel's, bound to `Z_a` above `Z_b`, or to the one tied set.
+    /// The kernel's arrays, bound to `Z_a` above `Z_b`, or to the one tied set.
     kernel: BoundArrays<T>,
+    /// The mean's weights `w`, `[M_a, P]`.
     weights: Mat<T>,
+    /// The projection `R`, `[M_b, M_b]`; `None` for the identity.
     projection: Option<Mat<T>>,
-    /// `G_1 … G_P` side by side, unless `forms` stand for them.
+    /// The explained shares `G_1 … G_P` side by side, `[M_b, P·M_b]`, unless `forms` stand for them.
     pub(super) explained: Mat<T>,
-    /// Where only moments are wanted.
+    /// The explained shares as quadratic forms, where only moments are wanted.
     forms: Option<QuadraticForms<T>>,
-    /// What the mean function needs of the layout of its input.
+    /// What the mean function needs for rows of this layout.
     mean_plan: Vec<T>,
 }
 
-/// A prepared layer as a block of rows sees it.
+/// A prepared layer in the precision of the rows that go through it.
 #[derive(Debug)]
 pub(crate) struct RowLayer<'a, T> {
+    /// The kernel, bound to the inducing inputs.
     pub(super) kernel: BoundKernel<'a, T>,
+    /// The fixed function that is added to the mean.
     mean_function: &'a MeanFunction,
+    /// `w`, `R` and `G`.
     pub(super) arrays: RowArrays<T>,
+    /// The row at which `Z_b` starts in the stacked inducing inputs; 0 where the sets are tied.
     covariance_start: usize,
+    /// The least variance.
     floor: Floor,
 }
 
-/// Sums over rows of what [`RowLayer::backward`] finds.
+/// The gradients of a layer that [`RowLayer::backward`] sums over rows, before the epilogue takes them to the parameters.
 #[derive(Clone, Debug)]
 pub(crate) struct LayerSums<T> {
+    /// `w̄`, `[M_a, P]`.
     pub weights: Mat<T>,
-    /// The lower triangle.
+    /// `R̄`, `[M_b, M_b]`, the lower triangle.
     pub projection: Mat<T>,
-    /// See [`SymmetricSums`].
+    /// `Ḡ_1 … Ḡ_P`, in the layout of [`SymmetricSums`].
     pub explained: Vec<T>,
+    /// The gradients at inducing inputs and kernel parameters through `k(x, Z)` and `k(x, x)`.
     pub kernel: KernelSums<T>,
 }
 
-/// One block's numbers in one layer; memory that is used again and again.
+/// A block of `B` rows in one layer: its input, its moments, their gradients, and working memory that is reused.
 #[derive(Debug, Default)]
 pub(crate) struct LayerRows<T> {
     /// The layer's input, `[B, D]`: fill it before [`RowLayer::forward`].
     pub x: Inputs<T>,
-    /// `[B, P]` each, after [`RowLayer::forward`].
+    /// The means of the outputs, `[B, P]`, after [`RowLayer::forward`].
     pub mean: Mat<T>,
+    /// The variances of the outputs, `[B, P]`, after [`RowLayer::forward`].
     pub variance: Mat<T>,
-    /// Square roots of the variances, where the layer is sampled.
+    /// The square roots of the variances, `[B, P]`, where the layer is sampled.
     pub deviation: Mat<T>,
-    /// Gradients at them: fill these before [`RowLayer::backward`].
+    /// The gradient at `mean`: fill it before [`RowLayer::backward`].
     pub mean_bar: Mat<T>,
+    /// The gradient at `variance`: fill it before [`RowLayer::backward`].
     pub variance_bar: Mat<T>,
-    /// Gradient at the input, after [`RowLayer::backward`].
+    /// The gradient at the input, `[B, D]`, after [`RowLayer::backward`].
     pub x_bar: Mat<T>,
-    /// How many variances were raised to the floor.
+    /// The number of variances that were raised to the floor.
     pub clamped: usize,
+    /// `k(x, Z)`, `[B, M_a + M_b]`, or `[B, M]` where the sets are tied.
     pub(super) k: Mat<T>,
+    /// `A = k_b Rᵀ`, `[B, M_b]`.
     pub(super) a: Mat<T>,
+    /// `Q_p = A G_p`, `[B, P·M_b]`.
     pub(super) q: Mat<T>,
+    /// `k(x, x)`, `[B]`.
     diagonal: Vec<T>,
+    /// `k̄`, of the shape of `k`.
     pub(super) k_bar: Mat<T>,
+    /// `Ā`, `[B, M_b]`.
     a_bar: Mat<T>,
+    /// Memory for `e_p ∘ A` of a group of outputs.
     pub(super) scaled: Mat<T>,
+    /// Memory for the kernel.
     pub(super) scratch: Scratch<T>,
 }
 
 impl<T: Real> LayerRows<T> {
-    /// `B`.
+    /// The number of rows, `B`.
     pub fn len(&self) -> usize {
         self.x.nrows()
     }
 }
 
 impl<T: Real> LayerSums<T> {
-    /// No gradient yet, for input of this layout.
+    /// Sums of zero, for rows of this layout.
     pub fn zeros(layer: &Layer, layout: InputLayout<'_>) -> Self {
         let (m_a, m_b) = (layer.inducing.mean().nrows(), layer.inducing.covariance().nrows());
         let (d, p) = (layer.input_width(), layer.output_width());
@@ -126,20 +146,20 @@ impl<T: Real> LayerSums<T> {
         }
     }
 
-    /// Every array in turn, those of the block's precision and the one that is always `f64`.
+    /// Every array of the sums, to change: those of the rows' precision, and the one that is always `f64`.
     pub fn parts_mut(&mut self) -> ([&mut [T]; 4], &mut [f64]) {
         let [weights, projection] = [&mut self.weights, &mut self.projection].map(Mat::as_mut_slice);
         ([weights, projection, &mut self.explained, &mut self.kernel.inducing], &mut self.kernel.theta)
     }
 
-    /// Every array of the block's precision in turn.
+    /// Every array of the sums that has the rows' precision.
     pub fn parts(&self) -> [&[T]; 4] {
         [self.weights.as_slice(), self.projection.as_slice(), &self.explained, &self.kernel.inducing]
     }
 }
 
 impl<'a, T: Real> RowLayer<'a, T> {
-    /// Fills `arrays`, whose memory is used again, for input of this layout.
+    /// Casts a prepared layer to the precision of the rows, for rows of this layout; reuses the memory of `arrays`.
     pub fn new(
         layer: &'a Layer,
         prepared: &Prepared,
@@ -169,33 +189,37 @@ impl<'a, T: Real> RowLayer<'a, T> {
         Self { kernel, mean_function: &layer.mean_function, arrays, covariance_start, floor }
     }
 
-    /// Hands the memory back.
+    /// The arrays, whose memory the next step can reuse.
     pub fn into_arrays(self) -> RowArrays<T> {
         RowArrays { kernel: self.kernel.arrays, ..self.arrays }
     }
 
-    /// `Z_a` above `Z_b`, or the one tied set.
+    /// The inducing inputs, `Z_a` above `Z_b`, or the one tied set.
     pub(super) fn inducing(&self) -> &Mat<T> {
         &self.kernel.arrays.inducing
     }
 
+    /// The number of inputs, `D`.
     pub fn input_width(&self) -> usize {
         self.inducing().ncols()
     }
 
+    /// The number of outputs, `P`.
     pub fn output_width(&self) -> usize {
         self.arrays.weights.ncols()
     }
 
+    /// The number of the covariance's inducing inputs, `M_b`.
     fn m_b(&self) -> usize {
         self.inducing().nrows() - self.covariance_start
     }
 
+    /// The layout of the gradients `Ḡ_p`.
     pub(super) fn symmetric_sums(&self) -> SymmetricSums {
         SymmetricSums { order: self.m_b(), outputs: self.output_width() }
     }
 
-    /// `k` and `A` for the rows in `rows.x`.
+    /// Computes `k = k(x, Z)` and `A = k_b Rᵀ` for the rows in `rows.x`.
     fn project(&self, rows: &mut LayerRows<T>) {
         let (b, m_b) = (rows.len(), self.m_b());
         rows.k.reshape_for_overwrite(b, self.inducing().nrows());
@@ -216,7 +240,7 @@ impl<'a, T: Real> RowLayer<'a, T> {
         }
     }
 
-    /// `mean` for the rows in `rows.x`, after [`RowLayer::project`].
+    /// Computes `mean = k_a w + m(x)` for the rows in `rows.x`, after [`RowLayer::project`].
     fn means(&self, rows: &mut LayerRows<T>) {
         rows.mean.reshape_for_overwrite(rows.len(), self.output_width());
         let weights = &self.arrays.weights;
@@ -225,14 +249,14 @@ impl<'a, T: Real> RowLayer<'a, T> {
         self.mean_function.add(&rows.x, &self.arrays.mean_plan, rows.mean.view_mut());
     }
 
-    /// Moments at the rows in `rows.x`.
+    /// Computes mean and variance at the rows in `rows.x`.
     pub fn forward(&self, rows: &mut LayerRows<T>) {
         self.project(rows);
         self.means(rows);
         self.variances(rows);
     }
 
-    /// `variance`, and `Q` where gradients are wanted, after [`RowLayer::project`].
+    /// Computes `variance_p = k(x, x) − A G_p Aᵀ`, and `Q_p = A G_p` where gradients are wanted, after [`RowLayer::project`].
     pub(super) fn variances(&self, rows: &mut LayerRows<T>) {
         let (b, m_b, p) = (rows.len(), self.m_b(), self.output_width());
         let LayerRows { x, a, q, variance, diagonal, clamped, .. } = rows;
@@ -272,12 +296,14 @@ impl<'a, T: Real> RowLayer<'a, T> {
         }
     }
 
+    /// The least variance of a row whose prior variance is `diagonal`.
     fn floor_at(&self, diagonal: T) -> T {
         T::of(self.floor.absolute) + T::of(self.floor.relative) * diagonal
     }
 
-    /// From `rows.variance_bar` to `Ā` and `diagonal_bar`; turns `variance_bar` into `e`, with zeros at the floor.
-    pub(super) fn through_variance(&self, rows: &mut LayerRows<T>, diagonal_bar: &mut [T]) {
+    /// The pullback of [`RowLayer::variances`] to `Ā = 2 Σ_p e_p Q_p` and `diagonal_bar = −Σ_p e_p`; turns `rows.variance_bar` into
+    /// `e_p = −∂/∂variance_p`, with zeros at the floor.
+    pub(super) fn variances_pullback(&self, rows: &mut LayerRows<T>, diagonal_bar: &mut [T]) {
         let LayerRows { variance, variance_bar, q, diagonal, a_bar, .. } = rows;
         let (b, m_b) = (q.nrows(), self.m_b());
         a_bar.reshape_for_overwrite(b, m_b);
@@ -304,13 +330,13 @@ impl<'a, T: Real> RowLayer<'a, T> {
         );
     }
 
-    /// From `rows.mean_bar` and `rows.variance_bar`, which it uses up: adds to `sums`, if there are any, and writes `rows.x_bar` if
-    /// `want_x`.
+    /// The pullback of [`RowLayer::forward`] from `rows.mean_bar` and `rows.variance_bar`, which it uses up: adds to `sums`, if there are
+    /// any, and writes `rows.x_bar` if `want_x`.
     pub fn backward(&self, rows: &mut LayerRows<T>, mut sums: Option<&mut LayerSums<T>>, want_x: bool) {
         let (b, m_b, d) = (rows.len(), self.m_b(), self.input_width());
         let (start, m_a) = (self.covariance_start, self.arrays.weights.nrows());
         let mut diagonal_bar = rows.scratch.take(b);
-        self.through_variance(rows, &mut diagonal_bar);
+        self.variances_pullback(rows, &mut diagonal_bar);
         let LayerRows { x, mean_bar, variance_bar, x_bar, k, a, k_bar, a_bar, scaled, scratch, .. } = rows;
         if let Some(sums) = &mut sums {
             self.symmetric_sums().add(a, variance_bar, scaled, &mut sums.explained);
@@ -361,18 +387,19 @@ impl<'a, T: Real> RowLayer<'a, T> {
     }
 }
 
+/// Casts `from` to the precision of `to`, whose memory is reused.
 fn cast_matrix<T: Real>(from: &Mat, to: &mut Mat<T>) {
     to.reshape_for_overwrite(from.nrows(), from.ncols());
     narrow(from.as_slice(), to.as_mut_slice());
 }
 
 impl RowLayer<'_, f64> {
-    /// `K_XX`, `[N, N]`.
+    /// The prior covariance of the rows in `rows.x`, `K_XX`, `[N, N]`.
     pub(crate) fn joint_prior(&self, rows: &LayerRows<f64>) -> Mat {
         self.kernel.prior(rows.x.dense().view())
     }
 
-    /// `K_XX − A G_p Aᵀ`, `[N, N]`, after [`RowLayer::joint_mean`].
+    /// The covariance of one output between all rows, `K_XX − A G_p Aᵀ`, `[N, N]`, after [`RowLayer::joint_mean`]; `prior` is `K_XX`.
     pub(crate) fn joint_covariance(&self, rows: &LayerRows<f64>, prior: &Mat, output: usize) -> Mat {
         let mut covariance = prior.clone();
         let g = self.arrays.explained.view().faer().subcols(output * self.m_b(), self.m_b());
@@ -383,7 +410,7 @@ impl RowLayer<'_, f64> {
         covariance
     }
 
-    /// `mean` at the rows in `rows.x`, and what [`RowLayer::joint_covariance`] needs.
+    /// Computes `mean` at the rows in `rows.x`, and `A`, which [`RowLayer::joint_covariance`] needs.
     pub(crate) fn joint_mean(&self, rows: &mut LayerRows<f64>) {
         self.project(rows);
         self.means(rows);

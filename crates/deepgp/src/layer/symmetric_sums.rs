@@ -1,4 +1,5 @@
-//! The sums `Ḡ_p = Σ_n e_np a_n a_nᵀ` for all outputs as a few large products, at little more than half the flops.
+//! The gradients of the explained shares, `Ḡ_p = Σ_n e_np a_n a_nᵀ` for all outputs, as a few large products at little more than half
+//! the flops.
 //!
 //! Each `Ḡ_p` is symmetric, so its lower triangle will do; but a product for each output is too small to be fast. So some outputs
 //! at a time, a *group*, are taken together, and the `M` indices are cut into *strips*. Of a group of `g` outputs, `e_p ∘ A` is
@@ -18,45 +19,51 @@ use crate::numeric::mat::{Mat, ViewMut};
 use crate::numeric::real::Real;
 use crate::numeric::simd::vectorised;
 
-/// Narrow wastes little above the diagonal, wide makes large products. A multiple of every vector length.
+/// The width of a strip. Narrow wastes little above the diagonal, wide makes large products. A multiple of every vector length.
 const WIDTH: usize = 32;
-/// Columns of `e_p ∘ A` of a group, at most, unless one output alone has more.
+/// The most columns that `e_p ∘ A` of a group has, unless one output alone has more.
 const GROUP_COLUMNS: usize = 500;
 
-/// All outputs' sums, group after group.
+/// The layout of all outputs' sums `Ḡ_1 … Ḡ_P` in one array: group after group, and strip after strip within a group.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SymmetricSums {
-    /// `M`.
+    /// The order `M` of each sum.
     pub order: usize,
-    /// `P`.
+    /// The number of outputs, `P`.
     pub outputs: usize,
 }
 
-/// A group of outputs.
+/// A group of outputs, whose sums are taken together.
 #[derive(Clone, Copy, Debug)]
 struct Group {
+    /// The order `M` of each sum.
     order: usize,
+    /// The first output of the group.
     first: usize,
+    /// The number of outputs in the group.
     outputs: usize,
 }
 
-/// One strip of a group.
+/// One strip of the `M` indices, within a group of outputs.
 #[derive(Clone, Copy, Debug)]
 struct Strip {
-    /// Its first index.
+    /// The strip's first index.
     start: usize,
+    /// The number of its indices.
     width: usize,
+    /// The group of outputs.
     group: Group,
 }
 
 impl SymmetricSums {
+    /// The outputs, cut into groups.
     fn groups(self) -> impl Iterator<Item = Group> {
         let Self { order, outputs } = self;
         let size = (GROUP_COLUMNS / order).max(1);
         (0..outputs).step_by(size).map(move |first| Group { order, first, outputs: size.min(outputs - first) })
     }
 
-    /// How many numbers they are.
+    /// The length of the array of all sums.
     pub fn len(self) -> usize {
         self.groups().map(Group::len).sum()
     }
@@ -77,7 +84,7 @@ impl SymmetricSums {
         }
     }
 
-    /// The whole symmetric `Ḡ_p`.
+    /// Writes the whole symmetric `Ḡ_p` of one output, `[M, M]`.
     pub fn symmetric(self, sums: &[f64], output: usize, into: &mut Mat) {
         into.reshape_for_overwrite(self.order, self.order);
         let mut before = 0;
@@ -91,16 +98,18 @@ impl SymmetricSums {
 }
 
 impl Group {
+    /// The `M` indices, cut into strips.
     fn strips(self) -> impl Iterator<Item = Strip> {
         let width = move |start| WIDTH.min(self.order - start);
         (0..self.order).step_by(WIDTH).map(move |start| Strip { start, width: width(start), group: self })
     }
 
+    /// The length of the group's part of the array.
     fn len(self) -> usize {
         self.strips().map(|strip| strip.width * strip.suffix().len()).sum()
     }
 
-    /// `weights_p ∘ A` for all outputs, columns in the order of strips.
+    /// Writes `weights_p ∘ A` for all outputs of the group, columns in the order of strips.
     fn scale<T: Real>(self, a: &Mat<T>, weights: &Mat<T>, scaled: &mut Mat<T>) {
         scaled.reshape_for_overwrite(a.nrows(), self.outputs * self.order);
         vectorised(
@@ -122,6 +131,7 @@ impl Group {
         );
     }
 
+    /// Writes the whole symmetric sum of one output of the group, `[M, M]`; `sums` starts with the group's part.
     fn symmetric(self, sums: &[f64], output: usize, into: &mut Mat) {
         let mut before = 0;
         for strip in self.strips() {
@@ -145,13 +155,13 @@ impl Group {
 }
 
 impl Strip {
-    /// Its columns: a run of `width` for each output.
+    /// The strip's columns of `e_p ∘ A`: a run of `width` for each output.
     fn columns(self) -> Range<usize> {
         let first = self.group.outputs * self.start;
         first..first + self.group.outputs * self.width
     }
 
-    /// Its columns and those of all strips after it.
+    /// The strip's columns of `e_p ∘ A` and those of all strips after it.
     fn suffix(self) -> Range<usize> {
         self.columns().start..self.group.outputs * self.group.order
     }

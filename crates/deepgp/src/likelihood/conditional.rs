@@ -1,12 +1,19 @@
-//! `y` given `f` where all that is known is `log p(y | f)`: moments, distribution function and quantiles by integration over `y`.
+//! The distribution of `y` given `f` where all that is known is `log p(y | f)`: moments, distribution function and quantiles by
+//! integration over `y`.
 //!
 //! For numbers on the real line, `y = c + w sinh t` spreads the density out: `c` is its mode, found by a search that starts at `f`, and
-//! `w` the distance at which it has fallen by half a unit of its logarithm. Positive numbers are taken as `y = exp t`, around the mode in
-//! `t`. Simpson's rule then does. Counts are added up.
+//! `w` the distance at which its logarithm has fallen by ½. Positive numbers are integrated over `ln y` in the same way, whose density
+//! is `y p(y)`. Then Simpson's rule with `n` intervals of width `h` over `t` is accurate enough:
+//!
+//! ```text
+//! ∫ g(y) p(y) dy = ∫ g(y(t)) p(y(t)) w cosh t dt ≈ h/3 (φ_0 + 4 φ_1 + 2 φ_2 + 4 φ_3 + … + φ_n)
+//! ```
+//!
+//! Probabilities of counts are added up.
 
 use crate::numeric::root_finding::by_false_position;
 
-/// Which values a target can take.
+/// The values that a target can take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Support {
     /// Any number.
@@ -18,7 +25,7 @@ pub enum Support {
 }
 
 impl Support {
-    /// Whether it holds this value.
+    /// Whether the support contains this value.
     pub fn holds(self, y: f64) -> bool {
         match self {
             Self::Real => y.is_finite(),
@@ -27,7 +34,7 @@ impl Support {
         }
     }
 
-    /// What a value must be, for messages.
+    /// What a value must be to lie in the support, for messages.
     pub(super) fn requirement(self) -> &'static str {
         match self {
             Self::Real => "a finite number",
@@ -37,37 +44,44 @@ impl Support {
     }
 }
 
-/// Intervals of Simpson's rule.
+/// The number of intervals of Simpson's rule.
 const INTERVALS: usize = 240;
-/// How far `t` goes: `sinh 12` is 8e4 widths, beyond which even a Cauchy tail holds 4e-6.
-const REACH: f64 = 12.0;
-/// Counts are added up until so little is left, or so many have been.
-const LEFT: f64 = 1e-13;
+/// The largest `|t|` of the integrals: `sinh 12` is 8e4 widths, beyond which even a Cauchy tail holds 4e-6.
+const LARGEST_T: f64 = 12.0;
+/// Counts are added up until no more than this probability remains.
+const REMAINING_PROBABILITY: f64 = 1e-13;
+/// Counts are added up to this one at most.
 const MOST_COUNTS: u64 = 10_000_000;
-/// Rounds of the search for a mode.
+/// The most rounds of the search for a mode.
 const ROUNDS: usize = 200;
 
-/// `p(y | f)` at one `f`.
+/// The distribution `p(y | f)` at one `f`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Conditional<D> {
+    /// The values that `y` can take.
     support: Support,
+    /// `log p(y | f)` as a function of `y`.
     log_p: D,
-    /// The mode and the width of the density, in `y` or, for positive numbers, in `ln y`.
+    /// The mode `c` of the density, in `y` or, for positive numbers, in `ln y`.
     centre: f64,
+    /// The width `w` of the density, in the same variable.
     width: f64,
 }
 
 impl<D: Fn(f64) -> f64> Conditional<D> {
-    /// Looks for the mode, from `start` on.
+    /// The distribution with the log density `log_p`, whose mode is searched for from `start` on.
     pub fn new(support: Support, start: f64, log_p: D) -> Self {
         let mut own = Self { support, log_p, centre: start, width: 1.0 };
-        if support != Support::Counts {
-            (own.centre, own.width) = bulk(start, |at| own.log_density(at));
+        match support {
+            Support::Real | Support::Positive => {
+                (own.centre, own.width) = mode_and_width(start, |at| own.log_density(at));
+            }
+            Support::Counts => {}
         }
         own
     }
 
-    /// The log density of `y`, or of `ln y` for positive numbers.
+    /// The log density of `y`, or of `ln y` for positive numbers, which is `log p(y) + ln y`.
     fn log_density(&self, at: f64) -> f64 {
         match self.support {
             Support::Real | Support::Counts => (self.log_p)(at),
@@ -75,7 +89,7 @@ impl<D: Fn(f64) -> f64> Conditional<D> {
         }
     }
 
-    /// The `y` at a place that [`Conditional::log_density`] is of.
+    /// The `y` that belongs to an argument of [`Conditional::log_density`].
     fn value(&self, at: f64) -> f64 {
         match self.support {
             Support::Real | Support::Counts => at,
@@ -83,11 +97,11 @@ impl<D: Fn(f64) -> f64> Conditional<D> {
         }
     }
 
-    /// `∫ g(y) p(y) dy` from `t = −REACH` to `to`, with the mass.
+    /// The integral `∫ g(y) p(y) dy` over `t` from `−LARGEST_T` to `to`, by Simpson's rule.
     fn integrate(&self, to: f64, g: impl Fn(f64) -> f64) -> f64 {
-        let step = (to + REACH) / INTERVALS as f64;
+        let step = (to + LARGEST_T) / INTERVALS as f64;
         let at = |i: usize| {
-            let t = -REACH + i as f64 * step;
+            let t = -LARGEST_T + i as f64 * step;
             let place = self.centre + self.width * t.sinh();
             let density = self.log_density(place).exp();
             if density > 0.0 { g(self.value(place)) * density * self.width * t.cosh() } else { 0.0 }
@@ -96,12 +110,12 @@ impl<D: Fn(f64) -> f64> Conditional<D> {
         step / 3.0 * (at(0) + inner + at(INTERVALS))
     }
 
-    /// Mean and variance.
+    /// Mean and variance of `y` given `f`.
     pub fn moments(&self) -> (f64, f64) {
         match self.support {
             Support::Real | Support::Positive => {
-                let mean = self.integrate(REACH, |y| y);
-                (mean, self.integrate(REACH, |y| (y - mean).powi(2)))
+                let mean = self.integrate(LARGEST_T, |y| y);
+                (mean, self.integrate(LARGEST_T, |y| (y - mean).powi(2)))
             }
             Support::Counts => {
                 let (mut first, mut second) = (0.0, 0.0);
@@ -115,7 +129,7 @@ impl<D: Fn(f64) -> f64> Conditional<D> {
         }
     }
 
-    /// `P(Y ≤ y)`.
+    /// The distribution function `P(Y ≤ y | f)`.
     pub fn cumulative(&self, y: f64) -> f64 {
         let place = match self.support {
             Support::Counts => {
@@ -130,11 +144,11 @@ impl<D: Fn(f64) -> f64> Conditional<D> {
             Support::Positive => y.ln(),
             Support::Real => y,
         };
-        let t = ((place - self.centre) / self.width).asinh().clamp(-REACH, REACH);
-        if t == -REACH { 0.0 } else { self.integrate(t, |_| 1.0) }
+        let t = ((place - self.centre) / self.width).asinh().clamp(-LARGEST_T, LARGEST_T);
+        if t == -LARGEST_T { 0.0 } else { self.integrate(t, |_| 1.0) }
     }
 
-    /// Where the distribution function reaches `level`; `cumulative` gives it, by a formula where there is one.
+    /// The quantile of `y` given `f` at `level`; `cumulative` is the distribution function, by a formula where there is one.
     pub fn quantile(&self, level: f64, cumulative: impl Fn(f64) -> f64) -> f64 {
         match self.support {
             Support::Counts => {
@@ -152,22 +166,22 @@ impl<D: Fn(f64) -> f64> Conditional<D> {
         }
     }
 
-    /// Hands every count and its probability on, until `more` says no or nothing is left.
+    /// Hands every count and its probability to `more`, until that says no or hardly any probability remains.
     fn each_count(&self, mut more: impl FnMut(f64, f64) -> bool) {
         let mut total = 0.0;
         for k in 0..MOST_COUNTS {
             let probability = (self.log_p)(k as f64).exp();
             total += probability;
-            if !more(k as f64, probability) || total >= 1.0 - LEFT {
+            if !more(k as f64, probability) || total >= 1.0 - REMAINING_PROBABILITY {
                 break;
             }
         }
     }
 }
 
-/// The mode of a density, and how far from it its logarithm has fallen by ½: uphill by strides that grow while they lead up and turn
-/// and shrink when they do not.
-fn bulk(start: f64, log_density: impl Fn(f64) -> f64) -> (f64, f64) {
+/// The mode of a density, and the distance from it at which its logarithm has fallen by ½: uphill by strides that grow while they lead
+/// up, and turn and shrink when they do not.
+fn mode_and_width(start: f64, log_density: impl Fn(f64) -> f64) -> (f64, f64) {
     let (mut centre, mut best, mut stride) = (start, log_density(start), 1.0f64);
     for _ in 0..ROUNDS {
         let value = log_density(centre + stride);

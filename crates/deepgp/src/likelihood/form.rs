@@ -1,13 +1,13 @@
-//! Which likelihood: as settings choose it, with where it starts, and as a file describes it, without its numbers.
+//! The choice of a likelihood: as settings make it, with starting values, and as a model file describes it, without parameters.
 
 use super::{Gaussian, Likelihood, NOISE_FLOOR};
 use crate::error::{Error, Result};
 
-/// One of the library's likelihoods, and where its parameters start.
+/// The choice of one of the library's likelihoods, with the starting values of its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum LikelihoodForm {
-    /// Gaussian noise.
+    /// Gaussian noise, [`Gaussian`].
     Gaussian {
         /// The noise variance at the start, in units of the target's variance; at least 1e-6. Half by default: from far below, early
         /// stopping would end a fit of noisy data before the noise has come up, with intervals that are much too narrow.
@@ -22,7 +22,7 @@ impl Default for LikelihoodForm {
 }
 
 impl LikelihoodForm {
-    /// Fails if it cannot start so.
+    /// Fails if a starting value is impossible.
     pub fn check(self) -> Result<()> {
         match self {
             Self::Gaussian { noise } if noise >= NOISE_FLOOR && noise.is_finite() => Ok(()),
@@ -33,7 +33,7 @@ impl LikelihoodForm {
         }
     }
 
-    /// The likelihood at its start, for so many targets.
+    /// The likelihood at its starting values, for so many targets.
     pub fn start(self, targets: usize) -> Box<dyn Likelihood> {
         match self {
             Self::Gaussian { noise } => Box::new(Gaussian::new(noise, targets)),
@@ -45,15 +45,15 @@ impl LikelihoodForm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum LikelihoodDescription {
-    /// Gaussian noise.
+    /// Gaussian noise, [`Gaussian`].
     Gaussian {
-        /// How many targets there are.
+        /// The number of targets.
         outputs: usize,
     },
 }
 
 impl LikelihoodDescription {
-    /// How many latent functions the likelihood reads: to be compared with a model before anything of that size is made.
+    /// The number of latent functions that the likelihood reads: to be compared with a model before anything of that size is allocated.
     pub fn latent_width(self) -> usize {
         match self {
             Self::Gaussian { outputs } => outputs,

@@ -1,4 +1,4 @@
-//! `y = f + noise`, each output with a noise variance of its own. Everything is in closed form.
+//! The Gaussian likelihood, `y = f + noise`, each output with a noise variance of its own. Everything is in closed form.
 
 use super::{Latent, LatentBars, Likelihood, LikelihoodDescription, Quantity};
 use crate::data::Scaling;
@@ -7,10 +7,10 @@ use crate::model::params::{Constraint, Leaf, Parameters};
 use crate::numeric::mat::View;
 use crate::random::noise::{Key, fill_row};
 
-/// No noise variance falls below this (in units of the standardised targets).
+/// The least noise variance that training can reach, in units of the standardised targets.
 pub(crate) const NOISE_FLOOR: f64 = 1e-6;
 
-/// `p(y | f) = Π_p N(y_p; f_p, noise_p)`.
+/// The Gaussian likelihood `p(y | f) = Π_p N(y_p; f_p, noise_p)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gaussian {
     /// The noise variance of each output, in the model's units: a known standard deviation `s` of target `p` is
@@ -19,13 +19,13 @@ pub struct Gaussian {
 }
 
 impl Gaussian {
-    /// The same noise variance for each of `outputs`.
+    /// A Gaussian likelihood with the same noise variance for each of `outputs`.
     pub fn new(noise: f64, outputs: usize) -> Self {
         Self { noise: vec![noise; outputs] }
     }
 }
 
-/// `log N(y; mean, variance)`.
+/// The log density of a Gaussian, `log N(y; mean, variance) = −½ (log 2π variance + (y − mean)² / variance)`.
 pub(crate) fn log_normal(y: f64, mean: f64, variance: f64) -> f64 {
     -0.5 * ((std::f64::consts::TAU * variance).ln() + (y - mean) * (y - mean) / variance)
 }
@@ -73,13 +73,13 @@ impl Likelihood for Gaussian {
         Ok(())
     }
 
-    /// `Σ_p log N(y_p; mean_p, noise_p) − ½ variance_p / noise_p`.
+    /// `E log p(y | f) = Σ_p log N(y_p; mean_p, noise_p) − ½ variance_p / noise_p`.
     fn expected_log_density(&self, y: &[f64], f: Latent<'_>) -> f64 {
         let terms = self.noise.iter().enumerate();
         terms.map(|(p, noise)| log_normal(y[p], f.mean[p], *noise) - 0.5 * f.variance[p] / noise).sum()
     }
 
-    /// With `r = y − mean`: `∂mean = r / noise`, `∂variance = −1 / 2 noise`, `∂noise = ((r² + variance) / noise − 1) / 2 noise`.
+    /// With `r = y − mean`: `∂/∂mean = r / noise`, `∂/∂variance = −1 / 2 noise`, `∂/∂noise = ((r² + variance) / noise − 1) / 2 noise`.
     fn expected_log_density_pullback(&self, y: &[f64], f: Latent<'_>, weight: f64, bars: LatentBars<'_>) {
         for (p, noise) in self.noise.iter().enumerate() {
             let residual = y[p] - f.mean[p];
@@ -89,6 +89,7 @@ impl Likelihood for Gaussian {
         }
     }
 
+    /// `E y_p = mean_p`, `Var y_p = variance_p + noise_p`.
     fn observed_moments(&self, f: Latent<'_>, mean: &mut [f64], variance: &mut [f64]) {
         mean.copy_from_slice(f.mean);
         for (p, noise) in self.noise.iter().enumerate() {
@@ -96,11 +97,13 @@ impl Likelihood for Gaussian {
         }
     }
 
+    /// `log p(y) = Σ_p log N(y_p; mean_p, variance_p + noise_p)`.
     fn log_density(&self, y: &[f64], f: Latent<'_>) -> f64 {
         let terms = self.noise.iter().enumerate();
         terms.map(|(p, noise)| log_normal(y[p], f.mean[p], f.variance[p] + noise)).sum()
     }
 
+    /// `P(y_p ≤ at) = ½ erfc((mean_p − at) / √(2 (variance_p + noise_p)))`, which keeps its digits in the lower tail.
     fn cumulative(&self, output: usize, at: f64, f: Latent<'_>) -> f64 {
         let deviation = (f.variance[output] + self.noise[output]).sqrt();
         0.5 * libm::erfc((f.mean[output] - at) / (deviation * std::f64::consts::SQRT_2))
@@ -110,6 +113,7 @@ impl Likelihood for Gaussian {
         Some((f.mean[output], f.variance[output] + self.noise[output]))
     }
 
+    /// `y_p = f_p + √noise_p ε_p` with `ε_p` standard normal.
     fn draw(&self, f: &[f64], key: Key, counter: [u32; 4], y: &mut [f64]) {
         fill_row(key, counter, y);
         for ((y, f), noise) in y.iter_mut().zip(f).zip(&self.noise) {

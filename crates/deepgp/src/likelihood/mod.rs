@@ -5,8 +5,8 @@
 //! its expectation, and belongs to the caller.
 //!
 //! To add one, write a file with a struct and [`Likelihood`] for it; where there is no closed form, [`Pointwise`] asks for one function
-//! and [`ByQuadrature`] does the rest. If it is to be chosen in settings and kept in files, it gets a variant of [`LikelihoodForm`] and
-//! of [`LikelihoodDescription`], and the compiler lists what is missing.
+//! and [`ByQuadrature`] does the rest. If it is to be chosen in settings and stored in model files, it gets a variant of
+//! [`LikelihoodForm`] and of [`LikelihoodDescription`], and the compiler lists what is missing.
 
 mod conditional;
 mod form;
@@ -27,73 +27,73 @@ use crate::model::params::Parameters;
 use crate::numeric::mat::View;
 use crate::random::noise::Key;
 
-/// Independent Gaussian marginals of the latent functions at one row.
+/// Independent Gaussian marginals `N(f; mean, variance)` of the latent functions at one row.
 #[derive(Clone, Copy, Debug)]
 pub struct Latent<'a> {
-    /// Means, one for each latent function.
+    /// The means, one for each latent function.
     pub mean: &'a [f64],
-    /// Variances.
+    /// The variances, one for each latent function.
     pub variance: &'a [f64],
 }
 
-/// What [`Likelihood::expected_log_density_pullback`] adds gradients to.
+/// The gradients that [`Likelihood::expected_log_density_pullback`] adds to.
 #[derive(Debug)]
 pub struct LatentBars<'a> {
-    /// `∂/∂mean`.
+    /// `∂/∂mean`, one for each latent function.
     pub mean: &'a mut [f64],
-    /// `∂/∂variance`.
+    /// `∂/∂variance`, one for each latent function.
     pub variance: &'a mut [f64],
-    /// `∂/∂θ` in the order of [`Parameters::visit`].
+    /// `∂/∂θ` in the likelihood's parameters, in the order of [`Parameters::visit`].
     pub theta: &'a mut [f64],
 }
 
 /// How targets are scaled before a likelihood sees them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetUnits {
-    /// To mean 0 and deviation 1.
+    /// Targets are standardised to mean 0 and standard deviation 1.
     Standardised,
-    /// Not at all: counts and classes are what they are.
+    /// Targets are not scaled: counts and classes are what they are.
     AsTheyAre,
 }
 
-/// A number of a likelihood in words and units that a user knows.
+/// What a likelihood has learnt, as a number with a name and in the user's units.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantity {
-    /// What it is, e.g. `noise`: a standard deviation in the target's units.
+    /// The quantity's name, e.g. `noise`: a standard deviation in the target's units.
     pub name: String,
     /// The target that it belongs to, from 0; `None` if it belongs to all of them.
     pub output: Option<usize>,
-    /// The number.
+    /// The quantity's value, in the user's units.
     pub value: f64,
 }
 
 impl Quantity {
-    /// The value of this name for this target among `all`, if it is there.
+    /// The value of the quantity of this name for this target among `all`, if it is there.
     pub fn find(all: &[Self], name: &str, output: Option<usize>) -> Option<f64> {
         all.iter().find(|own| own.name == name && own.output == output).map(|own| own.value)
     }
 }
 
-/// `p(y | f)` of one row, with trainable parameters.
+/// A likelihood `p(y | f)` of one row, with trainable parameters.
 pub trait Likelihood: Parameters + std::fmt::Debug + Send + Sync {
-    /// What it is, in a word.
+    /// The likelihood's name, e.g. `gaussian`.
     fn name(&self) -> String;
 
-    /// A copy.
+    /// A copy of the likelihood. (`Clone` itself cannot be called on a trait object.)
     fn clone_box(&self) -> Box<dyn Likelihood>;
 
-    /// What a file keeps of it beside its parameters; `None` for a likelihood that the library does not know.
+    /// What a model file stores of the likelihood beside its parameters; `None` for a likelihood that the library does not know.
     fn description(&self) -> Option<LikelihoodDescription> {
         None
     }
 
-    /// How targets are scaled before it sees them.
+    /// How targets are scaled before the likelihood sees them.
     fn target_units(&self) -> TargetUnits {
         TargetUnits::Standardised
     }
 
-    /// In which units each latent function is told to users, who see `f · scale + shift`: those of the targets where there is one latent
-    /// function for each, and otherwise its own.
+    /// The units in which users see each latent function, as `f · scale + shift`: those of the targets where there is one latent function
+    /// for each, and otherwise the model's own.
     fn latent_units(&self, targets: &Scaling) -> Scaling {
         if self.latent_width() == targets.scale.len() {
             targets.clone()
@@ -102,36 +102,37 @@ pub trait Likelihood: Parameters + std::fmt::Debug + Send + Sync {
         }
     }
 
-    /// What its parameters mean to a user, whose targets have these units.
+    /// The likelihood's parameters in the user's units, where targets have the units `targets`.
     fn summary(&self, _targets: &Scaling) -> Vec<Quantity> {
         Vec::new()
     }
 
-    /// How many latent functions it reads: the width of the last layer.
+    /// The number of latent functions that the likelihood reads: the width of the last layer.
     fn latent_width(&self) -> usize;
 
-    /// How many columns `y` has.
+    /// The number of columns of `y`.
     fn observed_width(&self) -> usize;
 
     /// Fails if some `y` is impossible, e.g. a negative count.
     fn check(&self, y: View<'_>) -> Result<()>;
 
-    /// `E_{N(f; mean, variance)} log p(y | f)`.
+    /// The expected log density `E_{N(f; mean, variance)} log p(y | f)` of one row.
     fn expected_log_density(&self, y: &[f64], f: Latent<'_>) -> f64;
 
-    /// Adds `weight` times the gradient of [`Likelihood::expected_log_density`].
+    /// Adds `weight` times the gradient of [`Likelihood::expected_log_density`] to `bars`.
     fn expected_log_density_pullback(&self, y: &[f64], f: Latent<'_>, weight: f64, bars: LatentBars<'_>);
 
-    /// Mean and variance of `y`.
+    /// Writes mean and variance of each output of `y`, for `f ~ N(mean, variance)`.
     fn observed_moments(&self, f: Latent<'_>, mean: &mut [f64], variance: &mut [f64]);
 
-    /// `log ∫ p(y | f) N(f; mean, variance) df`, jointly over the columns of `y`.
+    /// The log density `log ∫ p(y | f) N(f; mean, variance) df` of a row, jointly over the columns of `y`.
     fn log_density(&self, y: &[f64], f: Latent<'_>) -> f64;
 
-    /// `P(y_output ≤ at)`.
+    /// The distribution function `P(y_output ≤ at)` of one output, for `f ~ N(mean, variance)`.
     fn cumulative(&self, output: usize, at: f64, f: Latent<'_>) -> f64;
 
-    /// Mean and variance of one output of `y`, where it is Gaussian. Scores are then exact and fast; others are integrated.
+    /// Mean and variance of one output of `y`, where it is Gaussian; quantiles and the CRPS are then by formula, and otherwise by
+    /// integration.
     fn normal(&self, _output: usize, _f: Latent<'_>) -> Option<(f64, f64)> {
         None
     }

@@ -1,14 +1,14 @@
-//! Likelihoods told by one function: `log p(y | f)` of one target and one latent function, and its slopes.
+//! Likelihoods given by one function: `ℓ(y, f) = log p(y | f)` of one target and one latent function, and its slopes.
 //!
 //! [`ByQuadrature`] makes a whole [`Likelihood`] of it. Expectations under `N(f; m, v)` are taken by Gauss–Hermite quadrature, and their
-//! gradients are those of the rule itself, `f_j = m + √v x_j`:
+//! gradients are those of the rule itself, whose nodes and weights are `x_j` and `w_j`, at `f_j = m + √v x_j`:
 //!
 //! ```text
 //! E log p ≈ Σ_j w_j ℓ(y, f_j)        ∂m = Σ_j w_j ℓ'(y, f_j)        ∂v = Σ_j w_j ℓ'(y, f_j) x_j / 2√v        ∂θ = Σ_j w_j ∂ℓ/∂θ
 //! ```
 //!
-//! What is asked of `y` given `f` (mean, variance, distribution function, draws) is integrated numerically over `y`, unless the
-//! likelihood knows it in closed form and says so: some 200 evaluations of `log p` a node, which is slow for quantiles of many rows.
+//! Mean, variance, distribution function and draws of `y` given `f` are integrated numerically over `y`, unless the likelihood has a
+//! formula for them: some 200 evaluations of `log p` a node, which is slow for quantiles of many rows.
 
 use super::conditional::{Conditional, Support};
 use super::quadrature::GaussHermite;
@@ -18,23 +18,23 @@ use crate::model::params::{self, Leaf, Parameters};
 use crate::numeric::mat::View;
 use crate::random::noise::Key;
 
-/// Nodes of the rule.
+/// The number of nodes of the quadrature.
 const POINTS: usize = 20;
 
-/// `p(y | f)` of one target and one latent function.
+/// A likelihood `p(y | f)` of one target and one latent function, given by its log density.
 pub trait Pointwise: Parameters + Clone + std::fmt::Debug + Send + Sync + 'static {
-    /// What it is, in a word.
+    /// The likelihood's name, e.g. `student-t`.
     fn name(&self) -> String;
 
-    /// `log p(y | f)` and `∂/∂f`; writes `∂/∂θ`, in the order of [`Parameters::visit`], to `theta`.
+    /// The log density `log p(y | f)` and its slope `∂/∂f`; writes `∂/∂θ`, in the order of [`Parameters::visit`], to `theta`.
     fn log_density(&self, y: f64, f: f64, theta: &mut [f64]) -> (f64, f64);
 
-    /// Which `y` there are; any number unless told otherwise.
+    /// The values that `y` can take; by default any number.
     fn support(&self) -> Support {
         Support::Real
     }
 
-    /// How targets are scaled before it sees them. Counts and positive numbers stay as they are unless told otherwise.
+    /// How targets are scaled before the likelihood sees them; by default real numbers are standardised, counts and positive numbers not.
     fn target_units(&self) -> TargetUnits {
         match self.support() {
             Support::Real => TargetUnits::Standardised,
@@ -47,43 +47,48 @@ pub trait Pointwise: Parameters + Clone + std::fmt::Debug + Send + Sync + 'stati
         None
     }
 
-    /// `P(Y ≤ y | f)`, if there is a formula.
+    /// The distribution function `P(Y ≤ y | f)`, if there is a formula.
     fn cumulative(&self, _y: f64, _f: f64) -> Option<f64> {
         None
     }
 }
 
-/// A [`Pointwise`] likelihood with everything that a model asks of one.
+/// A [`Likelihood`] made of a [`Pointwise`] one by Gauss–Hermite quadrature.
 #[derive(Clone, Debug)]
 pub struct ByQuadrature<L> {
     /// The likelihood itself.
     pub likelihood: L,
+    /// Nodes and weights of the quadrature.
     rule: GaussHermite,
+    /// The number of the likelihood's parameters.
     parameters: usize,
 }
 
 impl<L: Pointwise> ByQuadrature<L> {
-    /// With a rule of 20 points.
+    /// The likelihood with a quadrature of 20 nodes.
     pub fn new(likelihood: L) -> Self {
         let parameters = params::count(&mut likelihood.clone());
         Self { likelihood, rule: GaussHermite::new(POINTS), parameters }
     }
 
+    /// `log p(y | f)` without its slopes.
     fn log_p(&self, y: f64, f: f64) -> f64 {
         self.likelihood.log_density(y, f, &mut vec![0.0; self.parameters]).0
     }
 
-    /// `y` given `f`.
-    fn given(&self, f: f64) -> Conditional<impl Fn(f64) -> f64 + '_> {
+    /// The distribution of `y` given `f`, for integration over `y`.
+    fn conditional(&self, f: f64) -> Conditional<impl Fn(f64) -> f64 + '_> {
         Conditional::new(self.likelihood.support(), f, move |y| self.log_p(y, f))
     }
 
-    fn moments_given(&self, f: f64) -> (f64, f64) {
-        self.likelihood.moments(f).unwrap_or_else(|| self.given(f).moments())
+    /// Mean and variance of `y` given `f`, by the likelihood's formula or by integration.
+    fn conditional_moments(&self, f: f64) -> (f64, f64) {
+        self.likelihood.moments(f).unwrap_or_else(|| self.conditional(f).moments())
     }
 
-    fn cumulative_given(&self, y: f64, f: f64) -> f64 {
-        self.likelihood.cumulative(y, f).unwrap_or_else(|| self.given(f).cumulative(y))
+    /// `P(Y ≤ y | f)`, by the likelihood's formula or by integration.
+    fn conditional_cumulative(&self, y: f64, f: f64) -> f64 {
+        self.likelihood.cumulative(y, f).unwrap_or_else(|| self.conditional(f).cumulative(y))
     }
 }
 
@@ -131,10 +136,12 @@ impl<L: Pointwise> Likelihood for ByQuadrature<L> {
         }
     }
 
+    /// `E log p(y | f) ≈ Σ_j w_j ℓ(y, f_j)`.
     fn expected_log_density(&self, y: &[f64], f: Latent<'_>) -> f64 {
         self.rule.expect(f.mean[0], f.variance[0], |f| self.log_p(y[0], f))
     }
 
+    /// `∂/∂m = Σ_j w_j ℓ'(y, f_j)`, `∂/∂v = Σ_j w_j ℓ'(y, f_j) x_j / 2√v`, `∂/∂θ = Σ_j w_j ∂ℓ(y, f_j)/∂θ`.
     fn expected_log_density_pullback(&self, y: &[f64], f: Latent<'_>, weight: f64, bars: LatentBars<'_>) {
         let (deviation, mut theta) = (f.variance[0].sqrt(), vec![0.0; self.parameters]);
         for (x, w) in self.rule.points() {
@@ -152,7 +159,7 @@ impl<L: Pointwise> Likelihood for ByQuadrature<L> {
         let deviation = f.variance[0].sqrt();
         let each: Vec<(f64, f64, f64)> = (self.rule.points())
             .map(|(x, w)| {
-                let (m, v) = self.moments_given(f.mean[0] + deviation * x);
+                let (m, v) = self.conditional_moments(f.mean[0] + deviation * x);
                 (w, m, v)
             })
             .collect();
@@ -160,17 +167,20 @@ impl<L: Pointwise> Likelihood for ByQuadrature<L> {
         variance[0] = each.iter().map(|(w, m, v)| w * (v + (m - mean[0]).powi(2))).sum();
     }
 
+    /// `log p(y) ≈ log Σ_j w_j exp ℓ(y, f_j)`.
     fn log_density(&self, y: &[f64], f: Latent<'_>) -> f64 {
         self.rule.log_expect_exp(f.mean[0], f.variance[0], |f| self.log_p(y[0], f))
     }
 
+    /// `P(Y ≤ at) ≈ Σ_j w_j P(Y ≤ at | f_j)`.
     fn cumulative(&self, _output: usize, at: f64, f: Latent<'_>) -> f64 {
-        self.rule.expect(f.mean[0], f.variance[0], |f| self.cumulative_given(at, f)).clamp(0.0, 1.0)
+        self.rule.expect(f.mean[0], f.variance[0], |f| self.conditional_cumulative(at, f)).clamp(0.0, 1.0)
     }
 
+    /// The quantile of `y` given `f` at a uniform level.
     fn draw(&self, f: &[f64], key: Key, counter: [u32; 4], y: &mut [f64]) {
         let level = key.uniform(counter);
-        y[0] = self.given(f[0]).quantile(level, |at| self.cumulative_given(at, f[0]));
+        y[0] = self.conditional(f[0]).quantile(level, |at| self.conditional_cumulative(at, f[0]));
     }
 }
 

@@ -1,26 +1,33 @@
 //! Gauss–Hermite quadrature: expectations under a Gaussian as a weighted sum of a few values.
 //!
 //! `E_{N(f; m, v)} g(f) ≈ Σ_j w_j g(m + √v x_j)`, exact for polynomials of degree `2n − 1`. Nodes are the zeros of the Hermite
-//! polynomial `He_n`, found by Newton's method; `w_j = 1 / Σ_k h_k(x_j)²` with the orthonormal polynomials `h_0 … h_{n−1}`.
+//! polynomial `He_n`, found by Newton's method; `w_j = 1 / Σ_{k<n} h_k(x_j)²` with the orthonormal polynomials `h_0 … h_{n−1}`. The
+//! zeros already found, `x_0 … x_{j−1}`, are divided out of `h_n`, so that each search finds another one:
+//!
+//! ```text
+//! x ← x − h_n / (h_n' − h_n Σ_{i<j} 1 / (x − x_i))
+//! ```
 
-/// Nodes and weights for the standard normal; weights sum to 1.
+/// Nodes `x_j` and weights `w_j` of the Gauss–Hermite rule for the standard normal; weights sum to 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GaussHermite {
+    /// The nodes `x_j`, in ascending order.
     nodes: Vec<f64>,
+    /// The weights `w_j`, in the order of the nodes.
     weights: Vec<f64>,
 }
 
-/// Newton's method needs so many rounds at most: it converges from where it starts.
+/// The most rounds of Newton's method for one node; it converges long before.
 const ROUNDS: usize = 100;
 
 impl GaussHermite {
-    /// A rule of `points` nodes, at least 1 and at most 200. Costs `points²` a round.
+    /// A rule of `points` nodes, at least 1 and at most 200. Costs `points²` flops a round.
     pub fn new(points: usize) -> Self {
         assert!((1..=200).contains(&points), "a rule of {points} points");
         let n = points as f64;
         let (mut nodes, mut weights) = (Vec::new(), Vec::new());
         for j in 0..points {
-            // The zeros of He_n lie close to those of a semicircle law; the ones found before are divided out.
+            // The zeros of He_n lie close to √(4n + 2) cos(π (4j + 3) / (4n + 2)), those of a semicircle law.
             let angle = std::f64::consts::PI * (4.0 * j as f64 + 3.0) / (4.0 * n + 2.0);
             let mut x = (4.0 * n + 2.0).sqrt() * angle.cos();
             for _ in 0..ROUNDS {
@@ -40,18 +47,18 @@ impl GaussHermite {
         Self { nodes: order.iter().map(|&j| nodes[j]).collect(), weights: order.iter().map(|&j| weights[j]).collect() }
     }
 
-    /// `x_j` and `w_j`, from the lowest node to the highest.
+    /// The nodes `x_j` with their weights `w_j`, from the lowest node to the highest.
     pub fn points(&self) -> impl ExactSizeIterator<Item = (f64, f64)> + Clone + '_ {
         self.nodes.iter().copied().zip(self.weights.iter().copied())
     }
 
-    /// `E g(f)` for `f ~ N(mean, variance)`.
+    /// The expectation `E g(f) ≈ Σ_j w_j g(mean + √variance x_j)` for `f ~ N(mean, variance)`.
     pub fn expect(&self, mean: f64, variance: f64, g: impl Fn(f64) -> f64) -> f64 {
         let deviation = variance.sqrt();
         self.points().map(|(x, w)| w * g(mean + deviation * x)).sum()
     }
 
-    /// `log E exp g(f)` for `f ~ N(mean, variance)`, by log-sum-exp.
+    /// The logarithm `log E exp g(f) ≈ log Σ_j exp(log w_j + g(f_j))` for `f ~ N(mean, variance)`, by log-sum-exp.
     pub fn log_expect_exp(&self, mean: f64, variance: f64, g: impl Fn(f64) -> f64) -> f64 {
         let deviation = variance.sqrt();
         let each: Vec<f64> = self.points().map(|(x, w)| w.ln() + g(mean + deviation * x)).collect();
@@ -63,7 +70,8 @@ impl GaussHermite {
     }
 }
 
-/// `h_n(x)`, its slope, and `Σ_{k<n} h_k(x)²`, by `√(k+1) h_{k+1} = x h_k − √k h_{k−1}` and `h_n' = √n h_{n−1}`.
+/// The orthonormal polynomial `h_n(x)`, its slope, and `Σ_{k<n} h_k(x)²`, by `√(k+1) h_{k+1} = x h_k − √k h_{k−1}` and
+/// `h_n' = √n h_{n−1}`.
 fn orthonormal(n: usize, x: f64) -> (f64, f64, f64) {
     let (mut before, mut now, mut squares) = (0.0, 1.0, 0.0);
     for k in 0..n {

@@ -3,15 +3,16 @@
 use super::{Objective, ObjectiveForm, RowBars, RowTerm};
 use crate::likelihood::LatentBars;
 
-/// `1/S Σ_s E_{q(f | h_s)} log p(y | f)`: with the KL of all layers, a lower bound on `log p(y)`.
+/// The evidence lower bound: a row's term is `1/S Σ_s E_s` with `E_s = E_{q(f | h_s)} log p(y | f)`. With the KL of all layers it is a
+/// lower bound on `log p(y)`.
 ///
-/// Each sample's expectation is the likelihood's, in closed form or by quadrature, so the gradient is `1/S` of its own for each sample:
-/// `∂/∂mean_s = (1/S) ∂E_s/∂mean_s`, likewise for the variance, and `∂/∂θ` is their mean.
+/// Each sample's expectation is the likelihood's, in closed form or by quadrature, so the gradients are
+/// `∂/∂mean_s = (1/S) ∂E_s/∂mean_s`, `∂/∂variance_s = (1/S) ∂E_s/∂variance_s` and `∂/∂θ = 1/S Σ_s ∂E_s/∂θ`.
 #[derive(Clone, Copy, Debug)]
 pub struct EvidenceLowerBound;
 
-/// The factor on one sample's expectation.
-fn share(row: &RowTerm<'_>) -> f64 {
+/// The factor `scale · weight / S` on one sample's expectation.
+fn sample_weight(row: &RowTerm<'_>) -> f64 {
     row.scale / row.f.len() as f64 * row.weight
 }
 
@@ -26,7 +27,7 @@ impl Objective for EvidenceLowerBound {
 
     fn add(&self, row: &RowTerm<'_>, sum: &mut f64) {
         for s in 0..row.f.len() {
-            *sum += share(row) * row.likelihood.expected_log_density(row.y, row.f.at(s));
+            *sum += sample_weight(row) * row.likelihood.expected_log_density(row.y, row.f.at(s));
         }
     }
 
@@ -35,7 +36,7 @@ impl Objective for EvidenceLowerBound {
         let samples = bars.mean.chunks_exact_mut(width).zip(bars.variance.chunks_exact_mut(width));
         for (s, (mean, variance)) in samples.enumerate() {
             let bars = LatentBars { mean, variance, theta: &mut *bars.likelihood };
-            row.likelihood.expected_log_density_pullback(row.y, row.f.at(s), share(row), bars);
+            row.likelihood.expected_log_density_pullback(row.y, row.f.at(s), sample_weight(row), bars);
         }
     }
 }

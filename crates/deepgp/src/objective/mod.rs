@@ -8,8 +8,8 @@
 //! they are worth together, and how that changes with each of them. The KL and its weight `κ` are the same for every objective, and
 //! belong to the layers. Everything is per row and in `f64`: it costs nothing beside the layers.
 //!
-//! To add one, write a file with a struct and [`Objective`] for it. If it is to be chosen in settings and kept in files, it gets a
-//! variant of [`ObjectiveForm`], and the compiler lists what is missing.
+//! To add one, write a file with a struct and [`Objective`] for it. If it is to be chosen in settings and stored in model files, it gets
+//! a variant of [`ObjectiveForm`], and the compiler lists what is missing.
 
 mod elbo;
 
@@ -17,7 +17,7 @@ pub use elbo::EvidenceLowerBound;
 
 use crate::likelihood::{Latent, Likelihood};
 
-/// Which of the library's objectives training maximises.
+/// The choice of one of the library's objectives, which training maximises.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum ObjectiveForm {
@@ -27,7 +27,7 @@ pub enum ObjectiveForm {
 }
 
 impl ObjectiveForm {
-    /// The objective itself.
+    /// The objective that was chosen.
     pub fn objective(self) -> &'static dyn Objective {
         match self {
             Self::Elbo => &EvidenceLowerBound,
@@ -35,19 +35,19 @@ impl ObjectiveForm {
     }
 }
 
-/// The last layer's marginals at one row, one for each sample of the hidden layers.
+/// The last layer's Gaussian marginals at one row, one for each sample of the hidden layers.
 #[derive(Clone, Copy, Debug)]
 pub struct Samples<'a> {
-    /// Means, `[S, P]`, sample by sample.
+    /// The means, `[S, P]`, sample by sample.
     pub mean: &'a [f64],
-    /// Variances, `[S, P]`.
+    /// The variances, `[S, P]`, sample by sample.
     pub variance: &'a [f64],
-    /// `P`, the number of latent functions.
+    /// The number of latent functions, `P`.
     pub width: usize,
 }
 
 impl<'a> Samples<'a> {
-    /// `S`.
+    /// The number of samples, `S`.
     #[allow(clippy::len_without_is_empty, reason = "a row has a sample")]
     pub fn len(self) -> usize {
         self.mean.len() / self.width
@@ -60,42 +60,42 @@ impl<'a> Samples<'a> {
     }
 }
 
-/// One row's term of the objective.
+/// The arguments of one row's term of the objective.
 #[derive(Clone, Copy, Debug)]
 pub struct RowTerm<'a> {
-    /// How observations arise from the latent functions.
+    /// The likelihood of observations given the latent functions.
     pub likelihood: &'a dyn Likelihood,
     /// The model's parameters that belong to no layer, in their order.
     pub shared: &'a [f64],
-    /// The row's targets.
+    /// The row's targets, one for each column of `y`.
     pub y: &'a [f64],
-    /// What the hidden layers hand on.
+    /// The last layer's marginals at the row, one for each sample.
     pub f: Samples<'a>,
-    /// The row's weight.
+    /// The row's weight in the data; 1 where rows have none.
     pub weight: f64,
-    /// How many rows of the data one row of the batch stands for.
+    /// The number of rows of the data that one row of the batch stands for.
     pub scale: f64,
 }
 
-/// What [`Objective::pullback`] adds gradients to.
+/// The gradients that [`Objective::pullback`] adds to.
 #[derive(Debug)]
 pub struct RowBars<'a> {
     /// `∂/∂mean`, `[S, P]`.
     pub mean: &'a mut [f64],
     /// `∂/∂variance`, `[S, P]`.
     pub variance: &'a mut [f64],
-    /// `∂/∂θ` of the likelihood.
+    /// `∂/∂θ` in the likelihood's parameters.
     pub likelihood: &'a mut [f64],
-    /// `∂/∂` the parameters that belong to no layer.
+    /// The gradient in the parameters that belong to no layer.
     pub shared: &'a mut [f64],
 }
 
-/// What the samples of a row contribute, and its gradient.
+/// An objective: what the samples of a row contribute to the number that training maximises, and the gradient of that.
 pub trait Objective: std::fmt::Debug + Send + Sync {
-    /// What it is called in reports and messages, e.g. `ELBO`.
+    /// The objective's name in reports and messages, e.g. `ELBO`.
     fn name(&self) -> &'static str;
 
-    /// Which of the library's objectives it is; `None` for one that the library does not know.
+    /// The library's name for this objective in settings and files; `None` for one that the library does not know.
     fn form(&self) -> Option<ObjectiveForm> {
         None
     }
@@ -103,6 +103,6 @@ pub trait Objective: std::fmt::Debug + Send + Sync {
     /// Adds the row's term, times its weight and scale, to `sum`.
     fn add(&self, row: &RowTerm<'_>, sum: &mut f64);
 
-    /// Adds the gradient of what [`Objective::add`] adds.
+    /// Adds the gradient of the row's term, times its weight and scale, to `bars`.
     fn pullback(&self, row: &RowTerm<'_>, bars: RowBars<'_>);
 }

@@ -1,7 +1,8 @@
-//! What a model has to beat: linear regression and nearest neighbours, on standardised inputs, each with one Gaussian spread a
-//! target, fitted to the training rows.
+//! Baselines that a model has to beat: the mean, linear regression and nearest neighbours, on standardised inputs, each with one
+//! Gaussian spread a target, fitted to the training rows.
 //!
-//! They answer with an [`Assessment`], so their scores stand beside the model's, log likelihood and coverage included.
+//! They answer with an [`Assessment`], so their scores stand beside the model's, log likelihood and coverage included. The spread of
+//! linear regression and of nearest neighbours is that of leave-one-out residuals: each training row is predicted without itself.
 
 use rayon::prelude::*;
 
@@ -16,25 +17,28 @@ use crate::predict::metrics::Assessment;
 use crate::predict::mixture::Mixture;
 use crate::random::noise::{Key, Purpose};
 
-/// The ridge of linear regression, in units of the number of rows: only so that columns may depend on each other.
+/// The ridge `λ` of linear regression, in units of the number of rows: only so that columns may depend on each other.
 const RIDGE: f64 = 1e-8;
-/// Rows of training data that neighbours are looked for among; more are thinned out at random.
+/// The most training rows among which neighbours are searched for; of more, so many are chosen at random.
 const NEIGHBOUR_ROWS: usize = 20_000;
-/// Training rows from which the neighbours' spread is found, each without itself.
+/// The most training rows from which the neighbours' spread is computed, each without itself.
 const SPREAD_ROWS: usize = 2_000;
-/// Rows whose distances, or leverages, are found at once.
+/// The number of rows whose distances, or leverages, are computed at once.
 const ROWS_AT_ONCE: usize = 64;
+/// The least variance of nearest neighbours, in units of the standardised targets.
+const LEAST_SPREAD: f64 = 1e-12;
 
-/// Always the mean of the training targets, with their spread.
+/// The mean of the training targets at every row, with their spread.
 pub fn mean(train: &Dataset, test: &Dataset) -> Result<Assessment> {
     let units = Standardiser::fit(train, ConstantColumns::Keep)?;
     let mean = Mat::zeros(test.len(), train.y().ncols());
     assess(&units, test, mean, &vec![1.0; train.y().ncols()])
 }
 
-/// Least squares on the inputs and a constant: `D² N` flops. The spread is what it leaves on training rows, each without itself, so
-/// that it holds for other rows even where there are more columns than rows, and nothing is left on the rows themselves. (Where there
-/// are just as many, a row more or less changes most of all, and the spread is too small by a factor of about two.)
+/// Linear regression, least squares on the inputs and a constant: `β = (XᵀX + λI)⁻¹ Xᵀ y` for centred columns, at `D² N` flops. The
+/// spread is that of leave-one-out residuals, so that it holds for other rows even where there are more columns than rows, and the fit
+/// on its own rows leaves nothing. (Where there are just as many, a row more or less changes most of all, and the spread is too small
+/// by a factor of about two.)
 pub fn linear(train: &Dataset, test: &Dataset) -> Result<Assessment> {
     let units = Standardiser::fit(train, ConstantColumns::Keep)?;
     let train = units.apply(train)?;
@@ -60,8 +64,8 @@ pub fn linear(train: &Dataset, test: &Dataset) -> Result<Assessment> {
     assess(&units, test, times(inputs.view().faer(), weights.view().faer(), scratch), &spread)
 }
 
-/// How much each row's target weighs in its own fit: `h_i = 1/N + x_iᵀ (XᵀX + λI)⁻¹ x_i`, where `RᵀR` is that inverse. Fitted without
-/// row `i`, the residual there is `(y_i − f_i) / (1 − h_i)`.
+/// The leverage of each row, how much its target weighs in its own fit: `h_i = 1/N + x_iᵀ (XᵀX + λI)⁻¹ x_i`, where `RᵀR` is that
+/// inverse. Fitted without row `i`, the residual there is `(y_i − f_i) / (1 − h_i)`.
 fn leverages(x: View<'_>, r: &Mat, scratch: &mut Scratch<f64>) -> Vec<f64> {
     let constant = 1.0 / x.nrows() as f64;
     let mut all = Vec::with_capacity(x.nrows());
@@ -73,12 +77,13 @@ fn leverages(x: View<'_>, r: &Mat, scratch: &mut Scratch<f64>) -> Vec<f64> {
     all
 }
 
-/// The average over the `k` nearest training rows: `N D` flops a row. The spread is what the same rule leaves on training rows,
-/// each without itself. Works with so many threads, 0 for all.
+/// The mean target of the `k` nearest training rows: `2 N D` flops a row. The spread is that of leave-one-out residuals on training
+/// rows. `threads` is the number of threads, 0 for all.
 pub fn nearest_neighbours(train: &Dataset, test: &Dataset, k: usize, threads: usize) -> Result<Assessment> {
     Threads::new(threads)?.run(|| neighbours(train, test, k))
 }
 
+/// [`nearest_neighbours`] on the threads of the caller.
 fn neighbours(train: &Dataset, test: &Dataset, k: usize) -> Result<Assessment> {
     let units = Standardiser::fit(train, ConstantColumns::Keep)?;
     let mut train = units.apply(train)?;
@@ -94,7 +99,7 @@ fn neighbours(train: &Dataset, test: &Dataset, k: usize) -> Result<Assessment> {
     let spread: Vec<f64> = (0..some.y().ncols())
         .map(|p| {
             let squares = (0..some.len()).map(|i| (some.y()[(i, p)] - without_itself[(i, p)]).powi(2));
-            (squares.sum::<f64>() / some.len() as f64).max(1e-12)
+            (squares.sum::<f64>() / some.len() as f64).max(LEAST_SPREAD)
         })
         .collect();
     let inputs = units.x.apply("x", test.x().view())?;
@@ -131,7 +136,7 @@ fn averages(train: &Dataset, x: View<'_>, own: Option<&[u32]>, k: usize) -> Mat 
     out
 }
 
-/// From standardised means and variances to an assessment in the user's units.
+/// The assessment, in the user's units, of Gaussian predictions whose means and variances are standardised.
 fn assess(units: &Standardiser, test: &Dataset, mean: Mat, variance: &[f64]) -> Result<Assessment> {
     let (n, p) = (mean.nrows(), mean.ncols());
     let (y, likelihood) = (units.y.apply("y", test.y().view())?, Gaussian::new(0.0, p));

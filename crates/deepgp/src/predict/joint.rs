@@ -1,4 +1,4 @@
-//! Many rows at once: the joint covariance of `f`, and draws of whole functions.
+//! Prediction at many rows jointly: the covariance of `f` between rows, and draws of whole functions.
 //!
 //! Where [`Predictor::moments`] treats each row by itself, here a hidden layer is sampled jointly over all rows,
 //! `f_p = μ_p + chol(Σ_p) ε`, so that a draw is one function seen at `N` places. The first layer's covariance is the same for
@@ -14,62 +14,64 @@ use crate::layer::{Factored, LayerRows, NotFactored, Want, factor_with_jitter};
 use crate::numeric::linalg::{Accumulate, Cholesky, product};
 use crate::numeric::mat::{Mat, View};
 use crate::numeric::scratch::Scratch;
-use crate::predict::{FAR, Predictor};
+use crate::predict::{LARGEST_INPUT, Predictor};
 use crate::random::noise::{Key, Purpose, fill_row};
 
 /// The largest number of rows that can be taken jointly.
 pub const JOINT_ROWS: usize = 2000;
 
-/// What is added to every joint covariance before it is factored, relative to the prior's variance: about what rounding
-/// leaves of a difference of two kernel matrices.
+/// The jitter on every joint covariance before it is factored, relative to the prior's variance: about what rounding leaves of a
+/// difference of two kernel matrices.
 const JITTER: f64 = 1e-10;
 
 /// Mean and covariance of `f` over all rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JointMoments {
-    /// `[N, P]`.
+    /// The mean at each row, `[N, P]`.
     pub mean: Mat,
-    /// `[N, N]`, one for each output.
+    /// The covariance between rows, `[N, N]`, one for each output.
     pub covariance: Vec<Mat>,
 }
 
 /// Draws of whole functions, `[N, P]` each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JointDraws {
-    /// Of the function.
+    /// Draws of the function.
     pub f: Vec<Mat>,
-    /// Of observations, with noise of their own at each row.
+    /// Draws of observations of the function, with noise of their own at each row.
     pub y: Vec<Mat>,
 }
 
-/// The last layer given one joint sample of those before it.
-struct Conditional {
+/// The moments of a layer over all rows, given one joint sample of the layers before it.
+struct LayerJoint {
+    /// The mean at each row, `[N, P]`.
     mean: Mat,
+    /// The covariance between rows, `[N, N]`, one for each output.
     covariance: Vec<Mat>,
     /// The prior's variance, averaged over rows.
     prior: f64,
 }
 
 impl Predictor<'_> {
-    /// Mean and covariance of `f` over up to [`JOINT_ROWS`] rows, averaged over the predictor's samples of the hidden layers
-    /// (exact if there are none).
+    /// Mean and covariance of `f` over up to [`JOINT_ROWS`] rows, from the predictor's samples of the hidden layers (exact if there are
+    /// none): `m = 1/S Σ_s m_s` and `C = 1/S Σ_s (C_s + (m_s − m)(m_s − m)ᵀ)` for each output.
     pub fn joint_moments(&self, x: View<'_>) -> Result<JointMoments> {
         self.check_joint(x)?;
         let p = self.model.latent_width();
         let samples = if self.model.layers().len() == 1 { 1 } else { self.settings.samples };
-        let share = 1.0 / samples as f64;
+        let weight = 1.0 / samples as f64;
         let mut means = Vec::new();
         let mut covariance = vec![Mat::zeros(x.nrows(), x.nrows()); p];
         self.each_path(x, samples, |_, last| {
             for (total, own) in covariance.iter_mut().zip(&last.covariance) {
-                total.add_scaled(share, own);
+                total.add_scaled(weight, own);
             }
             means.push(last.mean.clone());
             Ok(())
         })?;
         let mut mean = Mat::zeros(x.nrows(), p);
         for own in &means {
-            mean.add_scaled(share, own);
+            mean.add_scaled(weight, own);
         }
         // Plus the spread of the means over samples.
         for (o, total) in covariance.iter_mut().enumerate() {
@@ -77,7 +79,7 @@ impl Predictor<'_> {
             product(
                 total.view_mut().faer(),
                 Accumulate::Add,
-                share,
+                weight,
                 spread.view().faer().transpose(),
                 spread.view().faer(),
             );
@@ -92,10 +94,10 @@ impl Predictor<'_> {
         let observe = Key::new(self.settings.seed, Purpose::Observe);
         let layer = self.model.layers().len() - 1;
         let (mut f, mut y) = (Vec::new(), Vec::new());
-        let mut made = None;
+        let mut previous = None;
         self.each_path(x, draws, |path, last| {
             // Without a hidden layer every path ends in the same covariance.
-            let factors = match made.take() {
+            let factors = match previous.take() {
                 Some(factors) if layer == 0 => factors,
                 _ => factor_all(last.covariance.clone(), last.prior, layer)?,
             };
@@ -106,12 +108,13 @@ impl Predictor<'_> {
             }
             f.push(drawn);
             y.push(observed);
-            made = Some(factors);
+            previous = Some(factors);
             Ok(())
         })?;
         Ok(JointDraws { f, y })
     }
 
+    /// Fails unless `x` has the model's width, some rows, and no more than [`JOINT_ROWS`].
     fn check_joint(&self, x: View<'_>) -> Result<()> {
         if x.ncols() != self.model.input_width() || x.nrows() == 0 || x.nrows() > JOINT_ROWS {
             return Err(Error::Shape {
@@ -123,21 +126,22 @@ impl Predictor<'_> {
         check_finite("x", x)
     }
 
-    /// Samples the hidden layers `paths` times and hands on the last layer's moments.
+    /// Samples the hidden layers `paths` times, jointly over all rows, and hands the last layer's moments to `then`.
     fn each_path(
         &self,
         x: View<'_>,
         paths: usize,
-        then: impl FnMut(usize, &Conditional) -> Result<()> + Send,
+        then: impl FnMut(usize, &LayerJoint) -> Result<()> + Send,
     ) -> Result<()> {
-        self.threads.run(|| self.walk_paths(x, paths, then))
+        self.threads.run(|| self.each_path_here(x, paths, then))
     }
 
-    fn walk_paths(
+    /// [`Predictor::each_path`] on the threads of the caller.
+    fn each_path_here(
         &self,
         x: View<'_>,
         paths: usize,
-        mut then: impl FnMut(usize, &Conditional) -> Result<()>,
+        mut then: impl FnMut(usize, &LayerJoint) -> Result<()>,
     ) -> Result<()> {
         let (layers, floor) = (self.model.layers(), self.model.precision().floor());
         let chain = Chain::<f64>::new(layers, self.prepared()?, floor, 1, Want::Gradients);
@@ -150,10 +154,10 @@ impl Predictor<'_> {
             let own = |p| chain.layers[l].joint_covariance(&rows, &prior, p);
             let covariance = outputs.into_par_iter().map(own).collect();
             let prior = (0..prior.nrows()).map(|i| prior[(i, i)]).sum::<f64>() / prior.nrows() as f64;
-            Conditional { mean: rows.mean, covariance, prior }
+            LayerJoint { mean: rows.mean, covariance, prior }
         };
         let last = chain.layers.len() - 1;
-        let first = conditional(0, x.to_mat().map(|v: f64| v.clamp(-FAR, FAR)));
+        let first = conditional(0, x.to_mat().map(|v: f64| v.clamp(-LARGEST_INPUT, LARGEST_INPUT)));
         if last == 0 {
             return (0..paths).try_for_each(|path| then(path, &first));
         }
@@ -161,7 +165,7 @@ impl Predictor<'_> {
         for path in 0..paths {
             let mut f = self.draw(&first.mean, &factors, path, 0);
             for l in 1..last {
-                let Conditional { mean, covariance, prior } = conditional(l, f);
+                let LayerJoint { mean, covariance, prior } = conditional(l, f);
                 f = self.draw(&mean, &factor_all(covariance, prior, l)?, path, l);
             }
             then(path, &conditional(last, f))?;
@@ -169,7 +173,7 @@ impl Predictor<'_> {
         Ok(())
     }
 
-    /// `μ_p + L_p ε` for each output.
+    /// A draw `f_p = μ_p + L_p ε_p` of each output over all rows, `[N, P]`, where `L_p L_pᵀ` is its covariance.
     fn draw(&self, mean: &Mat, factors: &[Cholesky], path: usize, layer: usize) -> Mat {
         let key = Key::new(self.settings.seed, Purpose::Joint);
         let (n, p) = (mean.nrows(), mean.ncols());

@@ -1,4 +1,14 @@
-//! How good predictions are: log likelihood, errors, coverage, and the continuous ranked probability score.
+//! The quality of predictions: log likelihood, RMSE, MAE, coverage, and the continuous ranked probability score (CRPS).
+//!
+//! With `⟨v⟩ = Σ_n ω_n v_n / Σ_n ω_n` for rows of weight `ω_n`, predicted means `m_n`, and `u_n = P(Y_n ≤ y_n)`, the probability integral
+//! transform, each output has
+//!
+//! ```text
+//! rmse = √⟨(y − m)²⟩      mae = ⟨|y − m|⟩      crps = ⟨crps_n⟩      coverage_q = ⟨1[(1 − q)/2 ≤ u ≤ (1 + q)/2]⟩
+//! ```
+//!
+//! and all outputs together have `log_likelihood = ⟨log p(y_n)⟩`. A row lies in the central interval of level `q` just where its `u_n`
+//! does, so that no quantile is computed.
 
 use crate::data::Scaling;
 use crate::numeric::mat::{Mat, View};
@@ -6,19 +16,19 @@ use crate::numeric::mat::{Mat, View};
 /// Predictions beside what was observed, row by row: `[N, P]` but for the densities.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assessment {
-    /// Mean of `y`.
+    /// The predicted mean of `y`.
     pub mean: Mat,
-    /// Standard deviation of `y`.
+    /// The predicted standard deviation of `y`.
     pub deviation: Mat,
     /// The probability integral transform `P(Y ≤ y)`: uniform between 0 and 1 where the model is calibrated.
     pub pit: Mat,
-    /// Continuous ranked probability score: an absolute error that rewards honest spread, in the units of `y`.
+    /// The continuous ranked probability score: an absolute error that rewards honest spread, in the units of `y`.
     pub crps: Mat,
-    /// Log density of each row, jointly over outputs.
+    /// The log density of each row, `[N]`, jointly over outputs.
     pub log_density: Vec<f64>,
 }
 
-/// A summary over rows; vectors have a number for each output.
+/// The quality of predictions over all rows; vectors have a number for each output.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Score {
@@ -30,29 +40,29 @@ pub struct Score {
     pub mae: Vec<f64>,
     /// Mean continuous ranked probability score.
     pub crps: Vec<f64>,
-    /// Share of rows inside the central 50 % interval.
+    /// Fraction of rows inside the central 50 % interval.
     pub coverage_50: Vec<f64>,
-    /// Share of rows inside the central 90 % interval.
+    /// Fraction of rows inside the central 90 % interval.
     pub coverage_90: Vec<f64>,
-    /// Share of rows inside the central 95 % interval.
+    /// Fraction of rows inside the central 95 % interval.
     pub coverage_95: Vec<f64>,
 }
 
 impl Score {
-    /// From targets and an assessment of the same rows, in the same units.
+    /// The score of an assessment of rows whose targets are `y`, in the same units.
     pub fn new(y: View<'_>, assessment: &Assessment) -> Self {
         Self::weighted(y, assessment, None)
     }
 
-    /// The same where rows count by their weights.
+    /// The score of an assessment of rows that count by their weights.
     pub fn weighted(y: View<'_>, assessment: &Assessment, weights: Option<&[f64]>) -> Self {
         let Assessment { mean, pit, crps, log_density, .. } = assessment;
         let over_rows = |of: &dyn Fn(usize, usize) -> f64| -> Vec<f64> {
             let column = |p| (0..y.nrows()).map(|i| of(i, p)).collect::<Vec<f64>>();
             (0..y.ncols()).map(|p| weighted_mean(&column(p), weights)).collect()
         };
-        let coverage = |share: f64| {
-            let inside = 0.5 * (1.0 - share)..=0.5 * (1.0 + share);
+        let coverage = |level: f64| {
+            let inside = 0.5 * (1.0 - level)..=0.5 * (1.0 + level);
             over_rows(&|i, p| f64::from(u8::from(inside.contains(&pit[(i, p)]))))
         };
         let error = |i, p| y[(i, p)] - mean[(i, p)];
@@ -67,7 +77,8 @@ impl Score {
         }
     }
 
-    /// The same in units of the targets' standard deviations.
+    /// This score in units of the targets' standard deviations `scale`: errors are divided by it, and `Σ_p log scale_p` is added to the
+    /// log likelihood.
     pub fn standardised(&self, units: &Scaling) -> Self {
         let scaled = |all: &[f64]| all.iter().zip(&units.scale).map(|(v, scale)| v / scale).collect();
         Self {
@@ -80,16 +91,16 @@ impl Score {
     }
 }
 
-/// `Σ w v / Σ w`; the plain mean if there are no weights, or they are all 0.
+/// The weighted mean `Σ w v / Σ w`; the plain mean if there are no weights, or they are all 0.
 pub(crate) fn weighted_mean(values: &[f64], weights: Option<&[f64]>) -> f64 {
     // In units of the heaviest, so that no sum overflows.
     let heaviest = weights.map_or(0.0, |weights| weights.iter().copied().fold(0.0, f64::max));
     match weights {
         Some(weights) if heaviest > 0.0 => {
-            let share = |w: &f64| w / heaviest;
-            let total: f64 = weights.iter().map(share).sum();
+            let relative = |w: &f64| w / heaviest;
+            let total: f64 = weights.iter().map(relative).sum();
             // What does not count may be anything, −∞ too.
-            weights.iter().zip(values).filter(|(w, _)| **w > 0.0).map(|(w, v)| share(w) * v).sum::<f64>() / total
+            weights.iter().zip(values).filter(|(w, _)| **w > 0.0).map(|(w, v)| relative(w) * v).sum::<f64>() / total
         }
         _ => values.iter().sum::<f64>() / values.len() as f64,
     }

@@ -1,39 +1,42 @@
-//! What the model says of one row: a mixture of Gaussians, seen through the likelihood.
+//! The predictive distribution at one row: a mixture of Gaussians over `f`, seen through the likelihood as one over `y`.
 //!
-//! `1/S Σ_s N(f; μ_s, σ²_s)`, one part for each sample of the hidden layers. Its density is an average of densities, taken by
-//! log-sum-exp; its quantiles invert the average of distribution functions.
+//! `p(f) = 1/S Σ_s N(f; μ_s, σ²_s)`, one part for each sample of the hidden layers, and every part with the weight `1/S`. The density
+//! of `y` is an average of densities, taken by log-sum-exp; its quantiles invert the average of distribution functions.
 
 use crate::likelihood::{Latent, Likelihood};
 use crate::numeric::root_finding::{by_false_position, by_newton};
 
-/// The mixture at one row: `[S, P]` means and variances of the last layer.
+/// The mixture of Gaussians at one row: the last layer's moments for each sample of the hidden layers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mixture<'a> {
+    /// The means `μ_s`, `[S, P]`, sample by sample.
     pub mean: &'a [f64],
+    /// The variances `σ²_s`, `[S, P]`, sample by sample.
     pub variance: &'a [f64],
-    /// `P`.
+    /// The number of latent functions, `P`.
     pub width: usize,
 }
 
 impl<'a> Mixture<'a> {
+    /// The Gaussians, one for each sample.
     fn parts(self) -> impl ExactSizeIterator<Item = Latent<'a>> {
         let chunks = self.mean.chunks_exact(self.width).zip(self.variance.chunks_exact(self.width));
         chunks.map(|(mean, variance)| Latent { mean, variance })
     }
 
-    /// `S`.
+    /// The number of samples, `S`.
     fn len(self) -> usize {
         self.mean.len() / self.width
     }
 
-    /// Part `s`, counted round and round.
+    /// Part `s mod S`, so that more draws than samples can be taken.
     pub fn part(self, s: usize) -> Latent<'a> {
         let start = s % self.len() * self.width;
         let range = start..start + self.width;
         Latent { mean: &self.mean[range.clone()], variance: &self.variance[range] }
     }
 
-    /// Mean and variance of `f`.
+    /// Writes mean and variance of each latent function.
     pub fn moments_of_f(self, mean: &mut [f64], variance: &mut [f64]) {
         self.moments(mean, variance, |part, m, v| {
             m.copy_from_slice(part.mean);
@@ -41,12 +44,12 @@ impl<'a> Mixture<'a> {
         });
     }
 
-    /// Mean and variance of `y`.
+    /// Writes mean and variance of each output of `y`.
     pub fn moments_of_y(self, likelihood: &dyn Likelihood, mean: &mut [f64], variance: &mut [f64]) {
         self.moments(mean, variance, |part, m, v| likelihood.observed_moments(part, m, v));
     }
 
-    /// `m = 1/S Σ m_s` and `v = 1/S Σ (v_s + (m_s − m)²)`.
+    /// Writes the mixture's mean `m = 1/S Σ_s m_s` and variance `v = 1/S Σ_s (v_s + (m_s − m)²)`, where `of_part` gives `m_s` and `v_s`.
     fn moments(self, mean: &mut [f64], variance: &mut [f64], of_part: impl Fn(Latent<'_>, &mut [f64], &mut [f64])) {
         let width = mean.len();
         let mut each = vec![0.0; 2 * width * self.len()];
@@ -54,16 +57,17 @@ impl<'a> Mixture<'a> {
             let (m, v) = each.split_at_mut(width);
             of_part(part, m, v);
         }
-        let share = 1.0 / self.len() as f64;
+        let weight = 1.0 / self.len() as f64;
         for p in 0..width {
             let parts = || each.chunks_exact(2 * width);
-            let m = share * parts().map(|each| each[p]).sum::<f64>();
+            let m = weight * parts().map(|each| each[p]).sum::<f64>();
             mean[p] = m;
-            variance[p] = share * parts().map(|each| each[width + p] + (each[p] - m).powi(2)).sum::<f64>();
+            variance[p] = weight * parts().map(|each| each[width + p] + (each[p] - m).powi(2)).sum::<f64>();
         }
     }
 
-    /// `log 1/S Σ_s p_s(y)`, jointly over the columns of `y`.
+    /// The log density `log 1/S Σ_s p_s(y)`, jointly over the columns of `y`: by log-sum-exp,
+    /// `ℓ_max + log 1/S Σ_s exp(ℓ_s − ℓ_max)` with `ℓ_s = log p_s(y)`.
     pub fn log_density(self, likelihood: &dyn Likelihood, y: &[f64]) -> f64 {
         let each: Vec<f64> = self.parts().map(|part| likelihood.log_density(y, part)).collect();
         if each.iter().any(|v| v.is_nan()) {
@@ -76,36 +80,43 @@ impl<'a> Mixture<'a> {
         largest + (each.iter().map(|v| (v - largest).exp()).sum::<f64>() / each.len() as f64).ln()
     }
 
-    /// `P(y_p ≤ at)`.
+    /// The distribution function `F(at) = P(y_p ≤ at) = 1/S Σ_s F_s(at)` of output `p`.
     pub fn cumulative(self, likelihood: &dyn Likelihood, p: usize, at: f64) -> f64 {
         self.parts().map(|part| likelihood.cumulative(p, at, part)).sum::<f64>() / self.len() as f64
     }
 
     /// The continuous ranked probability score, `∫ (F(t) − 1[y ≤ t])² dt` for the distribution function `F` of `y_p`: 0 is perfect,
-    /// and its unit is that of `y`. It is `E|Y − y| − ½ E|Y − Y'|`, a sum over parts and pairs of parts where they are Gaussian.
+    /// and its unit is that of `y`. It is `E|Y − y| − ½ E|Y − Y'|`, which for Gaussian parts, with [`mean_absolute`]'s
+    /// `A(m, v) = E|N(m, v)|`, is
+    ///
+    /// ```text
+    /// 1/S Σ_s A(m_s − y, v_s) − 1/2S² Σ_s Σ_t A(m_s − m_t, v_s + v_t)
+    /// ```
+    ///
+    /// at `S (S + 3) / 2` evaluations of `A`, because the double sum is symmetric.
     pub fn crps(self, likelihood: &dyn Likelihood, p: usize, y: f64) -> f64 {
         let Some(parts) = self.normals(likelihood, p) else { return self.crps_by_integration(likelihood, p, y) };
-        let share = 1.0 / parts.len() as f64;
+        let weight = 1.0 / parts.len() as f64;
         let to_y: f64 = parts.iter().map(|&(m, v)| mean_absolute(m - y, v)).sum();
         let mut between = 0.0;
         for (s, &(m, v)) in parts.iter().enumerate() {
             let later: f64 = parts[s + 1..].iter().map(|&(other, own)| mean_absolute(m - other, v + own)).sum();
             between += 0.5 * mean_absolute(0.0, v + v) + later;
         }
-        share * to_y - share * share * between
+        weight * to_y - weight * weight * between
     }
 
-    /// The integral itself, by Simpson's rule on both sides of `y`, out to where nothing is left.
+    /// The CRPS as `∫_{t<y} F(t)² dt + ∫_{t>y} (1 − F(t))² dt`, by Simpson's rule out to 12 standard deviations of every part.
     fn crps_by_integration(self, likelihood: &dyn Likelihood, p: usize, y: f64) -> f64 {
         const INTERVALS: usize = 400;
-        let (low, high) = self.reach(likelihood, p, 12.0);
+        let (low, high) = self.range(likelihood, p, 12.0);
         let below = |t: f64| self.cumulative(likelihood, p, t).powi(2);
         let above = |t: f64| (1.0 - self.cumulative(likelihood, p, t)).powi(2);
         simpson(low.min(y), y, INTERVALS, below) + simpson(y, high.max(y), INTERVALS, above)
     }
 
-    /// From the lowest to the highest place within so many deviations of some part's mean.
-    fn reach(self, likelihood: &dyn Likelihood, p: usize, deviations: f64) -> (f64, f64) {
+    /// The lowest and the highest value of `y_p` within so many standard deviations of some part's mean.
+    fn range(self, likelihood: &dyn Likelihood, p: usize, deviations: f64) -> (f64, f64) {
         let width = likelihood.observed_width();
         let (mut mean, mut variance) = (vec![0.0; width], vec![0.0; width]);
         self.parts().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), part| {
@@ -120,26 +131,29 @@ impl<'a> Mixture<'a> {
         self.parts().map(|part| likelihood.normal(p, part)).collect()
     }
 
-    /// Where the distribution function of `y_p` reaches `level`; of a `y` that jumps, the far side of the jump.
+    /// The quantile of `y_p` at `level`, where `F(y_p) = level`; where `F` jumps across the level, the upper end of the jump.
     pub fn quantile(self, likelihood: &dyn Likelihood, p: usize, level: f64) -> f64 {
         match self.normals(likelihood, p) {
             Some(parts) => quantile_of_normals(&parts, level),
-            None => by_false_position(self.reach(likelihood, p, 4.0), level, |at| self.cumulative(likelihood, p, at)),
+            None => by_false_position(self.range(likelihood, p, 4.0), level, |at| self.cumulative(likelihood, p, at)),
         }
     }
 }
 
+/// The quantile at `level` of a mixture of Gaussians of these means and variances, by Newton's method from
+/// `mean + deviation · log(level / (1 − level)) / 1.702`.
 fn quantile_of_normals(parts: &[(f64, f64)], level: f64) -> f64 {
-    let share = 1.0 / parts.len() as f64;
-    let mean = share * parts.iter().map(|(m, _)| m).sum::<f64>();
-    let variance = share * parts.iter().map(|(m, v)| v + (m - mean).powi(2)).sum::<f64>();
+    let weight = 1.0 / parts.len() as f64;
+    let mean = weight * parts.iter().map(|(m, _)| m).sum::<f64>();
+    let variance = weight * parts.iter().map(|(m, v)| v + (m - mean).powi(2)).sum::<f64>();
     // As if all were one Gaussian, whose quantiles are close to a logistic's.
     let start = mean + variance.sqrt() * (level / (1.0 - level)).ln() / 1.702;
     let scaled: Vec<(f64, f64)> = parts.iter().map(|(m, v)| (*m, (0.5 / v).sqrt())).collect();
     by_newton(start, variance.sqrt(), level, |at| distribution(&scaled, at))
 }
 
-/// Distribution function and density of a mixture of Gaussians, from the mean `m` and the scale `1/√(2v)` of each.
+/// Distribution function and density of a mixture of Gaussians, from the mean `m` and the scale `s = 1/√(2v)` of each: with
+/// `z = (at − m) s`, `F = 1/2S Σ erfc(−z)` and `p = 1/S Σ s exp(−z²) / √π`.
 fn distribution(parts: &[(f64, f64)], at: f64) -> (f64, f64) {
     let (mut below, mut density) = (0.0, 0.0);
     for &(mean, scale) in parts {
@@ -147,11 +161,11 @@ fn distribution(parts: &[(f64, f64)], at: f64) -> (f64, f64) {
         below += libm::erfc(-z);
         density += scale * (-z * z).exp();
     }
-    let share = 0.5 / parts.len() as f64;
-    (share * below, share * std::f64::consts::FRAC_2_SQRT_PI * density)
+    let weight = 0.5 / parts.len() as f64;
+    (weight * below, weight * std::f64::consts::FRAC_2_SQRT_PI * density)
 }
 
-/// `E|X|` of a Gaussian: `√v · (2 φ(z) + z (2 Φ(z) − 1))` with `z = mean / √v`.
+/// The expectation `E|X|` of a Gaussian `X ~ N(mean, v)`: `√v · (2 φ(z) + z (2 Φ(z) − 1))` with `z = mean / √v`.
 fn mean_absolute(mean: f64, variance: f64) -> f64 {
     let deviation = variance.sqrt();
     let z = mean / deviation;
@@ -159,7 +173,7 @@ fn mean_absolute(mean: f64, variance: f64) -> f64 {
     deviation * (density + z * libm::erf(z * std::f64::consts::FRAC_1_SQRT_2))
 }
 
-/// Simpson's rule over an even number of intervals.
+/// The integral of `f` by Simpson's rule over an even number of intervals, `h/3 (f_0 + 4 f_1 + 2 f_2 + 4 f_3 + … + f_n)`.
 fn simpson(from: f64, to: f64, intervals: usize, f: impl Fn(f64) -> f64) -> f64 {
     let step = (to - from) / intervals as f64;
     let inner = (1..intervals).map(|i| if i % 2 == 1 { 4.0 } else { 2.0 } * f(from + i as f64 * step));

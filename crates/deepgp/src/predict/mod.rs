@@ -1,10 +1,10 @@
-//! Prediction: the mixture over samples propagated through the hidden layers, reduced row by row.
+//! Prediction: rows go through the hidden layers sample by sample, and the mixture that results at each row is reduced to a few numbers.
 //!
 //! At a row the model's answer is `1/S Σ_s N(f; μ_s, σ²_s)`, where `s` runs over samples of the hidden layers. Moments,
 //! quantiles and log density are those of the mixture: the density by log-sum-exp, never an average of logarithms. `f` is
-//! the function, `y` an observation of it; they are kept apart. All rows share the samples' noise, so results depend
+//! the latent function, `y` an observation of it; results name which they are of. All rows share the samples' noise, so results depend
 //! neither on the other rows nor on how rows are cut into chunks (on a device, as long as it has memory for its usual chunk). Everything
-//! is in the model's units here; `Regressor` speaks the user's.
+//! is in the model's units here; `Regressor` works in the user's.
 
 pub mod baseline;
 pub(crate) mod joint;
@@ -29,59 +29,64 @@ use crate::predict::mixture::Mixture;
 use crate::random::noise::{Key, Noise, Purpose, RowNumbers, fill_row, row_words};
 use crate::settings::PredictSettings;
 
-/// No quantile level is nearer to 0 or 1: the distribution function has not the digits.
+/// The least distance of a quantile level from 0 and 1: nearer to them the distribution function has not the digits.
 const EXTREME_LEVEL: f64 = 1e-10;
 
-/// Inputs farther out than this are moved here: the model has long returned to its prior, and squares still fit in `f32`.
-pub(crate) const FAR: f64 = 1e12;
+/// The largest input in magnitude; larger ones are moved here, where the model has long returned to its prior and squares still fit in
+/// `f32`.
+pub(crate) const LARGEST_INPUT: f64 = 1e12;
 
-/// Means and variances, a row each.
+/// Means and variances of several rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moments {
-    /// Means.
+    /// The means, `[N, P]`.
     pub mean: Mat,
-    /// Variances.
+    /// The variances, `[N, P]`.
     pub variance: Mat,
 }
 
 impl Moments {
-    /// Standard deviations.
+    /// The standard deviations, `[N, P]`.
     pub fn deviation(&self) -> Mat {
         self.variance.map(f64::sqrt)
     }
 }
 
-/// Moments of the function and of an observation, `[N, P]` each.
+/// The predicted moments of the latent function and of an observation, `[N, P]` each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prediction {
-    /// Of `f`.
+    /// Moments of the latent function `f`.
     pub f: Moments,
-    /// Of `y`: noise included.
+    /// Moments of an observation `y`: noise included.
     pub y: Moments,
 }
 
 /// Slopes of the predicted moments of `f` in the inputs: row `n`, column `p · D + d` is `∂ moment_p(x_n) / ∂x_nd`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InputGradient {
-    /// Of the mean, `[N, P · D]`.
+    /// Slopes of the mean, `[N, P · D]`.
     pub mean: Mat,
-    /// Of the variance, `[N, P · D]`.
+    /// Slopes of the variance, `[N, P · D]`.
     pub variance: Mat,
 }
 
-/// A model made ready to answer: what does not depend on rows is computed once.
+/// A model ready to predict, in the model's units: what does not depend on rows is computed once.
 #[derive(Debug)]
 pub struct Predictor<'a> {
+    /// The model that predicts.
     pub(crate) model: &'a DeepGp,
-    /// What joint predictions and slopes need, made when one is asked for.
+    /// The prepared layers, for joint predictions and slopes; computed when one is asked for.
     prepared: OnceLock<Vec<Prepared>>,
+    /// Samples, seed and threads.
     pub(crate) settings: PredictSettings,
+    /// The threads to work on.
     pub(crate) threads: Threads,
+    /// The backend's way from rows to mixtures.
     mixtures: Box<dyn Mixtures + 'a>,
 }
 
 impl DeepGp {
-    /// Makes the model ready to answer.
+    /// The model ready to predict, in the model's units.
     pub fn predictor(&self, settings: PredictSettings) -> Result<Predictor<'_>> {
         if settings.samples == 0 {
             return Err(Error::Setting { name: "samples", value: "0".into(), requirement: "at least 1" });
@@ -110,6 +115,7 @@ impl DeepGp {
     }
 }
 
+/// Fails unless `x` has the model's width and is finite.
 fn check_inputs(model: &DeepGp, x: View<'_>) -> Result<()> {
     if x.ncols() != model.input_width() {
         return Err(Error::Shape {
@@ -122,13 +128,13 @@ fn check_inputs(model: &DeepGp, x: View<'_>) -> Result<()> {
 }
 
 impl Predictor<'_> {
-    /// What does not depend on rows.
+    /// The prepared layers, which do not depend on rows; computed on the first call.
     pub(crate) fn prepared(&self) -> Result<&[Prepared]> {
         match self.prepared.get() {
-            Some(made) => Ok(made),
+            Some(prepared) => Ok(prepared),
             None => {
-                let made = self.threads.run(|| self.model.prepare())?;
-                Ok(self.prepared.get_or_init(|| made))
+                let prepared = self.threads.run(|| self.model.prepare())?;
+                Ok(self.prepared.get_or_init(|| prepared))
             }
         }
     }
@@ -168,7 +174,7 @@ impl Predictor<'_> {
         })
     }
 
-    /// `log p(y_n | x_n)` of each row, jointly over outputs: `log 1/S Σ_s exp log p_s(y_n)`.
+    /// The log density `log p(y_n | x_n)` of each row, jointly over outputs: `log 1/S Σ_s exp log p_s(y_n)`.
     pub fn log_density(&self, x: View<'_>, y: View<'_>) -> Result<Vec<f64>> {
         self.check_targets(x, y)?;
         let all = self.map_rows(x, 1, |row, mixture, out| {
@@ -187,15 +193,15 @@ impl Predictor<'_> {
         })
     }
 
-    /// `draws` draws of `f` at each row, each from one sample of the hidden layers; `[N, P]` each. Right for each row by
-    /// itself; for draws of whole functions see [`Predictor::joint_draws`].
+    /// Draws of `f` at each row, each from one sample of the hidden layers; `[N, P]` each. Right for each row by itself; for draws of
+    /// whole functions see [`Predictor::joint_draws`].
     pub fn draws_of_f(&self, x: View<'_>, draws: usize) -> Result<Vec<Mat>> {
         let p = self.model.latent_width();
         self.draws(x, draws, p, |_, f, _, out| out.copy_from_slice(f))
     }
 
-    /// Like [`Predictor::draws_of_f`], of observations. Each row has noise of its own, a function of the row's inputs (equal rows
-    /// get equal noise), so that draws do not depend on the other rows either.
+    /// Draws of observations `y` at each row, each from one sample of the hidden layers; `[N, P]` each. Each row has noise of its own, a
+    /// function of the row's inputs (equal rows get equal noise), so that draws do not depend on the other rows either.
     pub fn draws_of_y(&self, x: View<'_>, draws: usize) -> Result<Vec<Mat>> {
         let key = Key::new(self.settings.seed, Purpose::Observe);
         self.draws(x, draws, self.model.likelihood().observed_width(), |row, f, k, out| {
@@ -204,6 +210,8 @@ impl Predictor<'_> {
         })
     }
 
+    /// Draws of `width` numbers at each row: draw `k` is `f_p = μ_sp + σ_sp ε_kp` from sample `s = k mod S`, sent through
+    /// `observe(row, f, k, out)`.
     fn draws(
         &self,
         x: View<'_>,
@@ -228,7 +236,7 @@ impl Predictor<'_> {
         Ok((0..draws).map(|k| Mat::from_fn(x.nrows(), width, |i, j| all[(i, k * width + j)])).collect())
     }
 
-    /// Slopes of the predicted mean and variance of `f` in the inputs.
+    /// The slopes of the predicted mean and variance of `f` in the inputs.
     pub fn input_gradient(&self, x: View<'_>) -> Result<InputGradient> {
         check_inputs(self.model, x)?;
         let width = 2 * self.model.latent_width() * x.ncols();
@@ -238,7 +246,7 @@ impl Predictor<'_> {
         Ok(InputGradient { mean: half(0), variance: half(width / 2) })
     }
 
-    /// Predictions beside what was observed, row by row.
+    /// The predictions beside what was observed, row by row.
     pub fn assess(&self, x: View<'_>, y: View<'_>) -> Result<Assessment> {
         self.check_targets(x, y)?;
         let (p, likelihood) = (y.ncols(), self.model.likelihood());
@@ -270,6 +278,7 @@ impl Predictor<'_> {
         self.cumulative(x, y)
     }
 
+    /// Fails unless `y` has a row for each of `x` and is possible under the likelihood.
     fn check_targets(&self, x: View<'_>, y: View<'_>) -> Result<()> {
         let width = self.model.likelihood().observed_width();
         if (y.nrows(), y.ncols()) != (x.nrows(), width) {
@@ -283,8 +292,8 @@ impl Predictor<'_> {
         self.model.likelihood().check(y)
     }
 
-    /// Reduces the mixture at each row to `width` numbers, so many rows at a time as the backend wants. Memory is that of the result and
-    /// of their moments.
+    /// Reduces the mixture at each row to `width` numbers, as many rows at a time as the backend wants. Memory is that of the result and
+    /// of one chunk's moments.
     fn map_rows(
         &self,
         x: View<'_>,
@@ -299,7 +308,8 @@ impl Predictor<'_> {
         let (at_once, p) = (self.mixtures.rows_at_once(), self.model.latent_width());
         for (chunk, out) in out.as_mut_slice().chunks_mut(at_once * width).enumerate() {
             let first = chunk * at_once;
-            let rows = x.rows(first..x.nrows().min(first + at_once)).to_mat().map(|v| v.clamp(-FAR, FAR));
+            let rows =
+                x.rows(first..x.nrows().min(first + at_once)).to_mat().map(|v| v.clamp(-LARGEST_INPUT, LARGEST_INPUT));
             let Moments { mean, variance } = self.threads.run(|| self.mixtures.moments(rows.view()))?;
             let each = mean.as_slice().len() / rows.nrows();
             let reduce_row = |(i, out): (usize, &mut [f64])| {

@@ -12,7 +12,7 @@ use crate::layer::{Prepared, Want};
 use crate::model::{DeepGp, Precision};
 use crate::numeric::mat::{Mat, View};
 use crate::numeric::real::{Real, widen};
-use crate::predict::{FAR, Moments};
+use crate::predict::{LARGEST_INPUT, Moments};
 use crate::random::noise::{Key, Noise, Purpose, RowNumbers};
 use crate::settings::PredictSettings;
 
@@ -140,7 +140,7 @@ impl<'m> Passes<'m> {
             for i in 0..first_rows {
                 let row = x.row(first + i.min(count - 1));
                 for (to, from) in input.row_mut(i).iter_mut().zip(row) {
-                    *to = T::of(from.clamp(-FAR, FAR));
+                    *to = T::of(from.clamp(-LARGEST_INPUT, LARGEST_INPUT));
                 }
             }
             chain.first(&mut rows);
