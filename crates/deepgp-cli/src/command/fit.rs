@@ -34,7 +34,7 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
     paths::check_distinct(&named)?;
     let options = options.over_config(config.as_deref())?;
     if options.target.is_empty() {
-        let columns = Source::open(&table)?.names().join(", ");
+        let columns = Source::open_streamed(&table)?.names().join(", ");
         bail!(Usage(format!("name the column to predict with --target COLUMN; the columns are {columns}")));
     }
     options.check()?;
@@ -77,6 +77,8 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
     let (train, held_out) = rows::split(&data, test, options.seed.unwrap_or(0))?;
     output::say(voice, &format!("{}: {}; {}", table.display(), count(data.len(), "row"), columns_in_words(&schema)));
     let table = TableRecord { path: paths::absolute(&table), sha256: source.sha256()?, rows: data.len() };
+    // Its bytes need not stay in memory while the model is trained.
+    drop(source);
     let settings = options.settings(train.len());
     let mut training = Training::new(&train, &settings).map_err(|e| in_words_of(&schema, e))?;
     notes.extend(inducing_notes(&settings, training.model()));

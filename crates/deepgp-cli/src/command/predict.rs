@@ -31,7 +31,8 @@ pub fn predict(mut args: PredictArgs) -> Result<Outcome> {
     let PredictArgs { model, table, out, keep, quantiles, draws, joint, sampling, voice } = args;
     let mut file = ModelFile::load(&model)?;
     let schema = sampling.schema(&file);
-    let source = Source::open(&table)?;
+    // One pass over the rows, a chunk at a time: nothing is gained by keeping the file in memory.
+    let source = Source::open_streamed(&table)?;
     let keep = source.named(&keep);
     let columns = PredictionColumns { keep: &keep, targets: &schema.targets, quantiles: &quantiles, draws, joint };
     columns.check()?;
