@@ -1,4 +1,4 @@
-//! Deep Gaussian processes on NVIDIA GPUs: [`Cuda`] is an [`Backend`] for the models of [`deepgp`].
+//! Deep Gaussian processes on NVIDIA GPUs: [`Cuda`] is a [`Backend`] for the models of [`deepgp`].
 //!
 //! Nothing of CUDA is needed to build this crate. The driver, cuBLAS, cuSOLVER and the run-time compiler are looked for when
 //! [`Cuda::open`] is called, and if one is missing, the error says which.

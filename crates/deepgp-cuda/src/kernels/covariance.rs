@@ -15,7 +15,7 @@ crate::source::constants! {
     /// unless the covariance function has a kink.
     COLUMNS_AT_ONCE: usize = 32;
     /// The exponent, `ln 1e-18`, below which an exponential counts as 0, as in the library.
-    SMALLEST_EXPONENT: f64 = -41.446_531_673_892_82;
+    SMALLEST_EXPONENT: f64 = deepgp::SMALLEST_EXPONENT;
 }
 
 /// Blocks that work on an `[n, m]` kernel matrix, columns first.

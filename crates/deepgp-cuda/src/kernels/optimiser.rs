@@ -12,12 +12,11 @@ use crate::source::Definition;
 /// Adam's constants and the lowest raw number, as the library has them.
 pub fn definitions() -> Vec<Definition> {
     // No raw number of a positive parameter falls below this.
-    let lowest_raw = Constraint::Positive { floor: 0.0 }.within(f64::NEG_INFINITY);
     vec![
         Definition::new("BETA_1", Adam::BETA_1),
         Definition::new("BETA_2", Adam::BETA_2),
         Definition::new("EPSILON", Adam::EPSILON),
-        Definition::new("LOWEST_RAW", lowest_raw),
+        Definition::new("LOWEST_RAW", Constraint::LOWEST_RAW),
     ]
 }
 

@@ -10,11 +10,6 @@ use crate::fault::Outcome;
 
 /// How often the jitter may be raised before a step counts as failed.
 const RAISES: usize = 6;
-/// By how much it grows each time, as on the CPU.
-const RAISE: f64 = 10.0;
-/// The first raise is to no less than this, relative to the diagonal, as on the CPU.
-const FIRST_RAISE: f64 = 1e-10;
-
 /// Kernel matrices whose jitter was raised above what was asked for.
 #[derive(Debug, Default)]
 pub struct Raised {
@@ -44,11 +39,11 @@ impl Raised {
                 let asked = jitter.absolute + jitter.relative * prior;
                 let raised = match found {
                     // On the first raise the CPU's jitter is taken; if even that fails here, ten times more, and so on.
-                    Some(event) => event.jitter * RAISE.powi(self.raises as i32),
-                    None => asked.max(FIRST_RAISE * prior) * RAISE.powi(1 + self.raises as i32),
+                    Some(event) => event.jitter * Jitter::RAISE.powi(self.raises as i32),
+                    None => asked.max(Jitter::FIRST_RAISE * prior) * Jitter::RAISE.powi(1 + self.raises as i32),
                 };
                 // As on the CPU: next to no jitter is raised to something relative to the diagonal.
-                let jitter = if RAISE * asked < FIRST_RAISE * prior {
+                let jitter = if Jitter::RAISE * asked < Jitter::FIRST_RAISE * prior {
                     Jitter { absolute: 0.0, relative: raised / prior }
                 } else {
                     let factor = raised / asked;

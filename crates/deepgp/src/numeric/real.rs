@@ -51,7 +51,7 @@ pub trait Real:
 }
 
 /// `ln 1e-18`: where [`Real::exp_decay`] becomes 0.
-const SMALLEST_EXPONENT: f64 = -41.446_531_673_892_82;
+pub const SMALLEST_EXPONENT: f64 = -41.446_531_673_892_82;
 
 /// Both precisions are one text: they differ in the exponential's constants.
 macro_rules! real {

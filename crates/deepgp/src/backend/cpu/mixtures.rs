@@ -20,8 +20,8 @@ use crate::settings::PredictSettings;
 const ROWS_AT_ONCE: usize = 256;
 /// Rows, without their samples, that go through the first layer together, for the same reason.
 const FIRST_ROWS: usize = 64;
-/// Numbers of the last layer that are held at once, over all rows and samples.
-const MOMENTS_AT_ONCE: usize = 1 << 20;
+/// Numbers that are held at once: inputs of rows, or means of the last layer over all rows and samples.
+const NUMBERS_AT_ONCE: usize = 1 << 20;
 
 /// A model made ready for rows to pass through it.
 #[derive(Debug)]
@@ -180,11 +180,14 @@ impl Mixtures for Passes<'_> {
     }
 
     fn rows_at_once(&self) -> usize {
-        let (group, samples) = match &self.engine {
-            Engine::F64(chain, _) => (block_rows(chain) * blocks_at_first(chain), chain.mixture_size()),
-            Engine::Mixed(chain, _) => (block_rows(chain) * blocks_at_first(chain), chain.mixture_size()),
+        fn sizes<T: Real>(chain: &Chain<'_, T>) -> (usize, usize, usize) {
+            (block_rows(chain) * blocks_at_first(chain), chain.mixture_size(), chain.layers[0].input_width())
+        }
+        let (group, samples, columns) = match &self.engine {
+            Engine::F64(chain, _) => sizes(chain),
+            Engine::Mixed(chain, _) => sizes(chain),
         };
         // Whole groups, and enough of them for many threads.
-        (MOMENTS_AT_ONCE / (samples * self.width)).div_ceil(group).max(16) * group
+        (NUMBERS_AT_ONCE / columns.max(samples * self.width)).div_ceil(group).max(16) * group
     }
 }
