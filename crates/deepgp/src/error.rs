@@ -243,8 +243,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether it comes of parameters at which the model cannot be computed, so that others may do: training steps back from these.
-    pub(crate) fn is_of_the_parameters(&self) -> bool {
+    /// Whether the error says that the model cannot be computed at its parameters, so that training can roll back to others.
+    pub(crate) fn can_be_rolled_back(&self) -> bool {
         matches!(self, Self::Diverged { .. } | Self::NotPositiveDefinite { .. })
     }
 }

@@ -1,12 +1,14 @@
 //! Adam (Kingma and Ba 2015), uphill, on the raw numbers of a model.
 //!
-//! With `g` the gradient at a raw number, at update `t`:
+//! With `g = ∂/∂raw = ∂/∂value · dvalue/draw` the gradient at a raw number ([`Constraint::pullback`]), at update `t = 1, 2, …`:
 //!
 //! ```text
 //! first  ← β₁ first + (1 − β₁) g              second ← β₂ second + (1 − β₂) g²
 //! raw    ← raw + rate_t · first / (√second + ε)
 //! rate_t = rate · √(1 − β₂ᵗ) / (1 − β₁ᵗ)
 //! ```
+//!
+//! Raw numbers of positive values then stay within their bounds ([`Constraint::within`]); frozen ones and their means do not change.
 
 use rayon::prelude::*;
 
@@ -15,22 +17,22 @@ use super::state::Snapshot;
 use crate::model::params::Constraint;
 use crate::numeric::simd::vectorised;
 
-/// Numbers that a thread moves at once.
+/// The number of raw numbers that a thread updates at once.
 const AT_ONCE: usize = 1 << 14;
 
-/// Adam's rule. It remembers the running means of gradients, `first`, and of their squares, `second`.
+/// The optimiser Adam. Its state holds the running means of gradients, `first`, and of their squares, `second`.
 #[derive(Clone, Copy, Debug)]
 pub struct Adam;
 
 impl Adam {
-    /// `β₁`, the decay of the mean of gradients.
+    /// The decay `β₁` of the mean of gradients.
     pub const BETA_1: f64 = 0.9;
-    /// `β₂`, the decay of the mean of their squares.
+    /// The decay `β₂` of the mean of squared gradients.
     pub const BETA_2: f64 = 0.999;
-    /// `ε`, which keeps the quotient finite.
+    /// The number `ε` in the denominator, which keeps the quotient finite.
     pub const EPSILON: f64 = 1e-8;
 
-    /// `rate_t`: what `rate` is at update `t`, from 1, once it makes up for means that have seen little.
+    /// The learning rate of update `t`, from 1, with both means' bias towards 0 corrected: `rate · √(1 − β₂ᵗ) / (1 − β₁ᵗ)`.
     pub fn corrected(rate: f64, t: u64) -> f64 {
         let t = t as f64;
         rate * (1.0 - Self::BETA_2.powf(t)).sqrt() / (1.0 - Self::BETA_1.powf(t))
@@ -50,6 +52,7 @@ impl Optimiser for Adam {
         &["first", "second"]
     }
 
+    /// One update of every raw number by the equations of this file.
     fn ascend(&self, before: &Snapshot, update: &Update<'_>, after: &mut Snapshot) {
         after.optimiser.updates = before.optimiser.updates + 1;
         let scaled_rate = Self::corrected(update.rate, after.optimiser.updates);

@@ -1,7 +1,7 @@
 //! Training: from a model and rows to a better model.
 //!
-//! [`Training`] is the whole way in the user's units: rows are held out and standardised once, the model is built, trained and handed
-//! over. [`Trainer`] is the loop in it: minibatch, objective, step, report. [`TrainState`] is all that changes on the way.
+//! [`Training`] is the whole way in the user's units: rows are held out and standardised once, the model is built, trained and returned.
+//! [`Trainer`] is the loop in it: minibatch, objective, step, report. [`state::TrainState`] is all that changes on the way.
 
 pub(crate) mod adam;
 pub(crate) mod optimiser;

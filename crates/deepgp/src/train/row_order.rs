@@ -1,39 +1,46 @@
-//! Which rows make up which minibatch: a function of the seed and of the number of the pass.
+//! The rows of each minibatch: a function of the seed and of the epoch, which is a pass over all rows.
+//!
+//! An epoch of `N` rows has `B = ⌈N / batch_size⌉` minibatches; minibatch `b` takes rows `⌊b N / B⌋` to `⌊(b + 1) N / B⌋` of the epoch's
+//! order, which is a random permutation.
 
 use std::ops::Range;
 
 use crate::random::noise::{Key, Purpose};
 use crate::settings::TrainSettings;
 
-/// The rows in the order of one pass.
+/// The row numbers in the order of one epoch.
 #[derive(Debug, Default)]
 pub(super) struct RowOrder {
+    /// The row numbers, each once.
     order: Vec<u32>,
+    /// The epoch whose order this is; `None` before the first one.
     epoch: Option<u64>,
 }
 
-/// How a pass over so many rows is cut: into batches whose sizes differ by one at most, so that no small rest gets a large weight.
+/// How an epoch is cut into minibatches: their sizes differ by one at most, so that no small rest gets a large weight.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Passes {
+pub(super) struct Minibatches {
+    /// The number of rows, `N`.
     rows: u64,
-    /// Minibatches in a pass.
-    pub batches: u64,
+    /// The number of minibatches in an epoch, `B`.
+    pub count: u64,
 }
 
-impl Passes {
+impl Minibatches {
+    /// The minibatches of an epoch of so many rows.
     pub fn new(rows: usize, settings: &TrainSettings) -> Self {
-        Self { rows: rows as u64, batches: rows.div_ceil(settings.batch_size.max(1)) as u64 }
+        Self { rows: rows as u64, count: rows.div_ceil(settings.batch_size.max(1)) as u64 }
     }
 
-    /// The place of batch `used`, from 0, in the order of a pass.
-    pub fn place(self, used: u64) -> Range<usize> {
-        (used * self.rows / self.batches) as usize..((used + 1) * self.rows / self.batches) as usize
+    /// The range of minibatch `index`, from 0, in the order of an epoch.
+    pub fn range(self, index: u64) -> Range<usize> {
+        (index * self.rows / self.count) as usize..((index + 1) * self.rows / self.count) as usize
     }
 
-    /// Shuffles for this pass, unless the order is that of it already. One batch takes all rows, in their own order.
-    pub fn arrange(self, order: &mut RowOrder, epoch: u64, seed: u64) {
+    /// Shuffles `order` for this epoch, unless it is that epoch's already. A single minibatch takes all rows in their own order.
+    pub fn shuffle(self, order: &mut RowOrder, epoch: u64, seed: u64) {
         if order.epoch != Some(epoch) {
-            if self.batches > 1 {
+            if self.count > 1 {
                 order.order = Key::new(seed, Purpose::Shuffle).permutation(self.rows as usize, epoch);
             } else if order.order.is_empty() {
                 order.order = (0..self.rows as u32).collect();
@@ -44,9 +51,9 @@ impl Passes {
 }
 
 impl RowOrder {
-    /// The rows at a place.
-    pub fn rows(&self, place: Range<usize>) -> &[u32] {
-        &self.order[place]
+    /// The rows of a minibatch, by its range.
+    pub fn rows(&self, range: Range<usize>) -> &[u32] {
+        &self.order[range]
     }
 }
 
@@ -56,15 +63,15 @@ mod tests {
 
     #[test]
     fn a_pass_holds_every_row_once_in_batches_of_even_size() {
-        let passes = Passes::new(23, &TrainSettings { batch_size: 10, ..TrainSettings::default() });
+        let minibatches = Minibatches::new(23, &TrainSettings { batch_size: 10, ..TrainSettings::default() });
         let (mut order, mut seen) = (RowOrder::default(), Vec::new());
         for epoch in 0..2 {
-            passes.arrange(&mut order, epoch, 0);
+            minibatches.shuffle(&mut order, epoch, 0);
             let mut rows = Vec::new();
-            for used in 0..passes.batches {
-                let place = passes.place(used);
-                assert!((7..=8).contains(&place.len()));
-                rows.extend_from_slice(order.rows(place));
+            for index in 0..minibatches.count {
+                let range = minibatches.range(index);
+                assert!((7..=8).contains(&range.len()));
+                rows.extend_from_slice(order.rows(range));
             }
             seen.push(rows.clone());
             rows.sort_unstable();

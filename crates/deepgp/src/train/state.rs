@@ -1,23 +1,23 @@
-//! What there is to a training run beside model, data and settings, and what it tells on the way.
+//! The state of a training run beside model, data and settings, what a run reports after each step, and why it ended.
 
 use crate::backend::Evaluation;
 use crate::error::{Error, Result};
 use crate::model::DeepGp;
 use crate::settings::TrainSettings;
 use crate::train::optimiser::{Optimiser, OptimiserState};
-use crate::train::row_order::Passes;
+use crate::train::row_order::Minibatches;
 
-/// Parameters and optimiser at some moment.
+/// Parameters and the optimiser's state at some moment of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot {
-    /// Unconstrained parameters.
+    /// The raw, unconstrained parameters.
     pub raw: Vec<f64>,
-    /// What the optimiser remembers.
+    /// The optimiser's vectors and its count of updates.
     pub optimiser: OptimiserState,
 }
 
 impl Snapshot {
-    /// A copy that allocates nothing.
+    /// Copies another snapshot of the same lengths, without an allocation.
     pub(crate) fn copy_from(&mut self, other: &Self) {
         self.raw.copy_from_slice(&other.raw);
         for (to, from) in self.optimiser.slots.iter_mut().zip(&other.optimiser.slots) {
@@ -30,40 +30,40 @@ impl Snapshot {
 /// The best parameters so far by the validation rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Best {
-    /// Unconstrained parameters.
+    /// The raw, unconstrained parameters.
     pub raw: Vec<f64>,
-    /// Mean log density of the validation rows.
+    /// The mean log density of the validation rows, in the model's units.
     pub score: f64,
-    /// After which step; 0 is the start.
+    /// The step after which they were found; 0 is the start.
     pub step: u64,
 }
 
 /// Everything that changes while a model is trained.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainState {
-    /// Parameters and optimiser.
+    /// The current parameters and optimiser state.
     pub now: Snapshot,
-    /// The same before the last update, to return to.
+    /// The parameters and optimiser state before the last update, to roll back to; `None` before the first one.
     pub before: Option<Snapshot>,
-    /// Steps so far, rolled back ones included.
+    /// The number of steps so far, rolled back ones included.
     pub step: u64,
-    /// Which pass over the data this is.
+    /// The number of the current pass over the data, from 0.
     pub epoch: u64,
-    /// Minibatches of this pass already used.
+    /// The number of minibatches of this epoch already used.
     pub batches_used: u64,
-    /// Factor on the learning rate after roll-backs; 1 in quiet times.
+    /// The factor on the learning rate that roll-backs lower; 1 as long as there are none.
     pub rate_factor: f64,
-    /// Steps rolled back in a row.
+    /// The number of steps in a row that were rolled back, up to now.
     pub failures: u32,
-    /// Steps rolled back in all.
+    /// The number of all steps that were rolled back.
     pub rolled_back: u64,
-    /// The best parameters by the validation rows.
+    /// The best parameters so far by the validation rows, if there are any.
     pub best: Option<Best>,
-    /// Looks at the validation rows since the best one.
+    /// The number of validations since the best one.
     pub looks_since_best: u32,
-    /// Rows of the training data, to tell whether a state belongs to them.
+    /// The number of training rows, by which a state is recognised as belonging to them.
     pub num_data: usize,
-    /// The settings of the run, likewise. Only `steps` and `threads` may change when it goes on.
+    /// The settings of the run, by which a state is recognised too. Only `steps` and `threads` may change when a run goes on.
     pub settings: TrainSettings,
 }
 
@@ -111,24 +111,24 @@ impl TrainState {
             snapshots().map(|s| ("the number of vectors that the optimiser remembers", s.optimiser.slots.len(), slots)),
         );
         fits.push(("the number of training rows", self.num_data, num_data));
-        let (used, per_pass) = (self.batches_used as usize, Passes::new(num_data, &self.settings).batches as usize);
-        fits.push(("the place in the pass", used, used.min(per_pass - 1)));
+        let (used, per_epoch) = (self.batches_used as usize, Minibatches::new(num_data, &self.settings).count as usize);
+        fits.push(("the place in the pass", used, used.min(per_epoch - 1)));
         for (what, expected, found) in fits {
             if expected != found {
                 return Err(Error::ForeignState { what, expected: expected.to_string(), found: found.to_string() });
             }
         }
         let TrainSettings { steps, threads, .. } = *settings;
-        let kept = TrainSettings { steps, threads, ..self.settings };
-        if kept != *settings {
-            let (expected, found) = (format!("{kept:?}"), format!("{settings:?}"));
+        let own = TrainSettings { steps, threads, ..self.settings };
+        if own != *settings {
+            let (expected, found) = (format!("{own:?}"), format!("{settings:?}"));
             return Err(Error::ForeignState { what: "a setting other than `steps` and `threads`", expected, found });
         }
         Ok(())
     }
 }
 
-/// What a step did.
+/// Whether a step moved the parameters or was rolled back.
 #[derive(Clone, Debug)]
 pub enum StepOutcome {
     /// The parameters moved; this was the objective before they did.
@@ -137,31 +137,31 @@ pub enum StepOutcome {
     RolledBack(Error),
 }
 
-/// One step, as reported to the callback.
+/// What a run reports to its callback after each step.
 #[derive(Clone, Debug)]
 pub struct StepReport {
-    /// Its number, from 1.
+    /// The step's number, from 1.
     pub step: u64,
-    /// Passes over the data so far, in fractions.
+    /// The number of passes over the data so far, with its fraction.
     pub epoch: f64,
-    /// What it did.
+    /// Whether the parameters moved, and the objective before they did.
     pub outcome: StepOutcome,
-    /// The learning rate it used.
+    /// The learning rate of the step.
     pub learning_rate: f64,
-    /// The factor on the KL it used.
+    /// The factor on the KL in the step.
     pub kl_weight: f64,
-    /// Mean log density of the validation rows (in the model's units), at steps that looked.
+    /// The mean log density of the validation rows, in the model's units, at steps after which it was computed.
     pub validation: Option<f64>,
-    /// Wall-clock time of the step, without the look at the validation rows; on an accelerator the average over its burst.
+    /// The wall-clock time of the step in seconds, without validation; on an accelerator the average over its burst.
     pub seconds: f64,
 }
 
 /// Why a run ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stop {
-    /// All steps were made.
+    /// All steps that the settings ask for were taken.
     Steps,
-    /// The validation rows saw nothing better for `patience` looks.
+    /// The validation rows saw nothing better `patience` times in a row.
     Patience,
     /// The callback asked for it.
     Callback,

@@ -1,12 +1,17 @@
 //! The training loop: minibatch, objective, step, report.
 //!
-//! [`TrainState`] is all there is to a run beside model, data and settings: parameters, the optimiser's memory, counters. Noise and
-//! minibatches are functions of the counters, so a run that is saved, loaded and continued makes the same steps to the
-//! last bit. A step whose objective or gradient cannot be computed is rolled back: parameters and memory return to what they
-//! were before the last update, and the learning rate halves; it grows back by 1 % with each good step.
+//! [`TrainState`] is all there is to a run beside model, data and settings: parameters, the optimiser's state, counters. Noise and
+//! minibatches are functions of the counters, so a run that is saved, loaded and continued takes the same steps to the
+//! last bit. A step whose objective or gradient cannot be computed is rolled back: parameters and the optimiser's state return to what
+//! they were before the last update, and the learning rate halves; it grows back by 1 % with each good step. At step `t` it is
 //!
-//! Steps are made by a [`Run`] of the model's backend, in *bursts* of as many as it likes to be asked for at once, up to
-//! [`crate::backend::BURST`], without a word in between. Where bursts begin depends on the number of the step alone, so it does not
+//! ```text
+//! rate_t = learning_rate · schedule(t, steps) · factor_t
+//! factor_{t+1} = ½ factor_t after a roll-back, min(1, 1.01 factor_t) otherwise
+//! ```
+//!
+//! Steps are taken by a [`Run`] of the model's backend, in *bursts* of as many as it likes to be asked for at once, up to
+//! [`crate::backend::BURST`], with nothing in between. Where bursts begin depends on the number of the step alone, so it does not
 //! change a bit either.
 
 use std::collections::VecDeque;
@@ -14,7 +19,7 @@ use std::ops::{ControlFlow, Range};
 use std::time::{Duration, Instant};
 
 use super::optimiser::Optimiser;
-use super::row_order::{Passes, RowOrder};
+use super::row_order::{Minibatches, RowOrder};
 use super::state::{Best, StepOutcome, StepReport, Stop, TrainState};
 use crate::backend::{BURST, Evaluation, Run, StepPlan, TrainingTask};
 use crate::data::Dataset;
@@ -25,18 +30,19 @@ use crate::objective::Objective;
 use crate::predict::metrics::weighted_mean;
 use crate::settings::{PredictSettings, TrainSettings};
 
-/// How many steps in a row may be rolled back before training gives up.
+/// The number of steps in a row that may be rolled back before training gives up.
 const MAX_FAILURES: u32 = 20;
-/// The factor on the learning rate after a step that was rolled back, and after one that was not, until it is 1 again.
-const SLOWER: f64 = 0.5;
-const FASTER: f64 = 1.01;
+/// The factor on the learning rate after a step that was rolled back.
+const ROLL_BACK_FACTOR: f64 = 0.5;
+/// The growth of the factor on the learning rate after a good step, until it is 1 again.
+const RECOVERY_FACTOR: f64 = 1.01;
 
-/// What a run maximises and how: the settings' own choices, or somebody else's.
+/// The objective and the optimiser of a run: those that settings name, or a program's own.
 #[derive(Clone, Copy, Debug)]
 pub struct Method<'a> {
-    /// What is maximised.
+    /// The objective that is maximised.
     pub objective: &'a dyn Objective,
-    /// How parameters move.
+    /// The optimiser that moves the parameters.
     pub optimiser: &'a dyn Optimiser,
 }
 
@@ -47,19 +53,22 @@ impl Method<'static> {
     }
 }
 
-/// A step to make, and where it was planned.
+/// A step that is planned but not yet computed.
 #[derive(Debug)]
-struct Planned {
+struct PlannedStep {
+    /// The counters before the step, to return to if it is not computed.
     before: Counters,
-    /// Its rows, in the trainer's order.
+    /// The range of its rows in the trainer's order.
     rows: Range<usize>,
+    /// The learning rate, schedule and roll-backs included.
     learning_rate: f64,
+    /// The factor on the KL.
     kl_weight: f64,
-    /// Passes over the data after it.
+    /// The number of passes over the data after the step, with its fraction.
     epoch: f64,
 }
 
-/// What moves on from step to step if all goes well.
+/// The counters of a [`TrainState`] that move on with every step.
 #[derive(Clone, Copy, Debug)]
 struct Counters {
     step: u64,
@@ -69,11 +78,13 @@ struct Counters {
 }
 
 impl Counters {
+    /// The counters of a state.
     fn of(state: &TrainState) -> Self {
         let &TrainState { step, epoch, batches_used, rate_factor, .. } = state;
         Self { step, epoch, batches_used, rate_factor }
     }
 
+    /// Sets the counters of a state to these.
     fn restore(self, state: &mut TrainState) {
         let Self { step, epoch, batches_used, rate_factor } = self;
         (state.step, state.epoch, state.batches_used, state.rate_factor) = (step, epoch, batches_used, rate_factor);
@@ -83,20 +94,27 @@ impl Counters {
 /// A model being trained.
 #[derive(Debug)]
 pub struct Trainer<'a> {
+    /// The model, at the parameters of [`Trainer::state`] or newer ones.
     model: DeepGp,
+    /// The training rows, in the model's units.
     data: &'a Dataset,
+    /// The validation rows, in the model's units.
     validation: Option<&'a Dataset>,
+    /// The state of the run; its counters are always current.
     state: TrainState,
+    /// The backend's side of the run.
     run: Box<dyn Run + 'a>,
-    /// The whole state when it was last fetched, where the run keeps parameters elsewhere: in `state` they are then out of date.
+    /// The whole state when it was last fetched, where the run holds parameters elsewhere: in `state` they are then out of date.
     fetched: Option<Fetched>,
+    /// The threads to work on.
     threads: Threads,
+    /// The rows in the order of the current epoch.
     order: RowOrder,
-    /// Reports of steps that were made but not yet handed out.
+    /// Reports of steps that were taken but not yet handed out.
     reports: VecDeque<StepReport>,
 }
 
-/// A state that was brought here, and when.
+/// A state that was fetched from a device, and when.
 #[derive(Debug)]
 struct Fetched {
     state: Box<TrainState>,
@@ -104,7 +122,7 @@ struct Fetched {
 }
 
 impl<'a> Trainer<'a> {
-    /// Starts to train `model` on `data`, both in the model's units; `validation` decides when to stop, if given.
+    /// A trainer of `model` on `data`, both in the model's units; `validation` decides when to stop, if given.
     pub fn new(
         model: DeepGp,
         data: &'a Dataset,
@@ -114,7 +132,7 @@ impl<'a> Trainer<'a> {
         Self::by(Method::of(&settings), model, data, validation, settings)
     }
 
-    /// Like [`Trainer::new`], by a method of one's own.
+    /// A trainer like [`Trainer::new`]'s, with a program's own objective or optimiser.
     pub fn by(
         method: Method<'a>,
         model: DeepGp,
@@ -126,7 +144,8 @@ impl<'a> Trainer<'a> {
         Self::resume_by(method, model, data, validation, settings, state)
     }
 
-    /// Goes on from a saved state. Model, data and settings must be those it was saved with; `steps` and `threads` may differ.
+    /// A trainer that goes on from a saved state. Model, data and settings must be those it was saved with; `steps` and `threads` may
+    /// differ.
     pub fn resume(
         model: DeepGp,
         data: &'a Dataset,
@@ -137,7 +156,7 @@ impl<'a> Trainer<'a> {
         Self::resume_by(Method::of(&settings), model, data, validation, settings, state)
     }
 
-    /// Like [`Trainer::resume`], by a method of one's own.
+    /// A trainer like [`Trainer::resume`]'s, with a program's own objective or optimiser.
     pub fn resume_by(
         method: Method<'a>,
         mut model: DeepGp,
@@ -169,7 +188,7 @@ impl<'a> Trainer<'a> {
         &self.model
     }
 
-    /// What to save in order to go on later. Where parameters are kept on a device, this is the state when it was last fetched, which
+    /// The state to save in order to go on later. Where a device holds the parameters, this is the state when it was last fetched, which
     /// happens once a second and when a run ends.
     pub fn state(&self) -> &TrainState {
         self.fetched.as_ref().map_or(&self.state, |fetched| &fetched.state)
@@ -180,10 +199,10 @@ impl<'a> Trainer<'a> {
         &self.state.settings
     }
 
-    /// Steps until the budget is spent, patience runs out, or the callback breaks. Can be called again to go on.
+    /// Trains until all steps are taken, patience runs out, or the callback breaks. Can be called again to go on.
     ///
     /// The callback sees every step. On a device it sees them burst by burst, beside a state that may be a second old; if it
-    /// breaks, the run ends with the burst, whose other steps it still sees: they are made.
+    /// breaks, the run ends with the burst, whose other steps it still sees: they have been taken.
     pub fn run(&mut self, mut callback: impl FnMut(&StepReport, &TrainState) -> ControlFlow<()>) -> Result<Stop> {
         let stop = loop {
             if self.reports.is_empty() {
@@ -206,7 +225,7 @@ impl<'a> Trainer<'a> {
                 break Stop::Callback;
             }
         };
-        // The rest of a burst is made, whoever wanted to stop.
+        // The rest of a burst has been taken, whoever wanted to stop.
         for report in std::mem::take(&mut self.reports) {
             let _ = callback(&report, self.state());
         }
@@ -214,11 +233,12 @@ impl<'a> Trainer<'a> {
         Ok(stop)
     }
 
+    /// Whether the validation rows have seen nothing better `patience` times in a row.
     fn out_of_patience(&self) -> bool {
         self.validation.is_some() && self.state.looks_since_best >= self.state.settings.patience
     }
 
-    /// Brings the state here from where the run keeps it, if what is here is older than `age`.
+    /// Fetches the state from the device that holds it, if the one that was fetched last is older than `age`.
     fn fetch(&mut self, age: Duration) -> Result<()> {
         if let Some(fetched) = &mut self.fetched
             && fetched.at.elapsed() >= age
@@ -231,20 +251,20 @@ impl<'a> Trainer<'a> {
         Ok(())
     }
 
-    /// One step of the optimiser: makes it, or hands out the report of one that was made in the last burst.
+    /// The report of the next step: takes a burst of steps, or hands out what the last burst has left.
     pub fn step(&mut self) -> Result<StepReport> {
         if self.reports.is_empty() {
             self.burst()?;
         }
         self.fetch(self.run.fetch_every())?;
-        Ok(self.reports.pop_front().expect("a burst makes a step"))
+        Ok(self.reports.pop_front().expect("a burst takes a step"))
     }
 
-    /// Makes as many steps as the run likes to be asked for at once. Leaves their reports.
+    /// Takes as many steps as the run likes to be asked for at once, and leaves their reports.
     fn burst(&mut self) -> Result<()> {
         if let (Some(held_out), 0, None) = (self.validation, self.state.step, &self.state.best) {
             // Training may lead to nothing better than where it began, above all where it goes on from a trained model.
-            self.look(held_out)?;
+            self.score_validation(held_out)?;
             self.state.looks_since_best = 0;
         }
         let mut plans = vec![self.plan()];
@@ -260,12 +280,12 @@ impl<'a> Trainer<'a> {
             }
         };
         let seconds = started.elapsed().as_secs_f64() / outcomes.len() as f64;
-        let made = outcomes.len();
+        let taken = outcomes.len();
         // What was planned beyond a step that failed is planned anew.
-        self.unplan(&plans[made..]);
+        self.unplan(&plans[taken..]);
         let mut rolled_back = Ok(());
         for (plan, outcome) in plans.into_iter().zip(outcomes) {
-            let Planned { before, epoch, learning_rate, kl_weight, .. } = plan;
+            let PlannedStep { before, epoch, learning_rate, kl_weight, .. } = plan;
             let outcome = match outcome {
                 Ok(evaluation) => {
                     self.state.failures = 0;
@@ -288,17 +308,17 @@ impl<'a> Trainer<'a> {
         Ok(())
     }
 
-    /// Whether a burst cannot go on: there is something to look at first, or a new order of rows.
+    /// Whether a burst cannot go on: it is full, the run ends, or validation or a new order of rows comes first.
     fn burst_ends(&self) -> bool {
         let TrainSettings { steps, validate_every, .. } = self.state.settings;
         let step = self.state.step;
-        let new_order = self.state.batches_used == 0 && self.passes().batches > 1;
-        let look = self.validation.is_some() && step.is_multiple_of(validate_every);
-        step.is_multiple_of(BURST) || step == steps || look || new_order
+        let new_order = self.state.batches_used == 0 && self.minibatches().count > 1;
+        let validation = self.validation.is_some() && step.is_multiple_of(validate_every);
+        step.is_multiple_of(BURST) || step == steps || validation || new_order
     }
 
     /// Plans the next step, on the assumption that it will go well: moves all counters on.
-    fn plan(&mut self) -> Planned {
+    fn plan(&mut self) -> PlannedStep {
         let settings = self.state.settings;
         let before = Counters::of(&self.state);
         let (step, rate_factor) = (self.state.step, self.state.rate_factor);
@@ -306,22 +326,22 @@ impl<'a> Trainer<'a> {
         let learning_rate = settings.learning_rate * settings.schedule.factor(step, settings.steps) * rate_factor;
         let kl_weight = settings.kl_weight(step);
         self.state.step += 1;
-        self.state.rate_factor = (rate_factor * FASTER).min(1.0);
-        let epoch = self.state.epoch as f64 + self.state.batches_used as f64 / self.passes().batches as f64;
-        Planned { before, rows, learning_rate, kl_weight, epoch }
+        self.state.rate_factor = (rate_factor * RECOVERY_FACTOR).min(1.0);
+        let epoch = self.state.epoch as f64 + self.state.batches_used as f64 / self.minibatches().count as f64;
+        PlannedStep { before, rows, learning_rate, kl_weight, epoch }
     }
 
     /// Moves the counters back to where the first of these was planned.
-    fn unplan(&mut self, plans: &[Planned]) {
+    fn unplan(&mut self, plans: &[PlannedStep]) {
         if let Some(first) = plans.first() {
             first.before.restore(&mut self.state);
         }
     }
 
-    /// Makes steps up to the first that fails.
-    fn compute(&mut self, plans: &[Planned]) -> Result<Vec<Result<Evaluation>>> {
+    /// Takes the planned steps up to the first that fails.
+    fn compute(&mut self, plans: &[PlannedStep]) -> Result<Vec<Result<Evaluation>>> {
         let Self { model, state, run, order, threads, .. } = self;
-        let plan = |p: &Planned| StepPlan {
+        let plan = |p: &PlannedStep| StepPlan {
             step: p.before.step,
             rows: order.rows(p.rows.clone()),
             learning_rate: p.learning_rate,
@@ -336,28 +356,30 @@ impl<'a> Trainer<'a> {
         Ok(outcomes)
     }
 
-    /// How a pass is cut into minibatches.
-    fn passes(&self) -> Passes {
-        Passes::new(self.data.len(), &self.state.settings)
+    /// How an epoch is cut into minibatches.
+    fn minibatches(&self) -> Minibatches {
+        Minibatches::new(self.data.len(), &self.state.settings)
     }
 
-    /// The next minibatch as a place in the order of its pass.
+    /// The next minibatch as a range in the order of its epoch.
     fn next_rows(&mut self) -> Range<usize> {
-        let passes = self.passes();
-        passes.arrange(&mut self.order, self.state.epoch, self.state.settings.seed);
-        let place = passes.place(self.state.batches_used);
+        let minibatches = self.minibatches();
+        minibatches.shuffle(&mut self.order, self.state.epoch, self.state.settings.seed);
+        let range = minibatches.range(self.state.batches_used);
         self.state.batches_used += 1;
-        if self.state.batches_used == passes.batches {
+        if self.state.batches_used == minibatches.count {
             (self.state.epoch, self.state.batches_used) = (self.state.epoch + 1, 0);
         }
-        place
+        range
     }
 
+    /// Returns to the parameters before the last update and lowers the learning rate. Fails if there are none, or after
+    /// [`MAX_FAILURES`] in a row.
     fn roll_back(&mut self, reason: Error) -> Result<()> {
         let state = &mut self.state;
         state.failures += 1;
         state.rolled_back += 1;
-        state.rate_factor *= SLOWER;
+        state.rate_factor *= ROLL_BACK_FACTOR;
         // Before the first update there is nothing to return to: the start itself is at fault.
         if state.before.is_none() {
             return Err(reason);
@@ -369,16 +391,16 @@ impl<'a> Trainer<'a> {
         Ok(())
     }
 
-    /// Looks at the validation rows, if it is time to: every so many steps, and after the last one.
+    /// Scores the validation rows, if it is time to: every `validate_every` steps, and after the last one.
     fn validate(&mut self) -> Result<Option<f64>> {
         let Some(held_out) = self.validation else { return Ok(None) };
         let TrainSettings { steps, validate_every, .. } = self.state.settings;
         let is_time = self.state.step == steps || self.state.step.is_multiple_of(validate_every);
-        is_time.then(|| self.look(held_out)).transpose()
+        is_time.then(|| self.score_validation(held_out)).transpose()
     }
 
-    /// Scores the validation rows, and keeps the parameters if none were better.
-    fn look(&mut self, held_out: &Dataset) -> Result<f64> {
+    /// The mean log density of the validation rows; the parameters become the best ones if it was never higher.
+    fn score_validation(&mut self, held_out: &Dataset) -> Result<f64> {
         let TrainSettings { validation_samples: samples, seed, .. } = self.state.settings;
         if self.fetched.is_some() {
             self.run.store_raw(&mut self.state)?;
@@ -388,8 +410,8 @@ impl<'a> Trainer<'a> {
         let density = || model.predictor(settings)?.log_density(held_out.x().view(), held_out.y().view());
         let score = match self.threads.run(density) {
             Ok(densities) => weighted_mean(&densities, held_out.weights()),
-            // A model that cannot be asked is no better than any other.
-            Err(reason) if reason.is_of_the_parameters() => f64::NEG_INFINITY,
+            // A model that cannot predict is no better than any other.
+            Err(reason) if reason.can_be_rolled_back() => f64::NEG_INFINITY,
             Err(other) => return Err(other),
         };
         let state = &mut self.state;

@@ -1,7 +1,7 @@
-//! [`Training`]: a fit from rows in the user's units to a trained model, each step of the way made once.
+//! [`Training`]: a fit from rows in the user's units to a trained model. Rows are split and standardised once.
 //!
 //! ```text
-//! rows → held out for early stopping → standardised by the rest → model at its start → Trainer → Regressor
+//! rows → some held out for early stopping → standardised by the others → model at its start → Trainer → Regressor
 //! ```
 
 use std::ops::ControlFlow;
@@ -19,21 +19,22 @@ use crate::random::noise::{Key, Purpose};
 use crate::regressor::Regressor;
 use crate::settings::{FitSettings, TrainSettings};
 
-/// What a training run ended with.
+/// The result of a training run: the trained model, why training ended, and the state to go on from.
 #[derive(Clone, Debug)]
 pub struct Fit {
     /// The trained model.
     pub regressor: Regressor,
     /// Why training ended.
     pub stop: Stop,
-    /// The state it ended in; `state.rolled_back` counts the steps that failed on the way.
+    /// The state that training ended in; `state.rolled_back` counts the steps that failed on the way.
     pub state: TrainState,
 }
 
 /// A fit that is about to begin, or to go on: rows, held-out rows, units, and the model at its starting point.
 ///
-/// A share of the rows, drawn by `settings.train.seed`, is held out for early stopping if the settings say so. Where weights are multiples
-/// of a whole number and differ, they count copies, and this share of each row's copies is held out; else rows are held out as a whole.
+/// A fraction of the rows, drawn by `settings.train.seed`, is held out for early stopping if the settings say so. Where weights are
+/// multiples of a whole number and differ, they count copies, and this fraction of each row's copies is held out; else rows are held out
+/// whole.
 /// Units are learnt from the other rows. Freeze or change parameters of the model before it runs, if you like:
 ///
 /// ```
@@ -56,27 +57,31 @@ pub struct Fit {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Training {
+    /// The model at its starting point, and its units.
     regressor: Regressor,
-    /// In the model's units.
+    /// The training rows, in the model's units.
     rows: Dataset,
+    /// The rows held out for early stopping, in the model's units.
     held_out: Option<Dataset>,
+    /// The settings of the run.
     settings: TrainSettings,
+    /// The state to go on from; `None` to start anew.
     state: Option<TrainState>,
 }
 
 impl Training {
-    /// A new model for `data`, with the likelihood that `settings` name.
+    /// The training of a new model for `data`, with the likelihood that `settings` name.
     pub fn new(data: &Dataset, settings: &FitSettings) -> Result<Self> {
         let form = settings.model.likelihood;
         form.check()?;
         Self::with_likelihood(data, settings, form.start(data.y().ncols()))
     }
 
-    /// A new model for `data` with a likelihood of one's own, at its starting parameters.
+    /// The training of a new model for `data` with a program's own likelihood, at its starting parameters.
     pub fn with_likelihood(data: &Dataset, settings: &FitSettings, likelihood: Box<dyn Likelihood>) -> Result<Self> {
         let (train, held_out) = hold_out(data, settings)?;
         let units = likelihood.target_units();
-        // An input that varies may be constant among the rows that are left: whether it is refused, all rows decide.
+        // An input that varies may be constant among the rows left to train on: whether it is refused, all rows decide.
         Standardiser::fit_for(data, settings.constant_columns, units)?;
         let standardiser = Standardiser::fit_for(&train, ConstantColumns::Keep, units)?;
         let rows = standardiser.apply(&train)?;
@@ -87,7 +92,8 @@ impl Training {
         Ok(Self { regressor, rows, held_out, settings: settings.train, state: None })
     }
 
-    /// An existing model, in its own units, for `data`. The same rows are held out as by [`Training::new`] with these settings.
+    /// The training of an existing model, in its own units, on `data`. The same rows are held out as by [`Training::new`] with these
+    /// settings.
     pub fn of(regressor: Regressor, data: &Dataset, settings: &FitSettings) -> Result<Self> {
         let (train, held_out) = hold_out(data, settings)?;
         let rows = regressor.standardiser.apply(&train)?;
@@ -95,21 +101,22 @@ impl Training {
         Ok(Self { regressor, rows, held_out, settings: settings.train, state: None })
     }
 
-    /// Minibatches and noise as if after runs that made `made` steps. The optimiser's memory, the schedule and the count of steps begin
-    /// anew; [`Training::resume`] does not take the state of such a run unless this is said of the one that goes on too.
-    pub fn further(mut self, made: u64) -> Self {
-        self.settings.seed = further_seed(self.settings.seed, made);
+    /// This training with other minibatches and noise, as after runs that took `steps_before` steps. The optimiser's state, the schedule
+    /// and the count of steps begin anew; [`Training::resume`] does not take the state of such a run unless this is said of the one that
+    /// goes on too.
+    pub fn further(mut self, steps_before: u64) -> Self {
+        self.settings.seed = further_seed(self.settings.seed, steps_before);
         self
     }
 
-    /// Goes on from the state of a run on the same data with the same settings (`steps` and `threads` may differ). With as many steps it
-    /// ends with the same bits as a run that was never interrupted; with more it goes on after a run that had ended.
+    /// This training from the state of a run on the same data with the same settings (`steps` and `threads` may differ). With as many
+    /// steps it ends with the same bits as a run that was never interrupted; with more it goes on after a run that had ended.
     pub fn resume(mut self, state: TrainState) -> Self {
         self.state = Some(state);
         self
     }
 
-    /// The same with another number of steps.
+    /// This training with another number of steps.
     pub fn with_steps(mut self, steps: u64) -> Self {
         self.settings.steps = steps;
         self
@@ -130,7 +137,7 @@ impl Training {
         &mut self.regressor.model
     }
 
-    /// Between the user's units and the model's.
+    /// The change between the user's units and the model's.
     pub fn standardiser(&self) -> &Standardiser {
         &self.regressor.standardiser
     }
@@ -152,13 +159,13 @@ impl Training {
         self.state.clone().unwrap_or_else(start)
     }
 
-    /// Trains. `callback` sees every step and can end training by breaking. A run that gets stuck is not an error: [`Fit::stop`] says so,
-    /// and the model is the last good one.
+    /// Trains the model. `callback` sees every step and can end training by breaking. A run that gets stuck is not an error:
+    /// [`Fit::stop`] says so, and the model is the last good one.
     pub fn run(&self, callback: impl FnMut(&StepReport, &TrainState) -> ControlFlow<()>) -> Result<Fit> {
         self.run_by(Method::of(&self.settings), callback)
     }
 
-    /// Like [`Training::run`], by a method of one's own.
+    /// Trains the model like [`Training::run`], with a program's own objective or optimiser.
     pub fn run_by(
         &self,
         method: Method<'_>,
@@ -176,8 +183,8 @@ impl Training {
     }
 }
 
-/// The rows to train on, and those held out for early stopping, if `settings` ask for any: what every run with them does. Rows that
-/// weigh nothing are in neither.
+/// The rows to train on, and those held out for early stopping, if `settings` ask for any: the split of every run with these settings.
+/// Rows of weight 0 are in neither.
 pub fn hold_out(data: &Dataset, settings: &FitSettings) -> Result<(Dataset, Option<Dataset>)> {
     let data = data.weighty();
     let Some(fraction) = settings.validation else { return Ok((data.into_owned(), None)) };
@@ -198,11 +205,12 @@ pub fn hold_out(data: &Dataset, settings: &FitSettings) -> Result<(Dataset, Opti
     Ok((train, Some(held_out)))
 }
 
-/// The seed of a run after others that made `made` steps; without any it is theirs.
-fn further_seed(seed: u64, made: u64) -> u64 {
-    if made == 0 {
+/// The seed of a run after others that took `steps_before` steps; without any steps it is theirs.
+fn further_seed(seed: u64, steps_before: u64) -> u64 {
+    if steps_before == 0 {
         return seed;
     }
-    let [low, high, ..] = Key::new(seed, Purpose::Train).bits([made as u32, (made >> 32) as u32, u32::MAX, u32::MAX]);
+    let counter = [steps_before as u32, (steps_before >> 32) as u32, u32::MAX, u32::MAX];
+    let [low, high, ..] = Key::new(seed, Purpose::Train).bits(counter);
     u64::from(high) << 32 | u64::from(low)
 }

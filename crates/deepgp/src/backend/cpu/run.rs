@@ -73,7 +73,7 @@ impl Run for CpuRun<'_> {
                     self.update(learning_rate, model, state);
                     outcomes.push(Ok(evaluation));
                 }
-                Err(reason) if reason.is_of_the_parameters() => {
+                Err(reason) if reason.can_be_rolled_back() => {
                     outcomes.push(Err(reason));
                     break;
                 }
