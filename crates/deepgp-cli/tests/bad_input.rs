@@ -378,6 +378,11 @@ fn bad_places_to_write() {
 fn more_inducing_inputs_than_rows_are_as_many_as_rows() {
     let place = Place::new();
     place.write("arm.csv", arm(50, 1));
+    let sizes_of = |place: &Place| {
+        let file = place.model("model.deepgp");
+        let inducing = &file.regressor.model.layers()[0].inducing;
+        (inducing.mean().nrows(), inducing.covariance().nrows())
+    };
     let few = "fit arm.csv --target distance --hidden-layers 0 --steps 5 --threads 1 --overwrite";
     for (sizes, said, found) in [
         ("--inducing 60", "60 inducing inputs were asked for", (45, 45)),
@@ -385,12 +390,10 @@ fn more_inducing_inputs_than_rows_are_as_many_as_rows() {
     ] {
         let ended = place.done(&format!("{few} {sizes}"));
         assert!(ended.stderr.contains(said) && ended.stderr.contains("only 45"), "{}", ended.stderr);
-        let inducing = &place.model("model.deepgp").regressor.model.layers()[0].inducing;
-        assert_eq!((inducing.mean().nrows(), inducing.covariance().nrows()), found, "{sizes}");
+        assert_eq!(sizes_of(&place), found, "{sizes}");
     }
     // Of two sizes, one that was not asked for follows the rows without a word.
     let ended = place.done(&format!("{few} --mean-inducing 9"));
     assert!(!ended.stderr.contains("asked for"), "{}", ended.stderr);
-    let inducing = &place.model("model.deepgp").regressor.model.layers()[0].inducing;
-    assert_eq!((inducing.mean().nrows(), inducing.covariance().nrows()), (9, 45));
+    assert_eq!(sizes_of(&place), (9, 45));
 }
