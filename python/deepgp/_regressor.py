@@ -264,7 +264,7 @@ default="squared-exponential"
         rules = {"dtype": np.float64, "multi_output": True, "y_numeric": True, "ensure_min_samples": least}
         X, y = _base.validate_data(self, X, y, reset=before is None, **rules)
         targets = _arrays.columns("y", y)
-        words = _settings.to_json(_settings.of_regressor(self, lambda: len(np.unique(X, axis=0))))
+        words = _settings.to_json(_settings.of_regressor(self))
         time_limit = _settings.time_limit(self.time_limit)
         progress = Progress(self.steps) if self.verbose else None
         engine, error = _core.fit(

@@ -2,7 +2,7 @@
 
 import json
 import numbers
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -114,36 +114,21 @@ def jitter(value: Any) -> Any:
     return {"absolute": number("jitter", value), "relative": 0.0}
 
 
-def schedule(value: Any) -> Any:
-    """A cosine without further words ends at a hundredth of the rate."""
-    return {"cosine": {"last": 0.01}} if value == "cosine" else value
-
-
 def size(tied: Any, mean: Any, covariance: Any) -> Any:
-    """How many inducing inputs: one set if `tied` is given, else two."""
+    """How many inducing inputs: one set if `tied` is given, else two, of which None leaves a size to the library."""
     if tied is not None:
         return {"tied": integer("inducing", tied, least=1)}
-    mean, covariance = integer("mean_inducing", mean, least=1), integer("covariance_inducing", covariance, least=1)
-    return {"decoupled": {"mean": mean, "covariance": covariance}}
+    own = {"mean": mean, "covariance": covariance}
+    given = {name: value if value is None else integer(f"{name}_inducing", value, least=1) for name, value in own.items()}
+    return {"decoupled": given}
 
 
-def size_for(rows: Callable[[], int], tied: Any, mean: Any, covariance: Any) -> Any:
-    """The same, where None leaves a number to the rows there are to train on."""
-    if tied is None and mean is None and covariance is None:
-        return None
-    if tied is not None or (mean is not None and covariance is not None):
-        return size(tied, mean, covariance)
-    usual_mean, usual_covariance = _core.inducing_for(rows())
-    return size(tied, usual_mean if mean is None else mean, usual_covariance if covariance is None else covariance)
-
-
-def of_regressor(regressor: Any, rows: Callable[[], int]) -> dict[str, Any]:
-    """The library's settings, from the arguments of `DeepGPRegressor`; `rows` counts the distinct ones, if it must."""
+def of_regressor(regressor: Any) -> dict[str, Any]:
+    """The library's settings, from the arguments of `DeepGPRegressor`."""
     settings = {name: checked(name, getattr(regressor, name)) for name in _AS_THEY_ARE}
-    sizes = (regressor.inducing, regressor.mean_inducing, regressor.covariance_inducing)
-    settings["inducing"] = size_for(lambda: round(rows() * (1 - (regressor.validation or 0))), *sizes)
+    settings["inducing"] = size(regressor.inducing, regressor.mean_inducing, regressor.covariance_inducing)
     settings["jitter"] = jitter(regressor.jitter)
-    settings["schedule"] = schedule(regressor.schedule)
+    settings["schedule"] = regressor.schedule
     settings["seed"] = seed_of(regressor.random_state)
     return settings
 

@@ -234,7 +234,7 @@ impl Order {
             board.progress = Some(progress);
             if kept.is_none_or(|kept: Instant| kept.elapsed() >= KEPT_EVERY) {
                 kept = Some(Instant::now());
-                let raw = state.best.as_ref().map_or(&state.now.raw, |best| &best.raw).clone();
+                let raw = state.best_raw().to_vec();
                 board.learnt = Some(Learnt { raw, record: file.record.clone(), history: file.history.clone() });
             }
             time_up = time_limit.is_some_and(|limit| seconds >= limit);

@@ -32,7 +32,7 @@ mod _core {
     #[pymodule_export]
     use crate::fit::fit;
     #[pymodule_export]
-    use crate::settings::{default_settings, inducing_for, limits};
+    use crate::settings::{default_settings, limits};
     #[pymodule_export]
     use crate::simulate::{eight_link_arm, step_curve};
     #[pymodule_export]

@@ -1,13 +1,18 @@
 //! Settings by the names they have in the library: Python gives a JSON object of some, the others have their defaults.
 
-use deepgp::{FitSettings, PredictSettings};
+use deepgp::{FitSettings, InducingSize, LikelihoodForm, PredictSettings, Schedule};
 use deepgp_io::limits::{MOST_HIDDEN_LAYERS, MOST_OUTPUTS, MOST_SAMPLES};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// The parts of [`FitSettings`] that hold settings, and where `seed` stands twice.
 const PARTS: [&str; 2] = ["model", "train"];
+
+/// The argument that the Gaussian likelihood starts with.
+const NOISE: &str = "noise";
+/// Settings of which there is one choice so far: they are no arguments in Python.
+const ONE_CHOICE: [&str; 2] = ["objective", "optimiser"];
 
 /// The library's defaults as one JSON object, `seed` once.
 #[pyfunction]
@@ -25,12 +30,6 @@ pub fn limits() -> Vec<(&'static str, usize)> {
     [("hidden_layers", MOST_HIDDEN_LAYERS)].into_iter().chain(outputs).chain(samples).collect()
 }
 
-/// Inducing inputs for mean and covariance of a model that was not told, for so many rows.
-#[pyfunction]
-pub fn inducing_for(rows: usize) -> (usize, usize) {
-    deepgp::inducing_for(rows)
-}
-
 /// Settings from a JSON object of those that differ from the defaults. The error names the one that cannot be.
 pub fn parse(text: &str) -> PyResult<FitSettings> {
     let given: Map<String, Value> = serde_json::from_str(text).map_err(|e| PyValueError::new_err(e.to_string()))?;
@@ -45,6 +44,14 @@ pub fn parse(text: &str) -> PyResult<FitSettings> {
 fn with(settings: &FitSettings, name: &str, value: Value) -> PyResult<FitSettings> {
     let wrong = |reason: String| PyValueError::new_err(format!("`{name}`: {reason}"));
     let mut tree = serde_json::to_value(settings).map_err(|e| wrong(e.to_string()))?;
+    if name == NOISE {
+        // The one likelihood that there is to choose starts with it.
+        tree["model"]["likelihood"] = json!({ "gaussian": { "noise": value } });
+        return serde_json::from_value(tree).map_err(|e| wrong(e.to_string()));
+    }
+    if name == "schedule" && value == "cosine" {
+        return with(settings, name, json!(Schedule::COSINE));
+    }
     let mut known = false;
     for part in PARTS {
         if let Some(place) = tree.get_mut(part).and_then(|own| own.get_mut(name)) {
@@ -69,6 +76,15 @@ pub fn flat(settings: &FitSettings) -> PyResult<Map<String, Value>> {
             Value::Object(part) if PARTS.contains(&name.as_str()) => all.extend(part),
             other => drop(all.insert(name, other)),
         }
+    }
+    for name in ONE_CHOICE {
+        all.remove(name);
+    }
+    let LikelihoodForm::Gaussian { noise } = settings.model.likelihood;
+    all.remove("likelihood");
+    all.insert(NOISE.into(), noise.into());
+    if settings.model.inducing == InducingSize::default() {
+        all.insert("inducing".into(), Value::Null);
     }
     Ok(all)
 }

@@ -30,7 +30,7 @@ def test_defaults_agree_with_the_library():
 
 
 def test_every_setting_reaches_the_library_under_its_own_name():
-    sent = _settings.of_regressor(DeepGPRegressor(), lambda: 100)
+    sent = _settings.of_regressor(DeepGPRegressor())
     assert set(sent) == set(_settings.DEFAULTS) - {"prediction_samples"}
 
 

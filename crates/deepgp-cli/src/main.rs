@@ -4,6 +4,7 @@
 //! 1 failed, 2 wrong use, 130 interrupted.
 
 mod arguments;
+mod benchmark;
 mod command;
 mod data;
 mod fit;
@@ -25,7 +26,7 @@ use terminal::output::{self, Outcome};
 
 /// The exit code of a command that failed.
 const FAILED: u8 = 1;
-/// The exit code of wrong use; clap's own.
+/// The exit code of wrong use, which is clap's own.
 const WRONG_USE: u8 = 2;
 
 fn main() -> ExitCode {
@@ -58,7 +59,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The reader of tables turns some panics of a library on damaged files into errors; they need not be told twice.
+/// Keeps panics quiet that the reader of tables turns into errors: some libraries panic on damaged files.
 fn quiet_expected_panics() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

@@ -80,11 +80,6 @@ fn bad_tables() {
     let whole = encoder.finish().unwrap();
     place.write("cut.csv.gz", &whole[..whole.len() / 2]);
     refused(&place, &fit("cut.csv.gz"), &["cut.csv.gz", "too early"]);
-    refused(
-        &place,
-        &format!("fit good.csv --target y --hidden-layers 0 --inducing 60 {}", "--steps 5"),
-        &["60", "--inducing"],
-    );
     if deepgp_cuda::Cuda::open(0).is_err() {
         refused(&place, &format!("{} --device cuda", fit("good.csv")), &["cuda", "--device cpu"]);
         refused(&place, "report kept.deepgp --device cuda --out r.html", &["cuda", "--device cpu"]);
@@ -376,4 +371,29 @@ fn bad_places_to_write() {
         assert!(ended.stderr.contains(wanted), "{arguments}: {}", ended.stderr);
         assert_eq!(place.files(), before, "{arguments}");
     }
+}
+
+/// Sizes are the most there can be: a table with fewer distinct rows is fitted all the same, and told of.
+#[test]
+fn more_inducing_inputs_than_rows_are_as_many_as_rows() {
+    let place = Place::new();
+    place.write("arm.csv", arm(50, 1));
+    let sizes_of = |place: &Place| {
+        let file = place.model("model.deepgp");
+        let inducing = &file.regressor.model.layers()[0].inducing;
+        (inducing.mean().nrows(), inducing.covariance().nrows())
+    };
+    let few = "fit arm.csv --target distance --hidden-layers 0 --steps 5 --threads 1 --overwrite";
+    for (sizes, said, found) in [
+        ("--inducing 60", "60 inducing inputs were asked for", (45, 45)),
+        ("--mean-inducing 500 --covariance-inducing 7", "500 inducing inputs were asked for", (45, 7)),
+    ] {
+        let ended = place.done(&format!("{few} {sizes}"));
+        assert!(ended.stderr.contains(said) && ended.stderr.contains("only 45"), "{}", ended.stderr);
+        assert_eq!(sizes_of(&place), found, "{sizes}");
+    }
+    // Of two sizes, one that was not asked for follows the rows without a word.
+    let ended = place.done(&format!("{few} --mean-inducing 9"));
+    assert!(!ended.stderr.contains("asked for"), "{}", ended.stderr);
+    assert_eq!(sizes_of(&place), (9, 45));
 }

@@ -5,40 +5,44 @@ use deepgp::objective::{EvidenceLowerBound, Objective};
 use deepgp::{Batch, Dataset, DeepGp, Evaluation, JitterEvent, Noise, ObjectiveForm, Optimiser, OptimiserForm};
 
 use crate::Cuda;
-use crate::arrays::Task;
+use crate::arrays::workload::Workload;
 use crate::device::real::Real;
 use crate::fault::{Fault, Outcome};
-use crate::jitter::Raised;
 use crate::kernels::common::Step;
-use crate::rows::NoiseSource;
-use crate::task::{DeviceTask, Record};
+use crate::step::forward::NoiseSource;
+use crate::task::DeviceTask;
+use crate::task::jitter::Raised;
+use crate::task::record::Record;
 
-/// One step whose update is thrown away.
+/// The objective of one batch and its gradient: a step whose update is thrown away.
 pub fn evaluate<T: Real>(
     cuda: &Cuda,
     model: &DeepGp,
     batch: Batch<'_>,
     noise: Noise<'_>,
 ) -> Outcome<(Evaluation, Vec<f64>)> {
-    known_objective(batch.objective)?;
+    let objective = known_objective(batch.objective)?;
     if batch.shard.is_some() {
         return Err(Fault::Device(
             "a share of a batch cannot be evaluated on this device; compute it on the CPU".into(),
         ));
     }
     let rows = batch.rows.len();
-    let shape = Task {
-        rows,
+    let given_noise = match noise {
+        Noise::Given(_) => true,
+        Noise::Rows { .. } | Noise::Shared { .. } => false,
+    };
+    let work = Workload {
+        batch_rows: rows,
         samples: batch.samples,
         gradients: true,
-        plans: 1,
-        data: batch.data.len(),
+        burst: 1,
+        data_rows: batch.data.len(),
         weighted: batch.data.weights().is_some(),
-        given_noise: matches!(noise, Noise::Given(_)),
-        lanes: 0,
-        symmetric: false,
+        given_noise,
+        objective,
     };
-    let task = DeviceTask::<T>::new(cuda, model, shape)?;
+    let task = DeviceTask::<T>::new(cuda, model, work)?;
     upload_data(&task, batch.data)?;
     let (source, number) = match noise {
         Noise::Rows { key, step } => (NoiseSource::Rows { key: key.words() }, step),
@@ -73,7 +77,7 @@ pub fn mixture_size(model: &DeepGp, samples: usize) -> usize {
     if model.layers().len() == 1 { 1 } else { samples }
 }
 
-/// Inputs, targets, weights.
+/// Uploads inputs, targets and weights.
 pub fn upload_data<T: Real>(task: &DeviceTask<T>, data: &Dataset) -> Outcome<()> {
     let x: Vec<T> = data.x().as_slice().iter().map(|v| T::of(*v)).collect();
     task.main().upload(&x, task.arrays.x)?;
@@ -84,13 +88,13 @@ pub fn upload_data<T: Real>(task: &DeviceTask<T>, data: &Dataset) -> Outcome<()>
     Ok(())
 }
 
-/// Parameter values.
+/// Uploads the parameters' values.
 pub fn upload_values<T: Real>(task: &DeviceTask<T>, model: &DeepGp) -> Outcome<()> {
     let values: Vec<f64> = model.parameters().into_iter().flat_map(|p| p.values).collect();
     task.main().upload(&values, task.arrays.values)
 }
 
-/// What a good step found.
+/// The evaluation that a good step found.
 pub fn evaluation(record: &Record, jitter: Vec<JitterEvent>) -> Evaluation {
     Evaluation {
         objective: EvidenceLowerBound.name(),
@@ -101,10 +105,10 @@ pub fn evaluation(record: &Record, jitter: Vec<JitterEvent>) -> Evaluation {
     }
 }
 
-/// Fails unless the device knows this objective.
-pub fn known_objective(objective: &dyn Objective) -> Outcome<()> {
+/// Which objective it is; fails unless the device knows it.
+pub fn known_objective(objective: &dyn Objective) -> Outcome<ObjectiveForm> {
     match objective.form() {
-        Some(ObjectiveForm::Elbo) => Ok(()),
+        Some(form @ ObjectiveForm::Elbo) => Ok(form),
         None => Err(Fault::Device(format!(
             "the objective `{}` was not written for this device; compute this model on the CPU",
             objective.name()

@@ -10,7 +10,7 @@ pub type Outcome<T> = Result<T, Fault>;
 pub enum Fault {
     /// The device, its driver or one of its libraries failed.
     Device(String),
-    /// It is too much at once for the device; less may do.
+    /// The work is too much at once for the device; less may do.
     TooLarge(String),
     /// The model, not the device, is at fault.
     Model(Error),

@@ -1,4 +1,4 @@
-//! Deep Gaussian processes on NVIDIA GPUs: [`Cuda`] is an [`Backend`] for the models of [`deepgp`].
+//! Deep Gaussian processes on NVIDIA GPUs: [`Cuda`] is a [`Backend`] for the models of [`deepgp`].
 //!
 //! Nothing of CUDA is needed to build this crate. The driver, cuBLAS, cuSOLVER and the run-time compiler are looked for when
 //! [`Cuda::open`] is called, and if one is missing, the error says which.
@@ -17,23 +17,20 @@
 //! ```
 //!
 //! Data, parameters and optimiser stay on the device. A step is one captured graph in which the factorisations of all layers run
-//! beside one another and beside the rows (`task.rs`); the host hears of it a burst of steps at a time. Several models can train on
+//! beside one another and beside the rows (`task/schedule.rs`); the host hears of it a burst of steps at a time. Several models can train on
 //! one device at once, each from a thread of its own: one of them seldom fills it.
 
 mod arrays;
-mod blueprint;
-mod chunks;
 mod device;
-mod epilogue;
 mod evaluate;
 mod fault;
-mod jitter;
 mod kernels;
-mod limits;
+mod launch;
 mod mixtures;
-mod prologue;
-mod rows;
+mod model;
 mod run;
+mod source;
+mod step;
 mod task;
 
 use std::collections::HashMap;
@@ -41,18 +38,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::CudaContext;
 use deepgp::backend::{Backend, Mixtures, Run, TrainingTask};
-use deepgp::{Batch, DeepGp, Error, Evaluation, Noise, Precision, PredictSettings};
+use deepgp::{Batch, DeepGp, Error, Evaluation, Noise, ObjectiveForm, Precision, PredictSettings};
 
 use device::memory;
 use device::program::{Functions, Program};
 use device::real::Real;
 use fault::{Fault, Outcome};
-use kernels::covariance_text::CovarianceText;
-use kernels::{Covariance, General, Group, Source};
+use kernels::{Covariance, DataTerm, General};
+use launch::Group;
 use mixtures::DeviceMixtures;
 use run::DeviceRun;
+use source::Source;
+use source::covariance::CovarianceText;
+use source::data_term::LikelihoodText;
 
-/// A GPU.
+/// An NVIDIA GPU that models can be computed on.
 #[derive(Debug)]
 pub struct Cuda {
     context: Arc<CudaContext>,
@@ -125,6 +125,15 @@ impl Cuda {
     /// The kernels of a covariance function.
     pub(crate) fn covariance_program<T: Real>(&self, text: &CovarianceText) -> Outcome<Program<Covariance>> {
         self.program(text.source::<T>())
+    }
+
+    /// The kernel of a model's data term.
+    pub(crate) fn data_term_program<T: Real>(
+        &self,
+        text: &LikelihoodText,
+        objective: ObjectiveForm,
+    ) -> Outcome<Program<DataTerm>> {
+        self.program(text.source::<T>(objective))
     }
 
     /// The program of a source, compiled unless it has been before.

@@ -7,22 +7,23 @@ use std::sync::{Mutex, PoisonError};
 
 use deepgp::backend::Mixtures;
 use deepgp::noise::{Key, Purpose};
-use deepgp::{DeepGp, Error, Mat, Moments, PredictSettings, View};
+use deepgp::{DeepGp, Error, Mat, Moments, ObjectiveForm, PredictSettings, View};
 
 use crate::Cuda;
-use crate::arrays::Task;
+use crate::arrays::workload::Workload;
 use crate::device::real::Real;
 use crate::evaluate::{mixture_size, upload_values};
 use crate::fault::{Fault, Outcome};
-use crate::jitter::Raised;
 use crate::kernels::common::Step;
-use crate::rows::NoiseSource;
-use crate::task::{DeviceTask, Record};
+use crate::step::forward::NoiseSource;
+use crate::task::DeviceTask;
+use crate::task::jitter::Raised;
+use crate::task::record::Record;
 
 /// Rows times samples that go through the layers together, where memory allows.
 const AT_ONCE: usize = 1 << 15;
 
-/// See the module. The device does one chunk at a time.
+/// A model on a GPU that answers for one chunk of rows at a time.
 #[derive(Debug)]
 pub struct DeviceMixtures<T> {
     task: Mutex<DeviceTask<T>>,
@@ -38,18 +39,17 @@ impl<T: Real> DeviceMixtures<T> {
         let samples = mixture_size(model, settings.samples);
         let mut rows = AT_ONCE.div_ceil(samples);
         let task = loop {
-            let shape = Task {
-                rows,
+            let work = Workload {
+                batch_rows: rows,
                 samples,
                 gradients: false,
-                plans: 1,
-                data: 0,
+                burst: 1,
+                data_rows: 0,
                 weighted: false,
                 given_noise: false,
-                lanes: 0,
-                symmetric: false,
+                objective: ObjectiveForm::default(),
             };
-            match DeviceTask::<T>::new(cuda, model, shape) {
+            match DeviceTask::<T>::new(cuda, model, work) {
                 Err(Fault::TooLarge(_)) if rows > 16 => rows /= 2,
                 task => break task?,
             }
@@ -57,7 +57,7 @@ impl<T: Real> DeviceMixtures<T> {
         let mut raised = Raised::default();
         upload_values(&task, model)?;
         loop {
-            let live = task.shape.rows as u32;
+            let live = task.extent.rows as u32;
             task.set_steps(&[Step { rate: 0.0, kl_weight: 1.0, scale: 1.0, number: 0, live }])?;
             task.prologue()?;
             task.join()?;
@@ -72,13 +72,13 @@ impl<T: Real> DeviceMixtures<T> {
             raised.raise(&task, &model.clone().computed_on(None), &record)?;
         }
         let noise = NoiseSource::Shared { key: Key::new(settings.seed, Purpose::Predict).words() };
-        let rows = task.shape.rows;
+        let rows = task.extent.rows;
         Ok(Box::new(Self { task: Mutex::new(task), noise, name: cuda.name.clone(), rows, samples }))
     }
 
     fn propagate(&self, x: View<'_>) -> Outcome<Moments> {
         let task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
-        let (d, p) = (x.ncols(), task.blueprint.outputs);
+        let (d, p) = (x.ncols(), task.blueprint.likelihood.latents);
         let mut ones = vec![T::of(0.0); self.rows * (d + 1)];
         for i in 0..self.rows {
             // A short chunk is filled up, so that a row's bits do not depend on the others.

@@ -7,30 +7,31 @@ use deepgp::params::Constraint;
 use deepgp::{Adam, DeepGp, Error, Evaluation, Snapshot, TrainState};
 
 use crate::Cuda;
-use crate::arrays::{Arrays, Task};
+use crate::arrays::Arrays;
+use crate::arrays::workload::Workload;
 use crate::device::memory::Span;
 use crate::device::real::Real;
 use crate::evaluate::{evaluation, known_objective, known_optimiser, mixture_size, upload_data, upload_values};
 use crate::fault::{Fault, Outcome};
-use crate::jitter::Raised;
 use crate::kernels::common::{Control, Step};
 use crate::kernels::optimiser::Constrain;
-use crate::rows::NoiseSource;
+use crate::step::forward::NoiseSource;
 use crate::task::DeviceTask;
+use crate::task::jitter::Raised;
 
 /// Where the optimiser's state keeps Adam's two running means.
 const FIRST: usize = 0;
 const SECOND: usize = 1;
 
-/// The most steps that are planned at once.
-const PLANS: usize = 16;
+/// The most steps that are given out at once.
+const BURST: usize = 16;
 
-/// See the module.
+/// A model in training on a GPU, with the graph of its step.
 pub struct DeviceRun<T> {
     // Before the task, whose lanes it uses.
     graph: Owned,
     task: DeviceTask<T>,
-    /// For what only the CPU can find out.
+    /// The same model on the CPU, which finds out how much jitter a matrix needs.
     model: DeepGp,
     name: String,
     /// `num_data / mixture_size`.
@@ -38,8 +39,9 @@ pub struct DeviceRun<T> {
     num_data: usize,
     /// Whether the row numbers on the device are those of the whole dataset, in order.
     all_rows: bool,
-    /// Adam's updates so far, and before the last of them.
+    /// Adam's updates so far.
     updates: u64,
+    /// Adam's updates before the last of them.
     updates_before: u64,
 }
 
@@ -49,7 +51,7 @@ impl<T> std::fmt::Debug for DeviceRun<T> {
     }
 }
 
-/// A graph that goes where its run goes.
+/// The graph of a step, which moves from thread to thread with its run.
 struct Owned(CudaGraph);
 
 // SAFETY: graphs must not be used from two threads at once. This one belongs to a run, which is not shared but moved.
@@ -60,21 +62,20 @@ impl<T: Real> DeviceRun<T> {
     /// Takes model and data on board and records the graph of a step.
     pub fn boxed(cuda: &Cuda, model: &DeepGp, task: TrainingTask<'_>) -> Outcome<Box<dyn Run>> {
         let TrainingTask { data, settings, objective, optimiser } = task;
-        known_objective(objective)?;
+        let objective = known_objective(objective)?;
         known_optimiser(optimiser)?;
         let batches = data.len().div_ceil(settings.batch_size.max(1));
-        let shape = Task {
-            rows: data.len().div_ceil(batches),
+        let work = Workload {
+            batch_rows: data.len().div_ceil(batches),
             samples: settings.samples,
             gradients: true,
-            plans: PLANS,
-            data: data.len(),
+            burst: BURST,
+            data_rows: data.len(),
             weighted: data.weights().is_some(),
             given_noise: false,
-            lanes: 0,
-            symmetric: false,
+            objective,
         };
-        let task = DeviceTask::<T>::new(cuda, model, shape)?;
+        let task = DeviceTask::<T>::new(cuda, model, work)?;
         upload_data(&task, data)?;
         upload_constraints(&task, model)?;
         upload_values(&task, model)?;
@@ -106,7 +107,7 @@ impl<T: Real> DeviceRun<T> {
             return Ok(());
         }
         // If all steps take all rows, so will those to come: every place is filled.
-        let count = if all { PLANS } else { plans.len() };
+        let count = if all { BURST } else { plans.len() };
         self.task.set_rows((0..count).map(|i| plans[i.min(plans.len() - 1)].rows))?;
         self.all_rows = all;
         Ok(())
@@ -133,7 +134,7 @@ impl<T: Real> DeviceRun<T> {
         while outcomes.len() < plans.len() {
             let rest = &plans[outcomes.len()..];
             // Jitter is raised for one step, as on the CPU.
-            let burst = &rest[..if raised.any() { 1 } else { rest.len().min(PLANS) }];
+            let burst = &rest[..if raised.any() { 1 } else { rest.len().min(BURST) }];
             self.give_out(burst)?;
             let records = self.task.records(burst.len())?;
             let good = records.iter().take_while(|record| record.good).count();
@@ -187,7 +188,7 @@ impl<T: Real> DeviceRun<T> {
         Ok(())
     }
 
-    /// Values of `raw`; those that are frozen stay as they are.
+    /// Computes the values of `raw`; those that are frozen stay as they are.
     fn constrain(&self, raw: Span<f64>) -> Outcome<()> {
         let Arrays { floors, frozen, values, .. } = self.task.arrays;
         let n = self.task.blueprint.parameters;
@@ -266,7 +267,7 @@ impl<T: Real> Run for DeviceRun<T> {
     }
 }
 
-/// Floors of positive parameters (−1 for others), and which are frozen.
+/// Uploads floors of positive parameters (−1 for others), and which parameters are frozen.
 fn upload_constraints<T: Real>(task: &DeviceTask<T>, model: &DeepGp) -> Outcome<()> {
     let (mut floors, mut frozen) = (Vec::new(), Vec::new());
     for parameter in model.parameters() {

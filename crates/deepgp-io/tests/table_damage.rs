@@ -4,14 +4,15 @@ mod common;
 
 use common::*;
 use deepgp_io::Result;
-use deepgp_io::table::{Missing, Schema, Targets, Wanted};
+use deepgp_io::table::{Missing, Schema, Source, Targets, Wanted};
 use proptest::prelude::*;
 
-/// Reads as far as it goes: all rows, and both passes with each column as target. Returns the number of rows.
+/// Reads as far as it goes, from memory and from disk: all rows, and both passes with the first column as target. Returns
+/// the number of rows.
 fn exhaust(bytes: &[u8]) -> Result<u64> {
     let file = TableFile::new(bytes);
-    let read = || {
-        let source = file.open()?;
+    let read = |source: Result<Source>| {
+        let source = source?;
         let (mut rows, mut cells, mut count) = (source.rows()?, Vec::new(), 0);
         while rows.next(&mut cells)?.is_some() {
             assert_eq!(cells.len(), source.names().len(), "as many cells as columns");
@@ -23,9 +24,13 @@ fn exhaust(bytes: &[u8]) -> Result<u64> {
         assert_eq!(chunk.read, count);
         Ok(count)
     };
-    read().inspect_err(|error: &deepgp_io::Error| {
+    let in_memory: Result<u64> = read(file.open());
+    let on_disk: Result<u64> = read(file.open_streamed());
+    for error in [&in_memory, &on_disk].into_iter().filter_map(|read| read.as_ref().err()) {
         assert!(error.to_string().starts_with(file.path.to_str().unwrap()), "no file in: {error}");
-    })
+    }
+    assert_eq!(in_memory.as_ref().ok(), on_disk.as_ref().ok(), "{in_memory:?} {on_disk:?}");
+    in_memory
 }
 
 #[test]

@@ -32,6 +32,22 @@ fn files_that_cannot_be_read() {
     assert!(error.starts_with("/nowhere/at/all.csv: the file cannot be read: "), "{error}");
     let error = Source::open("/".as_ref()).unwrap_err().to_string();
     assert!(error.starts_with("/: the file cannot be read: "), "{error}");
+    for path in ["/nowhere/at/all.csv", "/"] {
+        let open = |open: fn(&std::path::Path) -> Result<Source>| open(path.as_ref()).unwrap_err().to_string();
+        assert_eq!(open(Source::open), open(Source::open_streamed));
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_pipe_is_refused_before_anybody_writes_to_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table.data");
+    assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+    let (say, said) = std::sync::mpsc::channel();
+    std::thread::spawn(move || say.send(message(Source::open(&path))));
+    let said = said.recv_timeout(std::time::Duration::from_secs(60)).expect("opening must not wait");
+    assert_eq!(said, ": it is a pipe or a device; save the table to a file first");
 }
 
 #[test]
@@ -316,10 +332,10 @@ fn missing_cells() {
 }
 
 #[test]
-fn files_that_change_between_passes() {
+fn files_that_change_between_passes_and_are_not_kept() {
     let changed = |before: Vec<u8>, after: Vec<u8>| {
         let file = TableFile::new(before);
-        let source = file.source();
+        let source = file.open_streamed().unwrap();
         std::fs::write(&file.path, after).unwrap();
         message(source.rows())
     };

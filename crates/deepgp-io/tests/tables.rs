@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use deepgp_io::table::{Cell, InputColumn, Kind, Missing, Schema, Targets, Wanted};
+use deepgp_io::table::{Cell, Chunk, InputColumn, Kind, Missing, Schema, Source, Targets, Wanted};
 use parquet::basic::Compression;
 use proptest::prelude::*;
 
@@ -355,6 +355,48 @@ fn a_digest_is_that_of_the_bytes() {
     let source = TableFile::new("abc\n1\n");
     // By another program.
     assert_eq!(source.source().sha256().unwrap(), "5cb310b6f87a23bce211e77652daf4e4931a010ffbca35148659961a9207e0fb");
+}
+
+/// Everything that a fit asks of a table: its columns' kinds, its rows, its digest.
+fn all_passes(source: &Source) -> (Schema, Chunk, String) {
+    let (schema, _) = Schema::scan(source, &Wanted { missing: Missing::Mean, ..target(&source.names()[0]) }).unwrap();
+    let (chunk, _) = schema.encoder(source, Targets::Needed).unwrap().read_all().unwrap();
+    (schema, chunk, source.sha256().unwrap())
+}
+
+#[test]
+fn a_file_is_read_once() {
+    for bytes in one_of_each() {
+        let file = TableFile::new(bytes);
+        let source = file.source();
+        let before = all_passes(&source);
+        std::fs::remove_file(&file.path).unwrap();
+        assert_eq!(all_passes(&source), before);
+    }
+}
+
+#[test]
+fn a_file_that_is_replaced_after_it_was_opened_is_read_as_it_was() {
+    for bytes in one_of_each() {
+        let expected = all_passes(&TableFile::new(&bytes).source());
+        let file = TableFile::new(bytes);
+        let source = file.source();
+        std::fs::write(&file.path, "other,columns\n1,2\n").unwrap();
+        assert_eq!(all_passes(&source), expected);
+        assert_eq!(file.source().names(), ["other", "columns"]);
+    }
+}
+
+#[test]
+fn a_file_that_is_not_kept_is_read_to_the_same_numbers() {
+    for bytes in one_of_each() {
+        let file = TableFile::new(bytes);
+        let streamed = file.open_streamed().unwrap();
+        assert_eq!(all_passes(&streamed), all_passes(&file.source()));
+        // Each pass opens the file.
+        std::fs::remove_file(&file.path).unwrap();
+        assert!(streamed.rows().is_err() && streamed.sha256().is_err());
+    }
 }
 
 #[test]

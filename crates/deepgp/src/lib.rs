@@ -126,7 +126,7 @@ pub use model::batch::{Batch, Shard};
 pub use model::inducing::{InducingStart, SUBSAMPLE};
 pub use model::{DeepGp, Precision, SharedParameter, SharedParameters, build, params};
 pub use numeric::mat::{Mat, View, ViewMut};
-pub use numeric::real::Real;
+pub use numeric::real::{Real, SMALLEST_EXPONENT};
 pub use objective::ObjectiveForm;
 pub use predict::joint::{JOINT_ROWS, JointDraws, JointMoments};
 pub use predict::metrics::{Assessment, Score};

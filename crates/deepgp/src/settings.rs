@@ -223,6 +223,9 @@ pub enum Schedule {
 }
 
 impl Schedule {
+    /// Half a cosine down to a hundredth of the rate: what `cosine` means where no more is said.
+    pub const COSINE: Self = Self::Cosine { last: 0.01 };
+
     /// The factor on the learning rate at `step` of `steps`.
     pub fn factor(self, step: u64, steps: u64) -> f64 {
         match self {

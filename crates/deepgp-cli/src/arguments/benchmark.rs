@@ -1,13 +1,13 @@
 //! The arguments of `deepgp benchmark`.
 
 use clap::Args;
-use deepgp::{CovarianceForm, ModelSettings, Precision, TrainSettings};
+use deepgp::{CovarianceForm, InducingSize, ModelSettings, Precision, TrainSettings};
 
 use super::value::choice::{COVARIANCE_FORMS, PRECISIONS, choice, name_of};
 use super::value::limits::{self, within};
 use crate::model::device::{DEVICES, Device};
 
-/// `deepgp benchmark`.
+/// The arguments of `deepgp benchmark`.
 #[derive(Args, Debug)]
 pub struct BenchmarkArgs {
     /// Rows of the data
@@ -61,4 +61,19 @@ pub struct BenchmarkArgs {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
+}
+
+impl BenchmarkArgs {
+    /// The numbers of inducing inputs of mean and covariance, `M_a` and `M_b`.
+    pub fn inducing_numbers(&self) -> (usize, usize) {
+        self.inducing.map_or((self.mean_inducing, self.covariance_inducing), |m| (m, m))
+    }
+
+    /// The numbers of inducing inputs of each layer.
+    pub fn inducing_size(&self) -> InducingSize {
+        match self.inducing {
+            Some(m) => InducingSize::Tied(m),
+            None => InducingSize::decoupled(self.mean_inducing, self.covariance_inducing),
+        }
+    }
 }

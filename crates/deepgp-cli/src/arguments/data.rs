@@ -21,7 +21,7 @@ pub enum DataCommand {
     List(ListArgs),
 }
 
-/// `deepgp data fetch`.
+/// The arguments of `deepgp data fetch`.
 #[derive(Args, Debug)]
 pub struct FetchArgs {
     /// Which tables
@@ -40,12 +40,12 @@ pub struct FetchArgs {
     /// Give up on an address when nothing has come for this time, e.g. 10s, 2m
     #[arg(long, default_value = "30s")]
     pub timeout: Seconds,
-    /// How to talk.
+    /// To whom the command talks.
     #[command(flatten)]
     pub voice: Voice,
 }
 
-/// `deepgp data list`.
+/// The arguments of `deepgp data list`.
 #[derive(Args, Debug)]
 pub struct ListArgs {
     /// Print one JSON object

@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::terminal::output::Voice;
 
-/// `deepgp demo`.
+/// The arguments of `deepgp demo`.
 #[derive(Args, Debug)]
 pub struct DemoArgs {
     /// The folder for report, models and table
@@ -15,7 +15,7 @@ pub struct DemoArgs {
     /// Threads to work with; 0 for all
     #[arg(long, default_value_t = 0)]
     pub threads: usize,
-    /// How to talk.
+    /// To whom the command talks.
     #[command(flatten)]
     pub voice: Voice,
 }

@@ -11,7 +11,7 @@ use super::value::stdio_path;
 use crate::model::device::{DEVICES, Device};
 use crate::terminal::output::Voice;
 
-/// `deepgp fit`.
+/// The arguments of `deepgp fit`.
 #[derive(Args, Debug)]
 pub struct FitArgs {
     /// CSV or TSV (also gzipped), Parquet, NPY or NPZ
@@ -32,15 +32,15 @@ pub struct FitArgs {
     /// Start over although there is a checkpoint of an unfinished fit
     #[arg(long)]
     pub overwrite: bool,
-    /// Everything that a configuration file can hold too.
+    /// The options that a configuration file can hold too.
     #[command(flatten)]
     pub options: FitOptions,
-    /// How to talk.
+    /// To whom the command talks.
     #[command(flatten)]
     pub voice: Voice,
 }
 
-/// `deepgp resume`.
+/// The arguments of `deepgp resume`.
 #[derive(Args, Debug)]
 pub struct ResumeArgs {
     /// What the interrupted fit left
@@ -69,7 +69,7 @@ pub struct ResumeArgs {
     /// Also write a report as a web page
     #[arg(long, value_name = "FILE", value_parser = stdio_path::file("a report"))]
     pub report: Option<PathBuf>,
-    /// How to talk.
+    /// To whom the command talks.
     #[command(flatten)]
     pub voice: Voice,
 }

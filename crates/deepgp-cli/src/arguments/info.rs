@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// `deepgp info`.
+/// The arguments of `deepgp info`.
 #[derive(Args, Debug)]
 pub struct InfoArgs {
     /// A file that `deepgp fit` wrote

@@ -1,7 +1,7 @@
-//! The command line: every command's arguments, and what its texts mean.
+//! The command line: the arguments of every command.
 //!
-//! Each struct is one command's. The doc comments of its fields are the texts of `--help`; what a fit's options mean to the library is
-//! in [`fit_options`], how single values are read is in [`value`].
+//! Each struct is one command's. The doc comments of its fields are the texts of `--help`. What a fit's options mean to
+//! the library is in [`fit_options`], how single values are read is in [`value`].
 
 mod benchmark;
 mod data;
@@ -31,12 +31,12 @@ pub use reproduce::ReproduceArgs;
 #[derive(Debug, Parser)]
 #[command(name = "deepgp", version, max_term_width = 100)]
 pub struct Cli {
-    /// What to do.
+    /// The command to run.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// The commands.
+/// The commands of `deepgp`, with their arguments.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Train models on a simulated robot arm and compare them, in about a minute

@@ -1,4 +1,4 @@
-//! Places of files: what belongs beside what, and what must not be the same.
+//! Paths of files that commands read and write: which belong together, and which must not be the same.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use deepgp_io::atomic::AtomicFile;
 
 use super::usage::Usage;
 
-/// `model.deepgp` and `checkpoint` give `model.deepgp.checkpoint`.
+/// The path of a file that belongs to another: `model.deepgp` and `checkpoint` give `model.deepgp.checkpoint`.
 pub fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_os_string();
     name.push(".");
@@ -15,7 +15,7 @@ pub fn beside(path: &Path, ending: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// A path that means the same in every folder.
+/// The path from the root, which means the same in every folder.
 pub fn absolute(path: &Path) -> String {
     std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()).display().to_string()
 }
@@ -25,7 +25,7 @@ pub fn file_name(path: &Path) -> String {
     path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
 
-/// Fails if two of these files are one.
+/// Fails if two of these files, each with the name of its argument, are one and the same.
 pub fn check_distinct(named: &[(&str, Option<&PathBuf>)]) -> Result<()> {
     let real = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.into());
     let known: Vec<(&str, PathBuf)> =
@@ -38,7 +38,7 @@ pub fn check_distinct(named: &[(&str, Option<&PathBuf>)]) -> Result<()> {
     Ok(())
 }
 
-/// Before the work, not after it.
+/// Fails if a file cannot be written: better before the work than after it.
 pub fn check_writable(path: &Path) -> Result<()> {
     drop(AtomicFile::create(path).with_context(|| format!("cannot write {}", path.display()))?);
     Ok(())

@@ -13,7 +13,7 @@ use super::value::stdio_path;
 use crate::model::device::{DEVICES, Device};
 use crate::terminal::output::Voice;
 
-/// `deepgp predict`.
+/// The arguments of `deepgp predict`.
 #[derive(Args, Debug)]
 pub struct PredictArgs {
     /// A file that `deepgp fit` wrote
@@ -36,15 +36,15 @@ pub struct PredictArgs {
     /// Draw all rows together, each column from one function; up to 2000 rows
     #[arg(long)]
     pub joint: bool,
-    /// How to predict.
+    /// How the rows are predicted.
     #[command(flatten)]
     pub sampling: PredictionOptions,
-    /// How to talk.
+    /// To whom the command talks.
     #[command(flatten)]
     pub voice: Voice,
 }
 
-/// `deepgp evaluate`.
+/// The arguments of `deepgp evaluate`.
 #[derive(Args, Debug)]
 pub struct EvaluateArgs {
     /// A file that `deepgp fit` wrote
@@ -52,15 +52,15 @@ pub struct EvaluateArgs {
     /// Rows with known targets
     #[arg(value_parser = stdio_path::table())]
     pub table: PathBuf,
-    /// How to predict.
+    /// How the rows are predicted.
     #[command(flatten)]
     pub sampling: PredictionOptions,
-    /// How to talk.
+    /// To whom the command talks.
     #[command(flatten)]
     pub voice: Voice,
 }
 
-/// How to predict the rows of a table.
+/// How rows of a table are predicted: samples, seed, threads, device, missing values.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct PredictionOptions {
     /// Samples of the hidden layers behind each prediction
@@ -81,12 +81,12 @@ pub struct PredictionOptions {
 }
 
 impl PredictionOptions {
-    /// What it asks of the library.
+    /// The library's settings of the prediction.
     pub fn settings(self) -> PredictSettings {
         PredictSettings { samples: self.samples, seed: self.seed, threads: self.threads }
     }
 
-    /// The columns that a model reads, with missing values treated as was asked for here.
+    /// The columns that a model reads, with missing values treated as these options say.
     pub fn schema(self, file: &ModelFile) -> Schema {
         Schema { missing: self.missing.unwrap_or(file.schema.missing), ..file.schema.clone() }
     }

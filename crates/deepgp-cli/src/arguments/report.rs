@@ -8,7 +8,7 @@ use super::predict::PredictionOptions;
 use super::value::stdio_path;
 use crate::terminal::output::Voice;
 
-/// `deepgp report`.
+/// The arguments of `deepgp report`.
 #[derive(Args, Debug)]
 pub struct ReportArgs {
     /// A file that `deepgp fit` wrote
@@ -25,10 +25,10 @@ pub struct ReportArgs {
     /// As what
     #[arg(long, value_delimiter = ',', default_value = "svg,png", requires = "pictures", value_parser = ["svg", "png"])]
     pub formats: Vec<String>,
-    /// How to predict.
+    /// How the rows are predicted.
     #[command(flatten)]
     pub sampling: PredictionOptions,
-    /// How to talk.
+    /// To whom the command talks.
     #[command(flatten)]
     pub voice: Voice,
 }

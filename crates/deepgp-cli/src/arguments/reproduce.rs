@@ -11,7 +11,7 @@ use crate::model::device::{DEVICES, Device};
 use crate::reproduce::{DATASETS, EXPERIMENTS, Experiment, MODELS, Model};
 use crate::terminal::output::Voice;
 
-/// `deepgp reproduce`.
+/// The arguments of `deepgp reproduce`.
 #[derive(Args, Debug)]
 pub struct ReproduceArgs {
     /// The folder with kin8nm.csv.gz, protein.csv.gz, molecules.csv.gz (or .csv, .parquet); the target is the column `y`
@@ -54,40 +54,40 @@ pub struct ReproduceArgs {
     /// Stop after this time, e.g. 90s, 10m, 2h; the same command goes on with the runs that are not finished, each from its start
     #[arg(long)]
     pub time_limit: Option<Seconds>,
-    /// How to talk.
+    /// To whom the command talks.
     #[command(flatten)]
     pub voice: Voice,
 }
 
 impl ReproduceArgs {
-    /// What to run, each once.
+    /// The experiments to run, each once.
     pub fn experiments(&self) -> Vec<Experiment> {
         each_once(self.experiments.clone())
     }
 
-    /// The models of the tables.
+    /// The models of the grid, each once.
     pub fn models(&self) -> Vec<Model> {
         each_once(self.models.clone())
     }
 
-    /// The datasets of an experiment.
+    /// The datasets of an experiment, each once.
     pub fn datasets_of(&self, experiment: Experiment) -> Vec<String> {
         let usual = || experiment.datasets().iter().map(|name| (*name).into()).collect();
         each_once(self.dataset.clone().unwrap_or_else(usual))
     }
 
-    /// The hidden layers of its models.
+    /// The numbers of hidden layers of an experiment's models, each once.
     pub fn depths_of(&self, experiment: Experiment) -> Vec<usize> {
         each_once(self.hidden_layers.clone().unwrap_or_else(|| experiment.depths().to_vec()))
     }
 
-    /// How many splits.
+    /// The number of splits of an experiment's datasets.
     pub fn splits_of(&self, experiment: Experiment) -> u64 {
         self.splits.unwrap_or(experiment.splits())
     }
 }
 
-/// The same values in the same order, without those that were there before.
+/// The values in their order, each the first time that it occurs.
 fn each_once<T: PartialEq>(values: Vec<T>) -> Vec<T> {
     let mut kept = Vec::new();
     for value in values {

@@ -1,8 +1,8 @@
-//! Wrong use, as against failure: it has an exit code of its own.
+//! Wrong use of the command line, which has an exit code of its own.
 
 use std::fmt;
 
-/// Wrong use of the command line, as against a failure: it has an exit code of its own.
+/// An error that says how the command line was used wrongly. It has an exit code of its own, as against a failure.
 #[derive(Debug)]
 pub struct Usage(pub String);
 
@@ -14,7 +14,7 @@ impl fmt::Display for Usage {
 
 impl std::error::Error for Usage {}
 
-/// A setting that the library refuses is wrong use of a flag, whose name it is given by.
+/// The error as wrong use of a flag, if it is a setting that the library refuses; any other error as it is.
 pub fn in_words_of_flags(error: anyhow::Error) -> anyhow::Error {
     match error.downcast_ref() {
         Some(deepgp::Error::Setting { name, value, requirement }) => {

@@ -1,4 +1,4 @@
-//! `deepgp data`: fetches public tables, and tells which there are.
+//! `deepgp data`: fetches public tables, and lists those that can be fetched.
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::data::{Downloader, Fetched, Order, RECIPES, Recipe, fetch};
 use crate::terminal::output::{self, Outcome};
 use crate::terminal::text;
 
-/// Runs what was asked for.
+/// Runs a command of `deepgp data`.
 pub fn data(command: &DataCommand) -> Result<Outcome> {
     match command {
         DataCommand::Fetch(args) => fetch_all(args),
@@ -16,7 +16,7 @@ pub fn data(command: &DataCommand) -> Result<Outcome> {
     }
 }
 
-/// Fetches each table; one that cannot be had does not keep the others away.
+/// Fetches each of the tables; one that cannot be had does not keep the others away.
 fn fetch_all(args: &FetchArgs) -> Result<Outcome> {
     let voice = args.voice;
     let downloader = Downloader::new(args.timeout, voice.quiet);
@@ -53,6 +53,7 @@ fn fetch_all(args: &FetchArgs) -> Result<Outcome> {
     if failures.is_empty() { Ok(Outcome::Done) } else { bail!("{}", failures.join("\n")) }
 }
 
+/// Lists the tables that can be fetched.
 fn list(args: &ListArgs) -> Result<Outcome> {
     if args.json {
         let tables: Vec<Value> = RECIPES

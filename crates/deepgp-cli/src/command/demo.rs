@@ -1,5 +1,5 @@
-//! `deepgp demo`: the whole job on simulated data. An arm of eight links, a table, models deep and shallow, full and decoupled, beside
-//! simpler ones, and a report.
+//! `deepgp demo`: the whole way on simulated data. A table of postures of an eight-link arm; models deep and shallow,
+//! full and decoupled, beside baselines; and a report on each.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -15,7 +15,7 @@ use crate::arguments::DemoArgs;
 use crate::arguments::paths;
 use crate::arguments::value::duration::CheckpointInterval;
 use crate::fit::start;
-use crate::fit::training_run::{self, Ending, Run};
+use crate::fit::training_run::{self, Ending, RunOptions};
 use crate::model::description::describe;
 use crate::model::score::Scored;
 use crate::model::{json_summary, rows};
@@ -24,13 +24,16 @@ use crate::terminal::output::{self, Outcome};
 use crate::terminal::text::{number, percent, table as aligned};
 use crate::terminal::{date, interrupt, shell};
 
-/// Chosen so that the whole takes about a minute on two cores.
+/// The number of simulated postures, chosen so that the demo takes about a minute on two cores.
 const ROWS: usize = 3000;
+/// Steps of training of each model.
 const STEPS: u64 = 1000;
+/// The seed of simulation, split and training.
 const SEED: u64 = 1;
+/// The share of postures that models are tested on.
 const TEST: f64 = 0.2;
 
-/// The models: a file name, and hidden layers and inducing inputs.
+/// The models: name of the file, number of hidden layers, inducing inputs.
 const MODELS: [(&str, usize, Sizes); 4] = [
     ("sparse-gp", 0, Sizes::Full(100)),
     ("full", 1, Sizes::Full(100)),
@@ -45,7 +48,7 @@ enum Sizes {
     Decoupled(usize, usize),
 }
 
-/// Simulates, trains, compares, reports.
+/// Simulates a table, trains the models, compares them, and writes a report on each.
 pub fn demo(args: DemoArgs) -> Result<Outcome> {
     let DemoArgs { out, threads, voice } = args;
     interrupt::listen();
@@ -73,8 +76,8 @@ pub fn demo(args: DemoArgs) -> Result<Outcome> {
         file.record.out = paths::absolute(&out_file);
         output::say(voice, &describe(&file.regressor));
         let checkpoint = paths::beside(&out_file, "checkpoint");
-        let run = Run { checkpoint, every: CheckpointInterval::default(), time_limit: None, quiet: voice.quiet };
-        let training_run::Finished { mut file, ending, .. } = training_run::train(file, training, &run)?;
+        let run = RunOptions { checkpoint, every: CheckpointInterval::default(), time_limit: None, quiet: voice.quiet };
+        let training_run::FinishedRun { mut file, ending, .. } = training_run::train(file, training, &run)?;
         if ending == Ending::Interrupted {
             output::say(voice, &format!("to go on: deepgp resume {}", shell::word(&run.checkpoint)));
             return Ok(Outcome::Interrupted);
@@ -126,6 +129,7 @@ pub fn demo(args: DemoArgs) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
+/// The settings of a model's fit.
 fn settings(hidden_layers: usize, sizes: Sizes, threads: usize) -> FitSettings {
     let mut settings = FitSettings { validation: None, ..FitSettings::default() };
     settings.model.hidden_layers = hidden_layers;
@@ -134,13 +138,13 @@ fn settings(hidden_layers: usize, sizes: Sizes, threads: usize) -> FitSettings {
         Sizes::Decoupled(mean, covariance) => InducingSize::decoupled(mean, covariance),
     };
     settings.train.steps = STEPS;
-    settings.train.schedule = Schedule::Cosine { last: 0.01 };
+    settings.train.schedule = Schedule::COSINE;
     settings.train.seed = SEED;
     settings.train.threads = threads;
     settings
 }
 
-/// The simulated table.
+/// The simulated table as CSV.
 fn arm() -> String {
     let data = simulate::eight_link_arm(ROWS, SEED);
     let mut text = (1..=8).map(|joint| format!("angle{joint},")).collect::<String>() + "distance\n";
@@ -154,6 +158,7 @@ fn arm() -> String {
     text
 }
 
+/// The name of a model in the comparison.
 fn own_name(hidden: usize, sizes: Sizes) -> String {
     let sizes = match sizes {
         Sizes::Full(m) => format!("full {m}"),
@@ -166,15 +171,15 @@ fn own_name(hidden: usize, sizes: Sizes) -> String {
     }
 }
 
-/// One model in the comparison of all.
+/// A model in the comparison of all.
 struct Line {
     name: String,
     score: Score,
-    /// What training took; nothing for a baseline.
+    /// Seconds of training; `None` for a baseline.
     seconds: Option<f64>,
 }
 
-/// A line for each model, from worst to best.
+/// A table that compares the models, from worst to best.
 fn comparison(lines: &[Line]) -> String {
     let mut rows = vec![["", "log likelihood", "RMSE", "in 95 %", "seconds"].map(String::from).to_vec()];
     for Line { name, score, seconds } in lines {

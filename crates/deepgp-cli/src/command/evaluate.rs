@@ -1,4 +1,4 @@
-//! `deepgp evaluate`: how good a model is on rows with known targets.
+//! `deepgp evaluate`: scores a model on rows with known targets.
 
 use anyhow::Result;
 use deepgp_io::ModelFile;
@@ -10,7 +10,7 @@ use crate::model::{json_summary, rows};
 use crate::terminal::output::{self, Outcome};
 use crate::terminal::text::count;
 
-/// Scores a model.
+/// Scores a model on the rows of a table, and prints the scores.
 pub fn evaluate(args: EvaluateArgs) -> Result<Outcome> {
     let EvaluateArgs { model, table, sampling, voice } = args;
     let mut file = ModelFile::load(&model)?;

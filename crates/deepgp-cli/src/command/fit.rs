@@ -1,4 +1,4 @@
-//! `deepgp fit`: a table in, a model file out.
+//! `deepgp fit`: fits a model to a table.
 
 use anyhow::{Result, bail};
 use deepgp::{ConstantColumns, Dataset, Training};
@@ -11,7 +11,7 @@ use crate::arguments::usage::Usage;
 use crate::fit::checkpoint as checkpoints;
 use crate::fit::finish::finish;
 use crate::fit::start::begin;
-use crate::fit::training_run::{self, Run};
+use crate::fit::training_run::{self, RunOptions};
 use crate::model::description::{columns_in_words, describe};
 use crate::model::notes::inducing_notes;
 use crate::model::{device, rows};
@@ -20,7 +20,7 @@ use crate::terminal::output::{self, Outcome};
 use crate::terminal::shell;
 use crate::terminal::text::count;
 
-/// Fits a model.
+/// Fits a model to a table, and saves it as a model file.
 pub fn fit(args: FitArgs) -> Result<Outcome> {
     let FitArgs { table, out, checkpoint, report, config, overwrite, options, voice } = args;
     let checkpoint = checkpoint.unwrap_or_else(|| paths::beside(&out, "checkpoint"));
@@ -34,7 +34,7 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
     paths::check_distinct(&named)?;
     let options = options.over_config(config.as_deref())?;
     if options.target.is_empty() {
-        let columns = Source::open(&table)?.names().join(", ");
+        let columns = Source::open_streamed(&table)?.names().join(", ");
         bail!(Usage(format!("name the column to predict with --target COLUMN; the columns are {columns}")));
     }
     options.check()?;
@@ -77,6 +77,8 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
     let (train, held_out) = rows::split(&data, test, options.seed.unwrap_or(0))?;
     output::say(voice, &format!("{}: {}; {}", table.display(), count(data.len(), "row"), columns_in_words(&schema)));
     let table = TableRecord { path: paths::absolute(&table), sha256: source.sha256()?, rows: data.len() };
+    // Its bytes need not stay in memory while the model is trained.
+    drop(source);
     let settings = options.settings(train.len());
     let mut training = Training::new(&train, &settings).map_err(|e| in_words_of(&schema, e))?;
     notes.extend(inducing_notes(&settings, training.model()));
@@ -91,7 +93,7 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
     file.record.out = paths::absolute(&out);
     file.record.checkpoint_every = every.to_string();
     file.record.device = device.name().into();
-    let run = Run { checkpoint, every, time_limit: options.time_limit.map(|span| span.0), quiet: voice.quiet };
+    let run = RunOptions { checkpoint, every, time_limit: options.time_limit.map(|span| span.0), quiet: voice.quiet };
     // Even before the first step there is something to go on from.
     file.save(&run.checkpoint)?;
     let finished = training_run::train(file, training, &run).inspect_err(|_| {

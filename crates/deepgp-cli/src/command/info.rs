@@ -1,4 +1,4 @@
-//! `deepgp info`: what is in a model file.
+//! `deepgp info`: tells what is in a model file.
 
 use std::fmt::Write;
 
@@ -14,13 +14,12 @@ use crate::model::relevance::relevance;
 use crate::model::{json_summary, notes, score, units};
 use crate::terminal::date::date;
 use crate::terminal::output::{self, Outcome};
-use crate::terminal::progress::duration;
-use crate::terminal::text::{count, number, table as aligned};
+use crate::terminal::text::{count, duration, number, table as aligned};
 
-/// Inputs whose lengthscales are shown.
+/// The number of inputs whose lengthscales are shown.
 const SHOWN_INPUTS: usize = 10;
 
-/// Tells what is in a file.
+/// Prints what is in a model file.
 pub fn info(args: &InfoArgs) -> Result<Outcome> {
     let file = ModelFile::load(&args.model)?;
     if args.json {
@@ -31,6 +30,7 @@ pub fn info(args: &InfoArgs) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
+/// The facts about a model file for scripts.
 fn as_json(file: &ModelFile) -> Value {
     let record = &file.record;
     let layers: Vec<Value> = file
@@ -87,6 +87,7 @@ fn as_json(file: &ModelFile) -> Value {
     })
 }
 
+/// The facts about a model file for people.
 fn in_words(file: &ModelFile) -> Result<String, std::fmt::Error> {
     let (record, model) = (&file.record, &file.regressor.model);
     let mut out = String::new();

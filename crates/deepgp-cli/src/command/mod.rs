@@ -1,4 +1,5 @@
-//! The commands, a file each: arguments in, calls to the libraries below, an [`Outcome`](crate::terminal::output::Outcome) out.
+//! The commands, a file each: arguments in, calls to the rooms below, an [`Outcome`](crate::terminal::output::Outcome)
+//! out. No command uses another one.
 
 mod benchmark;
 mod data;

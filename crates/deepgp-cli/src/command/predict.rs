@@ -1,12 +1,11 @@
-//! `deepgp predict`: a table in, its predictions out, a chunk of rows at a time.
+//! `deepgp predict`: predicts the rows of a table, a chunk at a time.
 
-use std::io::{self, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
-use deepgp::{JOINT_ROWS, Mat, UserPredictor};
-use deepgp_io::atomic::AtomicFile;
-use deepgp_io::table::{Chunk, Source, Targets};
+use anyhow::{Result, bail};
+use deepgp::{JOINT_ROWS, Mat};
+use deepgp_io::table::{Source, Targets};
 use deepgp_io::{ModelFile, chunks};
 use serde_json::json;
 
@@ -16,23 +15,26 @@ use crate::arguments::usage::Usage;
 use crate::arguments::value::stdio_path;
 use crate::model::device;
 use crate::model::notes::sentences;
+use crate::model::prediction_table::{PredictionColumns, lines};
 use crate::terminal::delimited::Delimiter;
 use crate::terminal::interrupt;
 use crate::terminal::output::{self, Outcome, Reader};
+use crate::terminal::sink::Sink;
 
-/// Endings that promise what is not written.
+/// The endings of formats that predictions are not written in.
 const OTHER_FORMATS: [&str; 4] = ["parquet", "npy", "npz", "gz"];
 
-/// Predicts.
+/// Predicts the rows of a table, and writes a line for each.
 pub fn predict(mut args: PredictArgs) -> Result<Outcome> {
     args.out = args.out.filter(|path| !stdio_path::is_meant(path));
     check(&args)?;
     let PredictArgs { model, table, out, keep, quantiles, draws, joint, sampling, voice } = args;
     let mut file = ModelFile::load(&model)?;
     let schema = sampling.schema(&file);
-    let source = Source::open(&table)?;
+    // One pass over the rows, a chunk at a time: nothing is gained by keeping the file in memory.
+    let source = Source::open_streamed(&table)?;
     let keep = source.named(&keep);
-    let columns = Columns { keep: &keep, targets: &schema.targets, quantiles: &quantiles, draws, joint };
+    let columns = PredictionColumns { keep: &keep, targets: &schema.targets, quantiles: &quantiles, draws, joint };
     columns.check()?;
     let mut encoder = schema.encoder(&source, Targets::Unneeded)?.carrying(&keep)?;
     sampling.device.place(&mut file.regressor.model, voice)?;
@@ -56,7 +58,7 @@ pub fn predict(mut args: PredictArgs) -> Result<Outcome> {
             output::say(voice, if out.is_some() { "interrupted: nothing was written" } else { "interrupted" });
             return Ok(Outcome::Interrupted);
         }
-        let text = lines(&chunk, rows, &columns.answers(&predictor, &chunk.x)?, delimiter);
+        let text = lines(&chunk, rows, &columns.predictions(&predictor, &chunk.x)?, delimiter);
         if sink.write(&text)? == Reader::Gone {
             return Ok(Outcome::Done);
         }
@@ -90,7 +92,7 @@ pub fn predict(mut args: PredictArgs) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Fails if the arguments cannot be meant.
+/// Fails if the arguments contradict each other.
 fn check(args: &PredictArgs) -> Result<()> {
     let PredictArgs { model, table, out, draws, joint, voice, .. } = args;
     if *joint && *draws == 0 {
@@ -109,138 +111,4 @@ fn check(args: &PredictArgs) -> Result<()> {
         )));
     }
     paths::check_distinct(&[("the model", Some(model)), ("the table", Some(table)), ("--out", out.as_ref())])
-}
-
-/// What is asked of each row.
-#[derive(Debug)]
-struct Columns<'a> {
-    keep: &'a [String],
-    targets: &'a [String],
-    quantiles: &'a [f64],
-    draws: usize,
-    /// Whether each draw is of all rows together.
-    joint: bool,
-}
-
-impl Columns<'_> {
-    /// Fails if two columns would have the same name.
-    fn check(&self) -> Result<()> {
-        for (index, level) in self.quantiles.iter().enumerate() {
-            if self.quantiles[..index].contains(level) {
-                bail!(Usage(format!("--quantiles {level}: give each level once")));
-            }
-        }
-        let predicted = self.predicted();
-        for (index, name) in self.keep.iter().enumerate() {
-            if self.keep[..index].contains(name) {
-                bail!(Usage(format!("--keep {name}: give each column once")));
-            }
-            if predicted.contains(name) {
-                bail!(Usage(format!(
-                    "--keep {name}: a column of the predictions is called so, too: rename it in the table"
-                )));
-            }
-        }
-        Ok(())
-    }
-
-    /// The columns of the table, then those of the predictions.
-    fn names(&self) -> Vec<String> {
-        [self.keep, &self.predicted()].concat()
-    }
-
-    /// `mean,std,f_std,q0.05,…,draw1,…`, after the target's name where there are several.
-    fn predicted(&self) -> Vec<String> {
-        let mut names = Vec::new();
-        for target in self.targets {
-            let mut add = |name: String| {
-                names.push(if self.targets.len() == 1 { name } else { format!("{target}_{name}") });
-            };
-            for name in ["mean", "std", "f_std"] {
-                add(name.into());
-            }
-            for level in self.quantiles {
-                add(format!("q{level}"));
-            }
-            for draw in 1..=self.draws {
-                add(format!("draw{draw}"));
-            }
-        }
-        names
-    }
-
-    /// The numbers under the names of predictions, for each row of `x`.
-    fn answers(&self, predictor: &UserPredictor<'_>, x: &Mat) -> Result<Mat> {
-        let (levels, outputs) = (self.quantiles.len(), self.targets.len());
-        let moments = predictor.moments(x.view())?;
-        let quantiles =
-            if levels > 0 { predictor.quantiles(x.view(), self.quantiles)? } else { Mat::zeros(x.nrows(), 0) };
-        let draws = match (self.draws, self.joint && x.nrows() > 0) {
-            (0, _) => Vec::new(),
-            (draws, true) => predictor.joint_draws(x.view(), draws)?.y,
-            (draws, false) => predictor.draws_of_y(x.view(), draws)?,
-        };
-        let width = 3 + levels + self.draws;
-        Ok(Mat::from_fn(x.nrows(), outputs * width, |i, column| {
-            let (p, own) = (column / width, column % width);
-            match own {
-                0 => moments.y.mean[(i, p)],
-                1 => moments.y.variance[(i, p)].sqrt(),
-                2 => moments.f.variance[(i, p)].sqrt(),
-                _ if own < 3 + levels => quantiles[(i, p * levels + own - 3)],
-                _ => draws[own - 3 - levels][(i, p)],
-            }
-        }))
-    }
-}
-
-/// A line for each record that was read; where it could not be used, the cells of predictions are empty.
-fn lines(chunk: &Chunk, first: u64, answers: &Mat, delimiter: Delimiter) -> String {
-    let mut kept = chunk.kept.iter().enumerate().peekable();
-    let carried = chunk.carried.len() / chunk.read.max(1) as usize;
-    let mut text = String::new();
-    for row in 0..chunk.read as usize {
-        let cells: Vec<String> = match kept.next_if(|(_, at)| **at == first + row as u64) {
-            Some((i, _)) => answers.row(i).iter().map(|v| v.to_string()).collect(),
-            None => vec![String::new(); answers.ncols()],
-        };
-        let beside = &chunk.carried[row * carried..(row + 1) * carried];
-        text += &delimiter.line(beside.iter().chain(&cells).map(String::as_str));
-    }
-    text
-}
-
-/// Where predictions go: to a file, which appears when all is done, or to standard output.
-enum Sink {
-    File(AtomicFile, PathBuf),
-    Standard,
-}
-
-impl Sink {
-    fn open(path: Option<&Path>) -> Result<Self> {
-        Ok(match path {
-            None => Self::Standard,
-            Some(path) => {
-                let file = AtomicFile::create(path).with_context(|| format!("cannot write {}", path.display()))?;
-                Self::File(file, path.into())
-            }
-        })
-    }
-
-    fn write(&mut self, text: &str) -> Result<Reader> {
-        match self {
-            Self::File(file, path) => {
-                file.write_all(text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
-                Ok(Reader::There)
-            }
-            Self::Standard => output::print(text.as_bytes()),
-        }
-    }
-
-    fn finish(self) -> Result<()> {
-        match self {
-            Self::File(file, path) => file.commit().with_context(|| format!("cannot write {}", path.display())),
-            Self::Standard => Ok(()),
-        }
-    }
 }

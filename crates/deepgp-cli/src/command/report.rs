@@ -1,4 +1,4 @@
-//! `deepgp report`: scores a model, and writes the page on it.
+//! `deepgp report`: writes a report on a model, as a page and as pictures.
 
 use std::path::PathBuf;
 
@@ -10,11 +10,11 @@ use crate::arguments::paths;
 use crate::model::notes::sentences;
 use crate::model::rows;
 use crate::model::score::Scored;
-use crate::report::content::{Basis, gather};
+use crate::report::content::{ReportSources, gather};
 use crate::report::{write_page, write_pictures};
 use crate::terminal::output::{self, Outcome};
 
-/// Writes a report, and its pictures if they are asked for.
+/// Writes the report on a model, scored on its test rows or on another table.
 pub fn report(args: ReportArgs) -> Result<Outcome> {
     let ReportArgs { model, table, out, pictures, formats, sampling, voice } = args;
     paths::check_distinct(&[("the model", Some(&model)), ("the table", table.as_ref()), ("--out", Some(&out))])?;
@@ -42,8 +42,9 @@ pub fn report(args: ReportArgs) -> Result<Outcome> {
     sampling.device.place(&mut file.regressor.model, voice)?;
     let settings = sampling.settings();
     let scored = test.as_ref().map(|test| Scored::with(&file, train.as_ref(), test, settings)).transpose()?;
-    let basis = Basis { scored: scored.as_ref(), table: table.as_deref(), train: train.as_ref(), settings, notes };
-    let content = gather(&file, &basis)?;
+    let sources =
+        ReportSources { scored: scored.as_ref(), table: table.as_deref(), train: train.as_ref(), settings, notes };
+    let content = gather(&file, &sources)?;
     write_page(&content, &out)?;
     output::say(voice, &format!("report: {}", out.display()));
     if let Some(folder) = pictures {
@@ -58,7 +59,7 @@ pub fn report(args: ReportArgs) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// What a page lacks where the rows of the fit are not there any more; `other`: whether it is on another table.
+/// What a report lacks where the rows of the fit are not there any more; `other` says whether it is on another table.
 fn missing_without_rows(file: &ModelFile, other: bool) -> &'static str {
     match (&file.record.scores[..], file.record.test) {
         _ if other => "there are no baselines in the report",

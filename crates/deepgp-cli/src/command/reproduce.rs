@@ -1,4 +1,4 @@
-//! `deepgp reproduce`: runs what is left of the paper's experiments, and tells how far they are.
+//! `deepgp reproduce`: makes the runs of the paper's experiments that are not made yet.
 
 use anyhow::{Context, Result, bail};
 use serde_json::json;
@@ -11,7 +11,7 @@ use crate::terminal::interrupt;
 use crate::terminal::output::{self, Outcome};
 use crate::terminal::text::{count, scores};
 
-/// Runs what is left of the experiments.
+/// Makes the runs that the folder of results lacks, and says how many are left.
 pub fn reproduce(args: &ReproduceArgs) -> Result<Outcome> {
     let voice = args.voice;
     interrupt::listen();

@@ -11,12 +11,12 @@ use crate::arguments::paths;
 use crate::arguments::usage::Usage;
 use crate::fit::checkpoint as checkpoints;
 use crate::fit::finish::finish;
-use crate::fit::training_run::{self, Run};
+use crate::fit::training_run::{self, RunOptions};
 use crate::model::device::{self, Device};
 use crate::model::rows;
 use crate::terminal::output::{self, Outcome};
 
-/// Goes on with a fit.
+/// Goes on with a fit from its checkpoint, on the same rows.
 pub fn resume(args: ResumeArgs) -> Result<Outcome> {
     let ResumeArgs { checkpoint, table, out, steps, time_limit, checkpoint_every, threads, device, report, voice } =
         args;
@@ -64,7 +64,7 @@ pub fn resume(args: ResumeArgs) -> Result<Outcome> {
     output::say(voice, &format!("going on from step {} of {}", file.record.steps, file.record.settings.train.steps));
     let mut training = Training::of(file.regressor.clone(), &train, &file.record.settings)?;
     device::place_on(accelerator, training.model_mut(), voice);
-    let run = Run { checkpoint, every, time_limit: time_limit.map(|span| span.0), quiet: voice.quiet };
+    let run = RunOptions { checkpoint, every, time_limit: time_limit.map(|span| span.0), quiet: voice.quiet };
     let finished = training_run::train(file, training, &run)?;
     let outcome = finish(finished, &train, held_out.as_ref(), &run, &out, report.as_deref(), voice);
     drop(lock);

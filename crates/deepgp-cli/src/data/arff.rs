@@ -1,4 +1,4 @@
-//! The head of an ARFF file, which is how OpenML keeps tables: `@attribute` names a column, `@data` begins the rows.
+//! Heads of ARFF files, which is how OpenML keeps tables: `@attribute` names a column, `@data` begins the rows.
 
 use anyhow::{Result, bail};
 
@@ -8,7 +8,7 @@ pub fn is_arff(text: &str) -> bool {
     first.is_some_and(|line| keyword(line, "@relation").is_some())
 }
 
-/// The columns' names, and how many lines come before the first row.
+/// The names of the columns, and the number of lines before the first row.
 pub fn head(text: &str) -> Result<(Vec<String>, usize)> {
     let mut names = Vec::new();
     for (i, line) in text.lines().enumerate() {
@@ -22,13 +22,13 @@ pub fn head(text: &str) -> Result<(Vec<String>, usize)> {
     bail!("it ends before its rows begin: there is no line @data")
 }
 
-/// What follows `word`, in upper or lower case, at the beginning of the line.
+/// The rest of a line that begins with `word`, in upper or lower case.
 fn keyword<'a>(line: &'a str, word: &str) -> Option<&'a str> {
     let (first, rest) = line.split_once(char::is_whitespace)?;
     first.eq_ignore_ascii_case(word).then(|| rest.trim_start())
 }
 
-/// The first word, or what stands in quotes.
+/// The name of a column: the first word, or what stands in quotes.
 fn name(declared: &str) -> String {
     let quote = declared.chars().next().filter(|first| matches!(first, '\'' | '"'));
     let name = match quote {

@@ -1,4 +1,4 @@
-//! Bytes from the web, or from a folder that has them already.
+//! Downloads: bytes from the web, or from a folder that has them already.
 
 use std::fmt;
 use std::io::{ErrorKind, IsTerminal, Read};
@@ -11,19 +11,19 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::recipe::Recipe;
 use crate::arguments::value::duration::Seconds;
-use crate::terminal::progress::duration;
+use crate::terminal::text::duration;
 
-/// No table that is fetched is larger, in bytes: what is, is something else.
+/// The largest size of a download, in bytes: no table that is fetched is larger.
 pub const LIMIT: u64 = 64 << 20;
-/// Bytes that are read at a time.
+/// The number of bytes that are read at a time.
 const PIECE: usize = 1 << 16;
 
-/// Where files are looked for, if not at their own addresses.
+/// A mirror, where files are looked for in place of their own addresses.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mirror {
     /// An address that is followed by a file's name.
     Web(String),
-    /// A folder.
+    /// A folder with the files.
     Folder(PathBuf),
 }
 
@@ -42,9 +42,9 @@ impl FromStr for Mirror {
 /// A place where a file may be.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Location {
-    /// On the web.
+    /// An address on the web.
     Address(String),
-    /// Here.
+    /// A file on this machine.
     File(PathBuf),
 }
 
@@ -57,7 +57,7 @@ impl fmt::Display for Location {
     }
 }
 
-/// The places to look for a table, in that order.
+/// The places to look for a table, in the order in which they are tried.
 pub fn locations(recipe: &Recipe, mirror: Option<&Mirror>) -> Vec<Location> {
     let name = |address: &str| address.rsplit('/').next().unwrap_or_default().to_string();
     let place = |address: &&str| match mirror {
@@ -68,7 +68,7 @@ pub fn locations(recipe: &Recipe, mirror: Option<&Mirror>) -> Vec<Location> {
     recipe.addresses.iter().map(place).collect()
 }
 
-/// Gets files.
+/// A client that gets files from the web or from a folder.
 #[derive(Debug)]
 pub struct Downloader {
     agent: ureq::Agent,
@@ -77,7 +77,7 @@ pub struct Downloader {
 }
 
 impl Downloader {
-    /// One that gives up when nothing has come for so long.
+    /// A client that gives up when nothing has come for so long.
     pub fn new(patience: Seconds, quiet: bool) -> Self {
         let wait = Duration::try_from_secs_f64(patience.0).ok();
         let config = ureq::Agent::config_builder()
@@ -90,7 +90,7 @@ impl Downloader {
         Self { agent: config.into(), patience, quiet }
     }
 
-    /// The bytes of a file.
+    /// Gets the bytes of a file.
     pub fn get(&self, location: &Location) -> Result<Vec<u8>> {
         match location {
             Location::Address(address) => self.download(address),
@@ -101,9 +101,10 @@ impl Downloader {
         }
     }
 
+    /// Downloads the bytes at an address.
     fn download(&self, address: &str) -> Result<Vec<u8>> {
         let mut response = self.agent.get(address).call().map_err(|error| self.explain(error))?;
-        let bar = Bar::new(response.body().content_length(), self.quiet);
+        let bar = DownloadProgress::new(response.body().content_length(), self.quiet);
         let (mut reader, mut bytes) = (response.body_mut().as_reader().take(LIMIT + 1), Vec::new());
         let mut piece = vec![0; PIECE];
         loop {
@@ -119,7 +120,7 @@ impl Downloader {
         Ok(bytes)
     }
 
-    /// What went wrong, in words of people.
+    /// An error of the web client in words of people.
     fn explain(&self, error: ureq::Error) -> anyhow::Error {
         use ureq::Error::{HostNotFound, Io, StatusCode, Timeout};
         match error {
@@ -138,10 +139,10 @@ impl Downloader {
     }
 }
 
-/// How much has come, on a terminal.
-struct Bar(Option<ProgressBar>);
+/// The progress bar of a download, on a terminal.
+struct DownloadProgress(Option<ProgressBar>);
 
-impl Bar {
+impl DownloadProgress {
     fn new(length: Option<u64>, quiet: bool) -> Self {
         let shown = std::io::stderr().is_terminal() && !quiet;
         Self(shown.then(|| {
@@ -163,7 +164,7 @@ impl Bar {
     }
 }
 
-impl Drop for Bar {
+impl Drop for DownloadProgress {
     fn drop(&mut self) {
         if let Some(bar) = &self.0 {
             bar.finish_and_clear();

@@ -1,4 +1,4 @@
-//! A table that is fetched: from its first address that gives the right one to a file that is there whole or not at all.
+//! Fetching a table: from the first address that gives the right one to a file that is there whole or not at all.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -14,27 +14,27 @@ use super::table::Table;
 use super::unpack;
 use crate::arguments::paths;
 
-/// What is asked for.
+/// Where a table is fetched to and from.
 #[derive(Debug)]
 pub struct Order<'a> {
     /// The folder for the file.
     pub out: &'a Path,
-    /// Where to look instead of the table's own addresses.
+    /// The mirror to look at instead of the table's own addresses.
     pub mirror: Option<&'a Mirror>,
-    /// Whether to download what is there already.
+    /// Whether to download a table that is there already.
     pub force: bool,
 }
 
-/// What came of it.
+/// A table that is there now.
 #[derive(Debug)]
 pub struct Fetched {
-    /// The file.
+    /// The path of its file.
     pub path: PathBuf,
-    /// Where it is from; nothing if it was there already.
+    /// The place that it came from; `None` if it was there already.
     pub from: Option<Location>,
 }
 
-/// Makes sure that the table is in its folder.
+/// Fetches a table into its folder, unless it is there.
 pub fn fetch(recipe: &Recipe, order: &Order, downloader: &Downloader) -> Result<Fetched> {
     let path = order.out.join(format!("{}.csv.gz", recipe.name));
     if path.exists() && !order.force {
@@ -67,8 +67,8 @@ pub fn fetch(recipe: &Recipe, order: &Order, downloader: &Downloader) -> Result<
     ))
 }
 
-/// Fails if the file could not be written, before anything is downloaded. A folder that is not there is made to see whether it can
-/// be, and is not left behind.
+/// Fails if the file could not be written, before anything is downloaded. A folder that is not there is made to see
+/// whether it can be, and is not left behind.
 fn check_place(folder: &Path, path: &Path) -> Result<()> {
     if folder.exists() {
         return paths::check_writable(path);
@@ -84,7 +84,7 @@ fn check_place(folder: &Path, path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The table at one place, if it is the right one.
+/// Gets the table from one place, if it is the right one.
 fn get(recipe: &Recipe, location: &Location, downloader: &Downloader) -> Result<Table> {
     let bytes = downloader.get(location)?;
     let text = unpack::text(&bytes, recipe.member)?;
@@ -94,7 +94,7 @@ fn get(recipe: &Recipe, location: &Location, downloader: &Downloader) -> Result<
     Ok(table)
 }
 
-/// Writes the table, compressed.
+/// Writes the table to a file, compressed.
 fn keep(table: &Table, path: &Path) -> Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
@@ -115,7 +115,7 @@ mod tests {
     use crate::data::unpack::tests::zipped;
     use crate::model::rows;
 
-    /// The target first, as in UCI's file, and numbers in two ways of printing.
+    /// A small table with the target first, as in UCI's file, and numbers in two ways of printing.
     const CSV: &str = "\"t\",\"a\",\"b\"\n17.284,1.0,100\n6.021,2.5,-0.0002\n9.275,3.0,7e3\n";
     const ARFF: &str = "@relation small\n@attribute t real\n@attribute a real\n@attribute b real\n@data\n\
                         1.7284e+01, 1.0e+00, 1e2\n6.021, 2.5, -2.0e-04\n9.275, 3, 7000\n";
@@ -134,7 +134,7 @@ mod tests {
         }
     }
 
-    /// A folder, and the table fetched into it from `server`, or not.
+    /// Fetches the small table from `server` into a folder.
     fn from(server: &Server, folder: &Path, force: bool) -> Result<Fetched> {
         let mirror = server.address.parse().unwrap();
         let order = Order { out: &folder.join("data"), mirror: Some(&mirror), force };

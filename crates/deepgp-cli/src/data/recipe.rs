@@ -1,29 +1,29 @@
-//! What can be fetched: where a table is, which of its columns go where, and how it is told from any other.
+//! Recipes of public tables: where a table is, which of its columns go where, and how it is recognised.
 
 use anyhow::{Result, ensure};
 
 use super::table::Table;
 
-/// A public table.
+/// A public table that can be fetched.
 #[derive(Clone, Copy, Debug)]
 pub struct Recipe {
-    /// Its name here, and its file's.
+    /// The table's name here, and its file's.
     pub name: &'static str,
-    /// What it is about.
+    /// What the table is about.
     pub about: &'static str,
-    /// Under what terms, and whom to credit.
+    /// The terms of use, and whom to credit.
     pub licence: &'static str,
-    /// Its page, for people.
+    /// The address of a page about the table, for people.
     pub page: &'static str,
-    /// Where its file is; the first that gives the right table does.
+    /// The addresses of its file; the first that gives the right table is enough.
     pub addresses: &'static [&'static str],
-    /// The table's own name if its file is a zip archive.
+    /// The name of the table in its file, if that is a zip archive.
     pub member: &'static str,
-    /// Columns as they are written, the target last, each with its name in the file.
+    /// The columns as they are written, the target last, each with its name in the source's file.
     pub columns: &'static [(&'static str, &'static str)],
-    /// How many rows there are.
+    /// The number of rows.
     pub rows: usize,
-    /// What [`Table::sha256`] must be.
+    /// The digest that [`Table::sha256`] must give.
     pub sha256: &'static str,
 }
 
@@ -85,12 +85,12 @@ pub const RECIPES: &[Recipe] = &[
 ];
 
 impl Recipe {
-    /// The one of this name.
+    /// The recipe of this name, if there is one.
     pub fn find(name: &str) -> Option<&'static Self> {
         RECIPES.iter().find(|recipe| recipe.name == name)
     }
 
-    /// Columns but the target.
+    /// The number of columns without the target.
     pub fn inputs(&self) -> usize {
         self.columns.len() - 1
     }

@@ -1,4 +1,4 @@
-//! A table of numbers: from the text of a source, and as the CSV that is kept.
+//! Tables of numbers: read from the text of a source, and written as the CSV that is kept.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -9,12 +9,12 @@ use sha2::{Digest, Sha256};
 
 use super::arff;
 
-/// Columns of numbers.
+/// A table of numbers with named columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// The columns' names.
+    /// The names of the columns.
     pub names: Vec<String>,
-    /// Row by row.
+    /// The numbers, row by row.
     pub values: Vec<f64>,
 }
 
@@ -60,12 +60,12 @@ impl Table {
         Ok(Self { names: source.names().to_vec(), values })
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub fn rows(&self) -> usize {
         self.values.len() / self.names.len()
     }
 
-    /// The columns that are asked for, in that order, each as (new name, old name).
+    /// The table with these columns, in that order, each as (new name, old name).
     pub fn arranged(&self, columns: &[(&str, &str)]) -> Result<Self> {
         let position = |old: &str| {
             let known = || shorten(&self.names.join(", "));
@@ -77,7 +77,7 @@ impl Table {
         Ok(Self { names: columns.iter().map(|(new, _)| (*new).into()).collect(), values })
     }
 
-    /// As CSV: a header, and every number with the fewest digits that give it back.
+    /// The table as CSV: a header, and every number with the fewest digits that give it back.
     pub fn to_csv(&self) -> String {
         let mut text = self.names.join(",");
         text.push('\n');

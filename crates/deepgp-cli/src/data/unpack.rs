@@ -1,4 +1,4 @@
-//! From the bytes of a download to the text of its table, by what they begin with and not by a name.
+//! Unpacking: from the bytes of a download to the text of its table, by what they begin with and not by a name.
 
 use std::borrow::Cow;
 use std::io::{Cursor, Read};
@@ -20,6 +20,7 @@ pub fn text<'a>(bytes: &'a [u8], member: &str) -> Result<Cow<'a, str>> {
     Ok(Cow::Borrowed(str::from_utf8(bytes).context("it is no text")?))
 }
 
+/// The text of the file `member` of a zip archive.
 fn unzip(bytes: &[u8], member: &str) -> Result<String> {
     let mut archive = ZipArchive::new(Cursor::new(bytes)).context("the zip archive is damaged or cut short")?;
     let file = archive.by_name(member).with_context(|| format!("the zip archive holds no whole `{member}`"))?;

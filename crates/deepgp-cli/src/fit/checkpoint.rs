@@ -1,4 +1,4 @@
-//! Checkpoints: who may write one, and what is in it.
+//! Checkpoints of training runs: locked against other processes, and saved.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -18,7 +18,7 @@ pub fn lock(checkpoint: &Path) -> Result<Lock> {
     })
 }
 
-/// Saves where a run stands. The file is a model too: the best one so far.
+/// Saves the state of a run as a checkpoint, which is a model file too: that of the best model so far.
 pub fn save(
     file: &ModelFile,
     start: &Regressor,
@@ -26,6 +26,6 @@ pub fn save(
     path: &Path,
 ) -> std::result::Result<(), ModelError> {
     let mut regressor = start.clone();
-    regressor.model.set_raw(state.best.as_ref().map_or(&state.now.raw, |best| &best.raw));
+    regressor.model.set_raw(state.best_raw());
     ModelFile { regressor, state: Some(state.clone()), ..file.clone() }.save(path)
 }

@@ -1,4 +1,4 @@
-//! The end of a fit: the model is saved, scored on its test rows, and told of.
+//! The end of a fit: the model is saved, scored on its test rows, and summed up for people and scripts.
 
 use std::path::Path;
 
@@ -9,25 +9,26 @@ use deepgp_io::{ModelFile, Record, StopReason, atomic};
 use serde_json::{Value, json};
 
 use super::learned_nothing;
-use super::training_run::{Ending, Finished, Run};
+use super::training_run::{Ending, FinishedRun, RunOptions};
 use crate::model::score::{self, Scored};
 use crate::model::{json_summary, notes as model_notes, rows};
 use crate::report;
 use crate::terminal::output::{self, Outcome, Voice};
-use crate::terminal::text::count;
-use crate::terminal::{date, progress, shell};
+use crate::terminal::text::{count, duration};
+use crate::terminal::{date, shell};
 
-/// Saves, scores, tells.
+/// Saves the model of a run that has ended, scores it if there are test rows, writes the report if one is asked for,
+/// and sums it all up.
 pub fn finish(
-    finished: Finished,
+    finished: FinishedRun,
     train: &Dataset,
     held_out: Option<&Dataset>,
-    run: &Run,
+    run: &RunOptions,
     out: &Path,
     report: Option<&Path>,
     voice: Voice,
 ) -> Result<Outcome> {
-    let Finished { mut file, ending, known_notes, training } = finished;
+    let FinishedRun { mut file, ending, known_notes, training } = finished;
     file.record.written = date::now();
     // A finished model is worth more than one that was cut short, and that one is in the checkpoint too.
     let stays = ending == Ending::Interrupted && is_finished(out);
@@ -62,7 +63,7 @@ pub fn finish(
     }
     let Record { steps, train_seconds, stop, notes, .. } = &file.record;
     let (steps, stop) = (count(*steps as usize, "step"), stop.as_ref().map_or(String::new(), StopReason::to_string));
-    output::say(voice, &format!("{steps} in {}: {stop}", progress::duration(*train_seconds)));
+    output::say(voice, &format!("{steps} in {}: {stop}", duration(*train_seconds)));
     output::notes(voice, &notes[known_notes.min(notes.len())..]);
     output::notes(voice, &score::remarks_of_fit(&file));
     if let Some(scored) = &scored {
@@ -83,7 +84,7 @@ pub fn finish(
     Ok(if ending == Ending::Interrupted { Outcome::Interrupted } else { Outcome::Done })
 }
 
-/// Whether there is a model whose training nobody cut short.
+/// Whether there is a model file at `path` whose training nobody interrupted.
 fn is_finished(path: &Path) -> bool {
     let stop = ModelFile::load(path).ok().and_then(|file| file.record.stop);
     stop.is_some_and(|stop| match stop {
@@ -92,8 +93,8 @@ fn is_finished(path: &Path) -> bool {
     })
 }
 
-/// What `fit --json` prints.
-fn as_json(file: &ModelFile, scored: Option<&Scored>, out: &Path, run: &Run, ending: Ending) -> Value {
+/// The JSON object of `fit --json`.
+fn as_json(file: &ModelFile, scored: Option<&Scored>, out: &Path, run: &RunOptions, ending: Ending) -> Value {
     let record = &file.record;
     let mut summary = json!({
         "version": record.version,

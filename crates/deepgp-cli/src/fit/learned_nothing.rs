@@ -1,4 +1,4 @@
-//! Whether training has led anywhere, where no test rows can tell.
+//! Fits that have learnt nothing: how they are recognised where there are no test rows.
 
 use deepgp::{Dataset, Result, Score, Training, baseline};
 use deepgp_io::{ModelFile, Note};
@@ -6,8 +6,8 @@ use deepgp_io::{ModelFile, Note};
 use crate::model::score::ENOUGH_ROWS;
 use crate::model::units;
 
-/// What is worth telling of a model that came of this training: that it is no better than the mean of the targets with their spread,
-/// by the validation rows, or by the training rows where there are no others.
+/// Remarks on a model that came of this training: that it is no better than the mean and the spread of the targets, by
+/// the validation rows, or by the training rows where there are no others.
 pub fn remarks(file: &ModelFile, training: &Training) -> Result<Vec<Note>> {
     match training.held_out().filter(|_| !file.history.validation().is_empty()) {
         Some(held_out) => Ok(by_validation_rows(file, training, held_out)?.into_iter().collect()),
@@ -15,12 +15,13 @@ pub fn remarks(file: &ModelFile, training: &Training) -> Result<Vec<Note>> {
     }
 }
 
-/// The mean log density of a row, in the targets' units, if each is said to have the mean and the spread of the training rows.
+/// The mean log density of `rows`, in the targets' units, if each is predicted with the mean and the spread of the training rows.
 fn of_the_mean(training: &Training, rows: &Dataset) -> Result<f64> {
     let score = Score::new(rows.y().view(), &baseline::mean(training.rows(), rows)?);
     Ok(score.log_likelihood - training.standardiser().y.log_volume())
 }
 
+/// A remark if the model is no better on the validation rows than the mean of the training rows.
 fn by_validation_rows(file: &ModelFile, training: &Training, held_out: &Dataset) -> Result<Option<Note>> {
     if held_out.len() < ENOUGH_ROWS {
         return Ok(None);
@@ -31,6 +32,8 @@ fn by_validation_rows(file: &ModelFile, training: &Training, held_out: &Dataset)
     Ok((model <= mean).then(|| Note::NoBetterThanMean { rows, model: model.into(), mean: mean.into() }))
 }
 
+/// Remarks if the noise is larger than the target's own spread, or the training rows are explained no better than by
+/// their mean.
 fn by_training_rows(file: &ModelFile, training: &Training) -> Result<Vec<Note>> {
     let scaling = &file.regressor.standardiser.y;
     let targets = file.schema.targets.iter().zip(&scaling.scale);

@@ -1,4 +1,5 @@
-//! A fit from its first step to its last: a model file at its start, the training run with its checkpoints, and what comes of it.
+//! A fit from its first step to its last: the model file at its start, the training run with its checkpoints, and what
+//! comes of it.
 
 pub mod checkpoint;
 pub mod finish;

@@ -1,4 +1,5 @@
-//! A run of training: progress, checkpoints, time limit and Ctrl-C around the library's loop. `fit` begins one, `resume` goes on.
+//! A training run: progress, checkpoints, time limit and Ctrl-C around the library's loop. `fit` begins one, `resume`
+//! goes on with it.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -14,45 +15,45 @@ use crate::model::{device, units};
 use crate::terminal::interrupt;
 use crate::terminal::progress::Progress;
 
-/// What goes on around training.
+/// What a training run does beside training: checkpoints, a time limit, progress.
 #[derive(Clone, Debug)]
-pub struct Run {
-    /// Where the state is kept.
+pub struct RunOptions {
+    /// The file of the checkpoint.
     pub checkpoint: PathBuf,
-    /// How often.
+    /// How often a checkpoint is saved.
     pub every: CheckpointInterval,
-    /// Seconds after which it ends, those of earlier parts not counted.
+    /// Seconds after which the run ends, those of earlier runs from the same start not counted.
     pub time_limit: Option<f64>,
-    /// Whether to show nothing.
+    /// Whether no progress is shown.
     pub quiet: bool,
 }
 
-/// Why a run ended, for people and scripts.
+/// Why a training run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// All steps were made, or patience ran out, or it could not go on.
+    /// All steps were made, or patience ran out, or training could not go on.
     Done,
     /// The time was up: there is a checkpoint to go on from.
     TimeUp,
-    /// Somebody asked for it: likewise.
+    /// Somebody interrupted the run: there is a checkpoint to go on from.
     Interrupted,
 }
 
-/// A run that has ended.
+/// What a training run leaves when it has ended.
 #[derive(Debug)]
-pub struct Finished {
-    /// Model, record and history; no state.
+pub struct FinishedRun {
+    /// The model with its record and history, without the state of training.
     pub file: ModelFile,
-    /// Why it ended.
+    /// Why the run ended.
     pub ending: Ending,
-    /// How many of the record's notes are older than this run, and have been told.
+    /// The number of the record's notes that are older than this run, and have been shown before.
     pub known_notes: usize,
-    /// Rows, held-out rows and units that it was trained with.
+    /// The rows, held-out rows and units that the model was trained with.
     pub training: Training,
 }
 
-/// Trains the model of `training`, which is `file`'s, from the state that the file holds.
-pub fn train(mut file: ModelFile, training: Training, run: &Run) -> Result<Finished> {
+/// Trains the model of `training`, which is that of `file`, from the state that the file holds.
+pub fn train(mut file: ModelFile, training: Training, run: &RunOptions) -> Result<FinishedRun> {
     interrupt::listen();
     let settings = file.record.settings.clone();
     let start = training.regressor().clone();
@@ -107,5 +108,5 @@ pub fn train(mut file: ModelFile, training: Training, run: &Run) -> Result<Finis
     }
     file.record.end(reason);
     file.regressor = regressor;
-    Ok(Finished { file, ending, known_notes, training })
+    Ok(FinishedRun { file, ending, known_notes, training })
 }

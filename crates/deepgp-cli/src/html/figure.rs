@@ -1,19 +1,19 @@
-//! Pictures with captions.
+//! Figures on a page: pictures with captions.
 
 use crate::picture::{Picture, escape};
 
-/// A picture with what to say below it.
+/// A picture with a caption.
 #[derive(Debug, Clone)]
 pub struct Figure {
-    /// Of the file it is saved as; no two of a page are the same.
+    /// The name of the file that the picture is saved as, without its ending; no two of a page are the same.
     pub stem: String,
-    /// What is seen.
+    /// The picture.
     pub picture: Picture,
-    /// How to read it, and what good looks like.
+    /// The caption: how to read the picture, and what good looks like.
     pub caption: String,
 }
 
-/// Figures side by side, as HTML; nothing if there are none.
+/// Figures side by side as HTML; empty if there are none.
 pub fn figures(all: &[Figure]) -> String {
     if all.is_empty() {
         return String::new();

@@ -1,25 +1,25 @@
-//! Numbers to see first, in a strip.
+//! Key numbers, side by side in a strip.
 
 use crate::picture::escape;
 
-/// A number, what it is, and what to hold it against.
+/// A number to see first, with its name and what to compare it with.
 #[derive(Debug, Clone)]
-pub struct Key {
-    /// What it is.
+pub struct KeyNumber {
+    /// The name of the number.
     pub label: String,
-    /// As it is shown.
+    /// The number as text.
     pub value: String,
-    /// What to hold it against.
+    /// What to compare the number with.
     pub remark: String,
 }
 
-/// Numbers side by side under a name, if they have one, as HTML; nothing if there are none.
-pub fn strip(name: &str, keys: &[Key]) -> String {
+/// The strip of key numbers as HTML, under a name if they have one; empty if there are none.
+pub fn strip(name: &str, keys: &[KeyNumber]) -> String {
     if keys.is_empty() {
         return String::new();
     }
     let heading = if name.is_empty() { String::new() } else { format!("<h2 class=\"target\">{}</h2>", escape(name)) };
-    let cell = |key: &Key| {
+    let cell = |key: &KeyNumber| {
         format!(
             "<div><dt>{}</dt><dd class=\"value\">{}</dd><dd>{}</dd></div>",
             escape(&key.label),

@@ -7,36 +7,36 @@ mod figure;
 mod key_numbers;
 
 pub use figure::{Figure, figures};
-pub use key_numbers::{Key, strip};
+pub use key_numbers::{KeyNumber, strip};
 
 use crate::picture::{escape, style_sheet};
 
-/// The layout; colours come from [`style_sheet`].
+/// The style sheet of the layout; colours come from [`style_sheet`].
 const STYLE: &str = include_str!("page.css");
 
-/// A page. Texts are escaped when they are written, except where it says HTML.
+/// A page. Texts are escaped when they are written, except where they are HTML.
 #[derive(Debug, Clone)]
 pub struct Document {
     /// The heading, and the title of the window.
     pub title: String,
-    /// What made it and when, as far as that is known, in small print above the title.
+    /// What made the page and when, as far as that is known, in small print above the heading.
     pub made: Vec<String>,
-    /// A sentence or two below it.
+    /// A sentence or two below the heading.
     pub summary: String,
-    /// The numbers to see first, as HTML.
+    /// The key numbers, as HTML.
     pub key: String,
-    /// Warnings worth telling.
+    /// The notes below the key numbers.
     pub notes: Vec<String>,
-    /// From top to bottom.
+    /// The sections from top to bottom.
     pub sections: Vec<Section>,
 }
 
-/// A part of the page with a question and what answers it.
+/// A section of a page: a question, and its answer.
 #[derive(Debug, Clone)]
 pub struct Section {
-    /// For links to it.
+    /// The anchor of links to the section.
     pub id: String,
-    /// Its heading.
+    /// The heading of the section.
     pub title: String,
     /// The question.
     pub lead: String,
@@ -45,7 +45,7 @@ pub struct Section {
 }
 
 impl Document {
-    /// The whole file.
+    /// The page as an HTML file.
     pub fn html(&self) -> String {
         let link = |s: &Section| format!("<a href=\"#{}\">{}</a> ", escape(&s.id), escape(&s.title));
         let links: String = self.sections.iter().map(link).collect();
@@ -68,7 +68,7 @@ impl Document {
 }
 
 impl Section {
-    /// Its title and question beside or above its content.
+    /// The section as HTML: title and question beside or above the content.
     fn html(&self) -> String {
         let Self { id, title, lead, content } = self;
         let (id, title, lead) = (escape(id), escape(title), escape(lead));
@@ -79,6 +79,7 @@ impl Section {
     }
 }
 
+/// The notes as HTML; empty if there are none.
 fn notes(notes: &[String]) -> String {
     if notes.is_empty() {
         return String::new();
@@ -89,11 +90,11 @@ fn notes(notes: &[String]) -> String {
 
 #[cfg(test)]
 pub(crate) mod laws {
-    //! What must hold of every page.
+    //! Laws that hold of every page.
 
     use std::collections::HashSet;
 
-    /// That `page` loads nothing, runs nothing, links to what is there, and closes what it opens.
+    /// Asserts that `page` loads nothing, runs nothing, links to what is there, and closes what it opens.
     pub(crate) fn assert_sound(kind: &str, page: &str) {
         for forbidden in ["http", "src=x", " src=\"", "<script", "<img", "@import", "url("] {
             let found = page.replace("&lt;script", "").replace("&lt;img src=x", "").contains(forbidden);
@@ -112,7 +113,7 @@ pub(crate) mod laws {
         assert_balanced(kind, page);
     }
 
-    /// Every element that is opened is closed, in order.
+    /// Asserts that every element that is opened is closed, in order.
     fn assert_balanced(kind: &str, page: &str) {
         let mut open: Vec<&str> = Vec::new();
         let body = &page[page.find("</style>").map_or(0, |at| at + "</style>".len())..];

@@ -1,4 +1,4 @@
-//! A model and the columns that it reads, in a sentence each.
+//! Descriptions of a model and of the columns that it reads, for people.
 
 use deepgp::{Inducing, Regressor};
 use deepgp_io::ModelFile;
@@ -6,7 +6,7 @@ use deepgp_io::table::{Kind, Schema};
 
 use crate::terminal::text::count;
 
-/// The model in a sentence.
+/// A model in a phrase: its depth and width, its inducing inputs, its kernel.
 pub fn describe(regressor: &Regressor) -> String {
     let layers = regressor.model.layers();
     let hidden = layers.len() - 1;
@@ -24,7 +24,7 @@ pub fn describe(regressor: &Regressor) -> String {
     format!("{shape}, {sizes} a layer, {} kernel", layers[0].kernel.name())
 }
 
-/// What the columns were taken for: `9 numbers, 1 boolean, 2 categories (colour of 3, city of 12)`.
+/// The kinds of a table's input columns: `inputs: 9 numbers, 1 boolean, 2 categories (colour of 3, city of 12)`.
 pub fn columns_in_words(schema: &Schema) -> String {
     let count = |wanted: fn(&Kind) -> bool| schema.inputs.iter().filter(|column| wanted(&column.kind)).count();
     let levels: Vec<String> = schema
@@ -48,7 +48,8 @@ pub fn columns_in_words(schema: &Schema) -> String {
     format!("inputs: {}", parts.join(", "))
 }
 
-/// How many columns there are, and how many inputs they become, by the name that is given to these: `3 columns, 5 inputs`.
+/// The number of a model's input columns, and of the inputs that they become: `3 columns, 5 inputs`, if `name` is
+/// `input`.
 pub fn inputs_in_words(file: &ModelFile, name: &str) -> String {
     format!("{}, {}", count(file.schema.inputs.len(), "column"), count(file.schema.width(), name))
 }

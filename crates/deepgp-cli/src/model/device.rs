@@ -1,4 +1,4 @@
-//! `--device`: where a model is computed.
+//! Devices that models are computed on, as `--device` names them.
 
 use std::sync::Arc;
 
@@ -11,24 +11,24 @@ use serde::{Deserialize, Serialize};
 use crate::terminal::output;
 use crate::terminal::output::Voice;
 
-/// Where to compute.
+/// A device to compute on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Device {
-    /// On an NVIDIA GPU if there is one, else on the processor.
+    /// An NVIDIA GPU if there is one, otherwise the processor.
     #[default]
     Auto,
-    /// On the processor.
+    /// The processor.
     Cpu,
-    /// On an NVIDIA GPU.
+    /// An NVIDIA GPU.
     Cuda,
 }
 
-/// The names that the command line knows.
+/// The names of [`Device`]'s variants on the command line.
 pub const DEVICES: &[&str] = &["auto", "cpu", "cuda"];
 
 impl Device {
-    /// What the command line calls it.
+    /// The device's name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -37,12 +37,13 @@ impl Device {
         }
     }
 
-    /// The device that is called so.
+    /// The device of this name, if there is one.
     pub fn named(name: &str) -> Option<Self> {
         [Self::Auto, Self::Cpu, Self::Cuda].into_iter().find(|device| device.name() == name)
     }
 
-    /// The accelerator, if it is to be one. A GPU that is there but cannot be used is told of.
+    /// Opens the accelerator; `None` is the processor. With [`Device::Auto`], a GPU that is there but cannot be used is
+    /// mentioned.
     pub fn open(self, voice: Voice) -> Result<Option<Arc<dyn Backend>>> {
         if self == Self::Cpu {
             return Ok(None);
@@ -59,14 +60,14 @@ impl Device {
         }
     }
 
-    /// Has `model` computed there, and says so.
+    /// Opens the device and has `model` computed there, and says so.
     pub fn place(self, model: &mut DeepGp, voice: Voice) -> Result<()> {
         place_on(self.open(voice)?, model, voice);
         Ok(())
     }
 }
 
-/// An error of the library in the words of the command line: what a device cannot do, the CPU can.
+/// An error of the library in words of the command line: what a device cannot do, `--device cpu` can.
 pub fn explain(error: Error) -> anyhow::Error {
     match error {
         Error::Device { .. } => anyhow!("{error} (--device cpu)"),
@@ -74,7 +75,7 @@ pub fn explain(error: Error) -> anyhow::Error {
     }
 }
 
-/// Has `model` computed on an accelerator, if there is one, and says so.
+/// Has `model` computed on `accelerator`, if there is one, and says so.
 pub fn place_on(accelerator: Option<Arc<dyn Backend>>, model: &mut DeepGp, voice: Voice) {
     if let Some(accelerator) = &accelerator {
         output::say(voice, &format!("computing on {}", accelerator.name()));

@@ -1,4 +1,4 @@
-//! What scripts are told of a model and its scores: JSON for `--json`.
+//! Summaries of a model and its scores for scripts: the JSON of `--json`.
 
 use deepgp::Score;
 use deepgp_io::{ModelFile, Subject};
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::score::Scored;
 use super::units;
 
-/// One number, or one for each target where there are several.
+/// The values of a score: one number, or an object with one for each target where there are several.
 fn by_target(values: &[f64], targets: &[String]) -> Value {
     match values {
         [one] => json!(one),
@@ -15,7 +15,7 @@ fn by_target(values: &[f64], targets: &[String]) -> Value {
     }
 }
 
-/// A score for scripts, in original units.
+/// A score on so many rows, in the targets' units.
 pub fn score(score: &Score, rows: usize, targets: &[String]) -> Value {
     let each = |values: &[f64]| by_target(values, targets);
     json!({
@@ -30,7 +30,7 @@ pub fn score(score: &Score, rows: usize, targets: &[String]) -> Value {
     })
 }
 
-/// The scores of the model and of the baselines: `test` and `baselines`.
+/// The score of the model as `test`, and those of the baselines as `baselines`.
 pub fn scores(scored: &Scored, targets: &[String]) -> Map<String, Value> {
     let (mut out, mut baselines) = (Map::new(), Map::new());
     for own in &scored.scores {
@@ -46,7 +46,8 @@ pub fn scores(scored: &Scored, targets: &[String]) -> Map<String, Value> {
     out
 }
 
-/// The step whose parameters the model has, where validation rows chose it, with their mean log density in the targets' units.
+/// The step whose parameters the model has, if validation rows chose it, with their mean log density in the targets'
+/// units.
 pub fn kept(file: &ModelFile) -> Option<Value> {
     units::kept(file).map(|(step, score)| json!({ "step": step, "validation_log_likelihood": score }))
 }

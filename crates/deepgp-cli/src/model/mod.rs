@@ -1,9 +1,10 @@
-//! What several commands ask of a model: its rows, its scores, what it is, where it is computed.
+//! What several commands ask of a model: its rows, its scores, its predictions, what it is, and where it is computed.
 
 pub mod description;
 pub mod device;
 pub mod json_summary;
 pub mod notes;
+pub mod prediction_table;
 pub mod relevance;
 pub mod rows;
 pub mod score;

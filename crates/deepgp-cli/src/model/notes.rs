@@ -1,11 +1,11 @@
-//! What is worth knowing of a model.
+//! Notes: what a person should know of a model.
 
 use deepgp::{DeepGp, FitSettings, InducingSize};
 use deepgp_io::{ModelFile, Note};
 
 use super::score;
 
-/// What is worth knowing of a model: of its fit, then of its test scores.
+/// All notes on a model: on its fit, then on its test scores.
 pub fn all(file: &ModelFile) -> Vec<Note> {
     let notes = &file.record.notes;
     let remarks = score::remarks_of_fit(file).into_iter().filter(|remark| !notes.contains(remark));

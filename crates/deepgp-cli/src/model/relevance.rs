@@ -1,9 +1,9 @@
-//! How fast a model's function bends along each input: the inverse lengthscales of a layer's kernel.
+//! Inverse lengthscales of a layer's kernel: how fast a model's function bends along each input.
 
 use deepgp_io::ModelFile;
 
-/// `1 / lengthscale` of each input of a layer, largest first, where its kernel has lengthscales: how fast the function bends
-/// along it, which is not how much it matters.
+/// The inputs of a layer with `1 / lengthscale`, largest first; empty if its kernel has no lengthscales. That is how
+/// fast the function bends along an input, not how much the input matters.
 pub fn relevance(file: &ModelFile, layer: usize) -> Vec<(String, f64)> {
     let wanted = format!("layers.{layer}.kernel.lengthscales");
     let parameters = file.regressor.model.parameters();

@@ -1,4 +1,4 @@
-//! Rows of a table as a dataset: loaded, checked, split.
+//! Rows of a table as a dataset: loaded, checked, split into training and test rows.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -11,17 +11,18 @@ use deepgp_io::{ModelFile, Note, Provenance, TableRecord};
 
 use crate::arguments::paths;
 
-/// Constant columns that are named.
+/// The number of constant columns that an error names.
 const SHOWN: usize = 10;
 
-/// All rows, with their targets, and what is worth knowing about them.
+/// Loads all rows with their targets, and what a person should know about them.
 pub fn load(schema: &Schema, source: &Source) -> Result<(Dataset, Vec<Note>)> {
     let (chunk, notes) = schema.encoder(source, Targets::Needed)?.read_all()?;
     let y = chunk.y.context("the table has no targets")?;
     Ok((Dataset::new(chunk.x, y)?, notes))
 }
 
-/// The rows that a model was fitted to, from where its table was or from `elsewhere`, if that is the same table.
+/// Loads the rows that a model was fitted to, from where its table was or from `elsewhere`; fails if that is another
+/// table.
 pub fn of_fit(file: &ModelFile, elsewhere: Option<&Path>) -> Result<Dataset> {
     let TableRecord { path, sha256, .. } = match &file.record.data {
         Provenance::Table(table) => table,
@@ -43,8 +44,8 @@ pub fn of_fit(file: &ModelFile, elsewhere: Option<&Path>) -> Result<Dataset> {
     Ok(load(&file.schema, &source)?.0)
 }
 
-/// Rows to score a model on, with notes that name their table: what was found in it, and whether training has seen its rows, which are
-/// `train`, if they are there.
+/// Loads rows to score a model on, with notes that name their table: on what was found in it, and on whether training
+/// has seen its rows, which are `train`, if they are known.
 pub fn to_score(
     file: &ModelFile,
     schema: &Schema,
@@ -65,7 +66,7 @@ pub fn to_score(
     Ok((data, notes))
 }
 
-/// The share of rows with copies among the training rows from which on they are told of.
+/// The share of test rows with a copy among the training rows from which on there is a note.
 const MANY_COPIES: f64 = 0.1;
 
 /// A note if many of the rows `test`, which are those of `rows`, have a copy among the rows `train`.
@@ -74,7 +75,7 @@ pub fn copies_note(train: &Dataset, test: &Dataset, rows: ScoredRows) -> Option<
     (copies as f64 >= MANY_COPIES * of as f64 && copies > 0).then_some(Note::Copies { copies, of, rows })
 }
 
-/// How many rows of `test` are, inputs and targets, rows of `train` too.
+/// The number of rows of `test` that are, inputs and targets alike, rows of `train` too.
 fn copies(train: &Dataset, test: &Dataset) -> usize {
     let bits = |data: &Dataset, i: usize| -> Vec<u64> {
         data.x().row(i).iter().chain(data.y().row(i)).map(|v| v.to_bits()).collect()
@@ -85,7 +86,7 @@ fn copies(train: &Dataset, test: &Dataset) -> usize {
     (0..test.len()).filter(|&i| found.contains(&bits(test, i))).count()
 }
 
-/// Training and test rows. The same share and seed give the same rows.
+/// Splits rows into training and test rows. The same share and seed give the same rows.
 pub fn split(data: &Dataset, test: Option<f64>, seed: u64) -> Result<(Dataset, Option<Dataset>)> {
     Ok(match test {
         None => (data.clone(), None),
@@ -96,7 +97,7 @@ pub fn split(data: &Dataset, test: Option<f64>, seed: u64) -> Result<(Dataset, O
     })
 }
 
-/// Fails if a column is the same in every row, naming the columns of the table that are.
+/// Fails if input columns of the table are the same in every row, and names them.
 pub fn check_constant(schema: &Schema, data: &Dataset) -> Result<()> {
     if data.len() < 2 {
         return Ok(());
@@ -122,7 +123,7 @@ pub fn check_constant(schema: &Schema, data: &Dataset) -> Result<()> {
     )
 }
 
-/// What a cell of the table was, from what it became.
+/// The text of a cell of the table, from the numbers that it was encoded as.
 fn in_words(kind: &Kind, encoded: &[f64]) -> String {
     match kind {
         Kind::Number { .. } => encoded[0].to_string(),

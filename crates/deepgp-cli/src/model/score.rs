@@ -1,4 +1,4 @@
-//! A model beside simpler ones on rows with known targets.
+//! Scores of a model, beside those of baselines, on rows with known targets.
 
 use anyhow::Result;
 use deepgp::{Assessment, Dataset, PredictSettings, Score, baseline};
@@ -8,29 +8,31 @@ use deepgp_io::{Baseline, ModelFile, Note, ScoreRecord, Subject};
 use super::device;
 use crate::terminal::text::{number, percent, table as aligned};
 
-/// The simpler models that a model has to beat: from the best to the plainest, as a rule.
+/// The baselines that a model has to beat: from the best to the plainest, as a rule.
 pub const BASELINES: [Baseline; 3] =
     [Baseline::NearestNeighbours { count: 10 }, Baseline::LinearRegression, Baseline::Mean];
 
-/// Rows with known targets, what the model says of them, and how simpler models do.
+/// A model's predictions on rows with known targets, with its score and the baselines'.
 #[derive(Clone, Debug)]
 pub struct Scored<'a> {
-    /// The rows.
+    /// The rows with known targets.
     pub data: &'a Dataset,
-    /// The model, row by row.
+    /// The model's predictive distribution at the target of each row.
     pub model: Assessment,
-    /// The model's score and the baselines'.
+    /// The model's score first, then the baselines'.
     pub scores: Vec<ScoreRecord>,
 }
 
 impl<'a> Scored<'a> {
-    /// Scores on `test`; the baselines learn from `train`, if it is there.
+    /// Scores a model and the baselines on `test`, with default settings of prediction; the baselines learn from
+    /// `train`, and are left out without it.
     pub fn new(file: &ModelFile, train: Option<&Dataset>, test: &'a Dataset, threads: usize) -> Result<Self> {
         let settings = PredictSettings { threads, ..PredictSettings::default() };
         Self::with(file, train, test, settings)
     }
 
-    /// The same with other settings of the prediction.
+    /// Scores a model and the baselines on `test`, with these settings of prediction; the baselines learn from `train`,
+    /// and are left out without it.
     pub fn with(
         file: &ModelFile,
         train: Option<&Dataset>,
@@ -47,12 +49,12 @@ impl<'a> Scored<'a> {
         Ok(Self { data: test, model, scores })
     }
 
-    /// How many rows.
+    /// The number of scored rows.
     pub fn rows(&self) -> usize {
         self.data.len()
     }
 
-    /// What a file can keep: numbers that JSON has.
+    /// The scores that a model file can keep: those whose numbers JSON has.
     pub fn records(&self) -> Vec<ScoreRecord> {
         let finite = |record: &&ScoreRecord| {
             let Score { log_likelihood, rmse, mae, crps, .. } = &record.score;
@@ -62,7 +64,7 @@ impl<'a> Scored<'a> {
     }
 }
 
-/// What a model has to beat on `test`, learnt from `train`: a score for each of [`BASELINES`].
+/// The scores of the baselines on `test`, learnt from `train`: one for each of [`BASELINES`].
 pub fn baselines(train: &Dataset, test: &Dataset, threads: usize) -> deepgp::Result<Vec<ScoreRecord>> {
     let scored = |own: Baseline| {
         let assessment = match own {
@@ -75,15 +77,16 @@ pub fn baselines(train: &Dataset, test: &Dataset, threads: usize) -> deepgp::Res
     BASELINES.into_iter().map(scored).collect()
 }
 
-/// Rows that are enough to judge intervals by.
+/// The number of rows from which on intervals are judged.
 pub const ENOUGH_ROWS: usize = 30;
-/// Intervals that should hold nine of ten rows and hold fewer than this are told of.
+/// The share of rows below which intervals that should hold nine of ten are too narrow.
 const TOO_FEW: f64 = 0.8;
-/// Intervals that should hold half of the rows and hold more than this are told of: chance hardly does that, nor do heavy tails.
+/// The share of rows above which intervals that should hold half are too wide: neither chance nor heavy tails lead that
+/// far.
 const TOO_MANY: f64 = 0.8;
 
-/// What is worth telling of scores on `count` of `rows`: intervals that are too narrow or too wide, and a simpler model that does
-/// better.
+/// Remarks on scores on `count` of `rows`: intervals that are too narrow or too wide, and a baseline that does better than
+/// the model.
 pub fn remarks(scores: &[ScoreRecord], rows: &ScoredRows, count: usize, targets: &[String]) -> Vec<Note> {
     let simpler = scores.iter().filter_map(|record| Some((record.of.baseline()?, record.score.log_likelihood)));
     let best = simpler.max_by(|a, b| a.1.total_cmp(&b.1));
@@ -110,17 +113,17 @@ pub fn remarks(scores: &[ScoreRecord], rows: &ScoredRows, count: usize, targets:
     all
 }
 
-/// The same of the scores that a fit took down.
+/// Remarks on the test scores in a model file.
 pub fn remarks_of_fit(file: &ModelFile) -> Vec<Note> {
     remarks(&file.record.scores, &ScoredRows::Test, file.record.test_rows, &file.schema.targets)
 }
 
-/// All scores, a line for each model, and for each target where there are several.
+/// A table of scores: a line for each model, and for each target where there are several.
 pub fn table(scored: &Scored, targets: &[String]) -> String {
     record_table(&scored.scores, targets)
 }
 
-/// The same of scores that a file has kept.
+/// A table of scores from a model file: a line for each model, and for each target where there are several.
 pub fn record_table(scores: &[ScoreRecord], targets: &[String]) -> String {
     let head = ["", "log likelihood", "RMSE", "MAE", "CRPS", "in 50 %", "in 90 %", "in 95 %"];
     let mut rows = vec![head.map(String::from).to_vec()];

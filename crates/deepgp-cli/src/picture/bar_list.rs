@@ -1,18 +1,18 @@
-//! Named horizontal bars, one below the other.
+//! Lists of named horizontal bars, one below the other.
 
 use super::svg::colour::Colour;
 use super::svg::document::{HEAD, Picture, WIDTH};
 use super::svg::text_width::{LABEL, fit, width};
 use super::svg::{Anchor, escape, number, text};
 
-/// One bar.
+/// A bar of a list.
 #[derive(Debug, Clone)]
 pub struct Bar {
-    /// What it stands for, at its left.
+    /// The name at the left of the bar.
     pub name: String,
-    /// Its length; a negative one, or one that is not finite, has none.
+    /// The length of the bar; a negative one, or one that is not finite, has none.
     pub value: f64,
-    /// The value as text, at its end.
+    /// The value as text, at the end of the bar.
     pub shown: String,
 }
 
@@ -21,18 +21,19 @@ pub struct Bar {
 pub struct BarList {
     /// The title of the picture.
     pub title: String,
-    /// From top to bottom.
+    /// The bars from top to bottom.
     pub bars: Vec<Bar>,
-    /// A line below; none if empty.
+    /// The remark below the bars; none if empty.
     pub remark: String,
 }
 
+/// The height of a bar with its room.
 const ROW: f64 = 21.0;
-/// Names take at most this share of the width.
+/// The largest width of a name.
 const MOST_NAME: f64 = 0.42 * WIDTH;
 
 impl BarList {
-    /// The names at the left, cut where they are too long, then the bars, each with its value at the end.
+    /// Draws the names at the left, cut where they are too long, then the bars, each with its value at the end.
     pub fn draw(&self) -> Picture {
         let muted = format!("fill=\"{}\"", Colour::Muted.css());
         if self.bars.is_empty() {

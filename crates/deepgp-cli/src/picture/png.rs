@@ -1,4 +1,4 @@
-//! A stand-alone picture as pixels.
+//! PNG files of pictures.
 
 use super::svg::colour::resolve;
 use resvg::tiny_skia::{Pixmap, Transform};
@@ -27,6 +27,7 @@ pub(crate) fn parse(svg: &str) -> Result<Tree, String> {
         .map_err(|error| format!("the picture is not sound: {error}"))
 }
 
+/// The picture without its style sheet.
 fn without_style(svg: &str) -> String {
     match (svg.find("<style>"), svg.find("</style>")) {
         (Some(start), Some(end)) if start < end => svg[..start].to_owned() + &svg[end + "</style>".len()..],

@@ -18,8 +18,8 @@ fn chart(title: &str, points: &[(f64, f64)], log: bool) -> Picture {
         Mark::drops(at(), Colour::Ink),
         Mark::segments(pairs(), Colour::Muted),
         Mark::boxes(pairs(), Colour::Model),
-        Mark::level(first.1, Colour::Ink),
-        Mark::moment(first.0, Colour::Ink),
+        Mark::horizontal_rule(first.1, Colour::Ink),
+        Mark::vertical_rule(first.0, Colour::Ink),
     ];
     let panel =
         marks.into_iter().fold(Panel::new(axis(title), axis(title)), |panel, mark| panel.with(mark.labelled(title)));

@@ -1,6 +1,6 @@
-//! Fewer points where there are more than a picture can show.
+//! Thinning: fewer points where there are more than a picture can show.
 
-/// At most `most` of `items`, evenly spread.
+/// A sample of at most `most` of `items`, evenly spread.
 pub fn sample<T: Clone>(items: &[T], most: usize) -> Vec<T> {
     if items.len() <= most {
         return items.to_vec();
@@ -8,8 +8,8 @@ pub fn sample<T: Clone>(items: &[T], most: usize) -> Vec<T> {
     (0..most).map(|k| items[k * items.len() / most].clone()).collect()
 }
 
-/// A line's points, in at most `buckets` groups of neighbours of which the lowest and the highest stay: what a
-/// line drawn through all of them would cover, a spike included.
+/// The envelope of a line: its points in at most `buckets` groups of neighbours, of which the lowest and the highest
+/// stay. It covers what a line through all points would cover, a spike included.
 pub(super) fn envelope(points: &[(f64, f64)], buckets: usize) -> Vec<(f64, f64)> {
     if points.len() <= 2 * buckets {
         return points.to_vec();

@@ -4,7 +4,7 @@ use deepgp::{Scaling, Score};
 
 use super::{History, InducingView, Interval, LayerRelevance, Output, Report, ScoreRow, rows_with_interval};
 
-/// Seeded numbers: a linear congruential generator is random enough for pictures.
+/// A source of seeded random numbers: a linear congruential generator is random enough for pictures.
 struct Draws(u64);
 
 impl Draws {
@@ -13,14 +13,14 @@ impl Draws {
         ((self.0 >> 11) as f64 + 0.5) / (1u64 << 53) as f64
     }
 
-    /// Box and Muller.
+    /// A normal number, by Box and Muller.
     fn normal(&mut self) -> f64 {
         let radius = (-2.0 * self.uniform().ln()).sqrt();
         radius * (2.0 * std::f64::consts::PI * self.uniform()).cos()
     }
 }
 
-/// Distribution function of the standard normal, to about 1e-7 (Abramowitz and Stegun 26.2.17).
+/// The distribution function of the standard normal, to about 1e-7 (Abramowitz and Stegun 26.2.17).
 fn normal_cdf(z: f64) -> f64 {
     let t = 1.0 / (1.0 + 0.231_641_9 * z.abs());
     let poly = [1.330_274_429, -1.821_255_978, 1.781_477_937, -0.356_563_782, 0.319_381_530];
@@ -28,7 +28,7 @@ fn normal_cdf(z: f64) -> f64 {
     if z > 0.0 { 1.0 - tail } else { tail }
 }
 
-/// Rows whose noise grows with the mean; `over` is the factor by which the model understates it.
+/// Predictions of rows whose noise grows with the mean; `over` is the factor by which the model understates it.
 fn output(name: &str, rows: usize, over: f64, draws: &mut Draws) -> Output {
     let mut output = Output {
         name: name.to_owned(),
@@ -117,7 +117,7 @@ fn inducing(draws: &mut Draws) -> Vec<InducingView> {
     vec![view("layer 1 (input)", 0.1), view("layer 2", 0.35), view("layer 3 (output)", -0.5)]
 }
 
-/// A model whose scores are alike on every target; `rmse` has one for each.
+/// The scores of a model, alike on every target but for `rmse`, which has one for each.
 fn row(name: &str, rmse: &[f64], log_likelihood: f64, coverage: f64, seconds: f64, of_model: bool) -> ScoreRow {
     let times = |factor: f64| rmse.iter().map(|rmse| factor * rmse).collect();
     let share = |less: f64| vec![coverage - less; rmse.len()];
@@ -175,7 +175,7 @@ pub(super) fn report() -> Report {
     }
 }
 
-/// The same with three targets.
+/// A report with every section, on three targets.
 pub(super) fn report_on_three() -> Report {
     let mut report = report();
     let mut draws = Draws(11);

@@ -1,14 +1,14 @@
-//! The few numbers to see first.
+//! Key numbers: the few to see first, at the top of the page.
 
 use super::number::{duration, fixed, percent, significant};
 use super::statistics::last;
 use super::{Report, ScoreRow};
-use crate::html::{Key, strip};
+use crate::html::{KeyNumber, strip};
 
-/// At most this many targets have their numbers at the top; the table has all.
+/// The largest number of targets with their numbers at the top; the table has all.
 const MOST_TARGETS: usize = 3;
 
-/// The numbers as HTML: of each target, or of training where nothing was scored.
+/// The key numbers as HTML: of each target, or of training where nothing was scored.
 pub(super) fn key_numbers(report: &Report) -> String {
     let Some(model) = report.scores.iter().find(|row| row.of_model) else {
         return strip("", &of_training(report));
@@ -26,51 +26,55 @@ pub(super) fn key_numbers(report: &Report) -> String {
     together + &shown.map(|(p, target)| strip(target, &[error(p), in_intervals(model, p)])).collect::<String>()
 }
 
-/// The best of the baselines, by the least `sign * score`.
+/// The best baseline in words, by the least `sign * score`.
 fn best_baseline(report: &Report, score: &dyn Fn(&ScoreRow) -> f64, sign: f64) -> Option<String> {
     let baselines = report.scores.iter().filter(|row| !row.of_model && score(row).is_finite());
     let best = baselines.min_by(|a, b| (sign * score(a)).total_cmp(&(sign * score(b))));
     best.map(|row| format!("best baseline {}, {}", significant(score(row), 3), row.name))
 }
 
-fn error(report: &Report, model: &ScoreRow, p: usize) -> Key {
+/// The RMSE on target `p`.
+fn error(report: &Report, model: &ScoreRow, p: usize) -> KeyNumber {
     let best = best_baseline(report, &|row| row.original.rmse[p], 1.0);
-    Key {
+    KeyNumber {
         label: "RMSE".to_owned(),
         value: significant(model.original.rmse[p], 3),
         remark: best.unwrap_or_else(|| "in units of the target".to_owned()),
     }
 }
 
-fn likelihood(report: &Report, model: &ScoreRow) -> Key {
+/// The log likelihood, joint where there are several targets.
+fn likelihood(report: &Report, model: &ScoreRow) -> KeyNumber {
     let best = best_baseline(report, &|row| row.original.log_likelihood, -1.0);
     let joint = report.targets.len() > 1;
-    Key {
+    KeyNumber {
         label: if joint { "Joint log likelihood" } else { "Log likelihood" }.to_owned(),
         value: significant(model.original.log_likelihood, 3),
         remark: best.unwrap_or_else(|| "mean of a row".to_owned()),
     }
 }
 
-fn in_intervals(model: &ScoreRow, p: usize) -> Key {
-    Key {
+/// The share of rows in their 95 % intervals, of target `p`.
+fn in_intervals(model: &ScoreRow, p: usize) -> KeyNumber {
+    KeyNumber {
         label: "In 95 % intervals".to_owned(),
         value: percent(model.original.coverage_95[p]),
         remark: "of the rows; should be near 95 %".to_owned(),
     }
 }
 
-fn of_training(report: &Report) -> Vec<Key> {
+/// The key numbers of training, where nothing was scored.
+fn of_training(report: &Report) -> Vec<KeyNumber> {
     let history = &report.history;
     let scores = history.validation.iter().map(|(_, score)| *score).filter(|score| score.is_finite());
-    let bound = last(&history.elbo).map(|elbo| Key {
+    let bound = last(&history.elbo).map(|elbo| KeyNumber {
         label: "Evidence lower bound".to_owned(),
         value: significant(elbo, 4),
         remark: history.kept_before_the_end().map_or("at the last step".to_owned(), |kept| {
             format!("at the last step; the model is that of step {}", fixed(kept, 0))
         }),
     });
-    let validation = scores.reduce(f64::max).map(|best| Key {
+    let validation = scores.reduce(f64::max).map(|best| KeyNumber {
         label: "Validation score".to_owned(),
         value: significant(best, 3),
         remark: "best mean log density of a row".to_owned(),
@@ -79,7 +83,8 @@ fn of_training(report: &Report) -> Vec<Key> {
     bound.into_iter().chain(validation).chain(seconds).collect()
 }
 
-fn time(report: &Report, seconds: f64) -> Key {
+/// The time of training.
+fn time(report: &Report, seconds: f64) -> KeyNumber {
     let steps = last(&report.history.step).map(|steps| format!("{} steps", fixed(steps, 0)));
-    Key { label: "Training time".to_owned(), value: duration(seconds), remark: steps.unwrap_or_default() }
+    KeyNumber { label: "Training time".to_owned(), value: duration(seconds), remark: steps.unwrap_or_default() }
 }

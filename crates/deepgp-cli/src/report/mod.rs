@@ -1,8 +1,8 @@
 //! The report on a trained model: one self-contained HTML page, and its pictures as files.
 //!
-//! A command fills a [`Report`] with plain numbers; [`page`] writes the page and [`pictures`] the same pictures
-//! for saving. Sections without data are left out. The order of the page is in [`sections`]; each section's
-//! pictures and captions are in a file of their own.
+//! [`content`] fills a [`Report`] with plain numbers; [`page`] writes the page and [`pictures`] the same pictures for
+//! saving. Sections without data are left out. The order of the page is in [`sections`]; each section's pictures and
+//! captions are in a file of `figures/`.
 
 pub mod content;
 mod figures;
@@ -31,49 +31,49 @@ pub fn pictures(report: &Report) -> Vec<(String, String)> {
     figures.map(|figure| (figure.stem, figure.picture.standalone())).collect()
 }
 
-/// Everything the page tells.
+/// Everything that the page shows, as plain numbers and texts.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// What was modelled: the target's name and the table's file name.
+    /// The title: the targets' names and the table's file name.
     pub title: String,
-    /// One sentence on the model.
+    /// A sentence on the model and its training.
     pub summary: String,
-    /// When the report was made.
+    /// The date of the report.
     pub created: String,
-    /// What made it.
+    /// The name and version of the program that made it.
     pub version: String,
     /// The targets' names.
     pub targets: Vec<String>,
-    /// The model first, then baselines.
+    /// The scores of the model first, then those of baselines.
     pub scores: Vec<ScoreRow>,
-    /// Which rows were scored.
+    /// The rows that were scored, in words.
     pub scored_on: Option<String>,
-    /// One for each target, where there is a scored table.
+    /// The predictions on the scored rows, one for each target; empty if no rows were scored.
     pub outputs: Vec<Output>,
     /// The course of training.
     pub history: History,
-    /// What the inputs of each layer matter.
+    /// The inverse lengthscales of each layer.
     pub relevance: Vec<LayerRelevance>,
-    /// Where the inducing inputs of each layer lie.
+    /// The inducing inputs of each layer.
     pub inducing: Vec<InducingView>,
-    /// Names and values.
+    /// The settings and other facts of the fit: names and values.
     pub settings: Vec<(String, String)>,
-    /// Warnings worth telling.
+    /// The notes on the model, its fit and its scores.
     pub notes: Vec<String>,
 }
 
-/// The scores of one model.
+/// The scores of the model or of a baseline.
 #[derive(Debug, Clone)]
 pub struct ScoreRow {
-    /// Of the model.
+    /// The name of the model or baseline.
     pub name: String,
-    /// In the units of the targets.
+    /// The scores in the units of the targets.
     pub original: Score,
-    /// With each target scaled to mean 0 and standard deviation 1 on the training rows.
+    /// The scores with each target scaled to mean 0 and standard deviation 1 on the training rows.
     pub standardised: Score,
-    /// What training took.
+    /// Seconds of training, if they are known.
     pub seconds: Option<f64>,
-    /// Whether this is the model the report is about, not a baseline.
+    /// Whether these are the scores of the model that the report is about.
     pub of_model: bool,
 }
 
@@ -82,22 +82,22 @@ pub struct ScoreRow {
 pub struct Output {
     /// The target's name.
     pub name: String,
-    /// What was true.
+    /// The true target of each row.
     pub y: Vec<f64>,
-    /// Predictive means.
+    /// The predictive mean of each row.
     pub mean: Vec<f64>,
-    /// Central 95 % intervals of the rows that are drawn with one: those of [`rows_with_interval`].
+    /// The central 95 % intervals of the rows that are drawn with one: those of [`rows_with_interval`].
     pub intervals_95: Vec<Interval>,
-    /// `P(Y <= y)` under the prediction: uniform if it is calibrated.
+    /// The probability integral transform of each row, `P(Y <= y)` under the prediction: uniform if it is calibrated.
     pub pit: Vec<f64>,
-    /// Predictive standard deviations.
+    /// The predictive standard deviation of each row.
     pub deviation: Vec<f64>,
 }
 
-/// The central 95 % interval of one row.
+/// The central 95 % interval of a row.
 #[derive(Debug, Clone, Copy)]
 pub struct Interval {
-    /// Its number among the scored rows.
+    /// The number of the row among the scored rows.
     pub row: usize,
     /// The lower end.
     pub lower: f64,
@@ -108,23 +108,23 @@ pub struct Interval {
 /// The course of training, a value for each recorded step.
 #[derive(Debug, Clone, Default)]
 pub struct History {
-    /// Number of the step.
+    /// The numbers of the steps.
     pub step: Vec<f64>,
-    /// Since the start.
+    /// Seconds since the start.
     pub seconds: Vec<f64>,
-    /// The bound, an estimate from a minibatch.
+    /// The evidence lower bound, estimated from a minibatch.
     pub elbo: Vec<f64>,
-    /// Its expected log likelihood.
+    /// The bound's expected log likelihood.
     pub data_term: Vec<f64>,
-    /// Its `KL[q ‖ p]`, all layers.
+    /// The bound's `KL[q ‖ p]`, all layers together.
     pub kl: Vec<f64>,
     /// Standard deviation of the noise of the first target, in its units.
     pub noise: Vec<f64>,
-    /// The same in the model, of every target.
+    /// Standard deviation of the noise of each target in the model, in the target's units.
     pub model_noise: Vec<f64>,
-    /// Step, and mean log density of the validation rows, in the targets' units.
+    /// The validation curve: steps, and mean log density of the validation rows in the targets' units.
     pub validation: Vec<(f64, f64)>,
-    /// The step whose parameters the model has, where validation rows chose it.
+    /// The step whose parameters the model has, if validation rows chose it.
     pub kept_step: Option<f64>,
 }
 
@@ -136,26 +136,26 @@ impl History {
     }
 }
 
-/// How fast the function of one layer bends along its inputs.
+/// How fast the function of a layer bends along each input.
 #[derive(Debug, Clone)]
 pub struct LayerRelevance {
     /// The layer's name.
     pub layer: String,
-    /// Name and `1 / lengthscale` of each standardised input.
+    /// The inputs' names, and `1 / lengthscale` of each, standardised.
     pub inputs: Vec<(String, f64)>,
 }
 
-/// The inducing inputs of one layer, in two directions of its input space.
+/// The inducing inputs of a layer, in two directions of its input space.
 #[derive(Debug, Clone)]
 pub struct InducingView {
     /// The layer's name.
     pub layer: String,
-    /// Names of the directions; the second has none where there is a single one.
+    /// The names of the two directions; the second is empty where there is one.
     pub axes: (String, String),
     /// A sample of what enters the layer.
     pub data: Vec<(f64, f64)>,
-    /// `Z_a`, of the mean.
+    /// The inducing inputs of the mean, `Z_a`.
     pub mean_inducing: Vec<(f64, f64)>,
-    /// `Z_b`, of the covariance.
+    /// The inducing inputs of the covariance, `Z_b`.
     pub covariance_inducing: Vec<(f64, f64)>,
 }

@@ -1,4 +1,4 @@
-//! Numbers as text for readers.
+//! Text of numbers on the page.
 
 /// `v` with `digits` significant digits, thousands set apart, and powers of ten where it is very large or small.
 pub(super) fn significant(v: f64, digits: usize) -> String {

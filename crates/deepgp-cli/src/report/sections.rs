@@ -1,10 +1,10 @@
-//! The order of the figures on the page.
+//! The sections of the page, in their order.
 
 use super::Report;
 use super::figures::{Figure, Section};
 use super::figures::{accuracy, calibration, inducing, learning, relevance, residuals};
 
-/// The sections that have figures.
+/// The sections that have figures, from top to bottom.
 pub(super) fn sections(report: &Report) -> Vec<Section> {
     let outputs = 0..report.outputs.len();
     let section = |id, title, lead, figures: Vec<Figure>| Section { id, title, lead, figures };

@@ -1,4 +1,4 @@
-//! The little statistics that reading a picture needs: what chance alone would do, and smoothed curves.
+//! The statistics that reading a picture needs: what chance alone would do, and smoothed curves.
 
 /// The central 95 % interval of the share of successes among `n` trials of probability `p`, exact.
 ///
@@ -67,18 +67,18 @@ pub(super) fn histogram(values: &[f64], low: f64, high: f64, bins: usize) -> Vec
     counts
 }
 
-/// The last finite value.
+/// The last finite value of a series.
 pub(super) fn last(values: &[f64]) -> Option<f64> {
     values.iter().rev().copied().find(|v| v.is_finite())
 }
 
-/// Root mean square.
+/// The root mean square of some values.
 pub(super) fn rms(values: impl Iterator<Item = f64>) -> f64 {
     let (sum, n) = values.fold((0.0, 0), |(sum, n), v| (sum + v * v, n + 1));
     (sum / f64::from(n)).sqrt()
 }
 
-/// Density of the standard normal distribution.
+/// The density of the standard normal distribution.
 pub(super) fn normal_density(z: f64) -> f64 {
     (-0.5 * z * z).exp() / (2.0 * std::f64::consts::PI).sqrt()
 }
@@ -87,7 +87,7 @@ pub(super) fn normal_density(z: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// By definition, with factorials.
+    /// The interval by definition, with factorials.
     fn naive(n: u32, p: f64) -> (f64, f64) {
         let factorial = |k: u32| (1..=k).map(f64::from).product::<f64>();
         let mass =

@@ -1,4 +1,4 @@
-//! Tables: the scores of the model and the baselines, and the settings.
+//! The tables of the page: the scores of the model and the baselines, and the settings.
 
 use deepgp::Score;
 
@@ -6,10 +6,10 @@ use super::number::{column, differences, duration, percent};
 use super::{Report, ScoreRow};
 use crate::picture::escape;
 
-/// Picks the units of a row's scores.
+/// A function that picks the scores of a row in the units of a table.
 type Units = fn(&ScoreRow) -> &Score;
 
-/// Scores of all rows on one target, or on all together.
+/// The columns of scores on one target, or on all together.
 struct Group {
     /// The target's name, where there are several.
     title: String,
@@ -23,7 +23,7 @@ struct Column {
     best: Option<usize>,
 }
 
-/// All tables of scores; empty without scores.
+/// All tables of scores as HTML; empty without scores.
 pub(super) fn scores(report: &Report) -> String {
     let rows = &report.scores[..];
     if rows.is_empty() {
@@ -61,18 +61,19 @@ pub(super) fn scores(report: &Report) -> String {
     )
 }
 
-/// Columns side by side, under no title.
+/// A group of columns without a title.
 fn chain<const N: usize>(parts: [Vec<Column>; N]) -> Group {
     Group { title: String::new(), columns: parts.into_iter().flatten().collect() }
 }
 
+/// The column of log likelihoods, in the units that `of` picks.
 fn likelihood(rows: &[ScoreRow], of: Units) -> Column {
     let joint = rows.iter().any(|row| row.original.rmse.len() > 1);
     let heading = if joint { "joint log likelihood" } else { "log likelihood" };
     competing(heading, rows, &|row| of(row).log_likelihood, -1.0, differences)
 }
 
-/// The errors on target `p`, in the units that `of` picks.
+/// The columns of errors on target `p`, in the units that `of` picks.
 fn errors(rows: &[ScoreRow], of: Units, p: usize) -> Vec<Column> {
     vec![
         competing("RMSE", rows, &|row| of(row).rmse[p], 1.0, column),
@@ -81,7 +82,7 @@ fn errors(rows: &[ScoreRow], of: Units, p: usize) -> Vec<Column> {
     ]
 }
 
-/// The shares of rows inside intervals for target `p`.
+/// The columns of shares of rows inside intervals for target `p`.
 fn coverage(rows: &[ScoreRow], p: usize) -> Vec<Column> {
     let covered = |heading, share: &dyn Fn(&Score) -> f64| {
         let cells = rows.iter().map(|row| percent(share(&row.original))).collect();
@@ -94,7 +95,7 @@ fn coverage(rows: &[ScoreRow], p: usize) -> Vec<Column> {
     ]
 }
 
-/// What training took, where that is known.
+/// The column of seconds of training, where they are known.
 fn time(rows: &[ScoreRow]) -> Vec<Column> {
     let known = rows.iter().any(|row| row.seconds.is_some());
     let cells = || rows.iter().map(|row| row.seconds.map_or("–".to_owned(), duration)).collect();
@@ -115,6 +116,7 @@ fn competing(
     Column { heading, cells: write(&values), best }
 }
 
+/// A table of scores as HTML.
 fn table(caption: &str, rows: &[ScoreRow], groups: &[Group]) -> String {
     let columns = groups.first().map_or(&[][..], |group| &group.columns);
     let headings: String = columns.iter().map(|column| format!("<th scope=\"col\">{}</th>", column.heading)).collect();
@@ -125,6 +127,7 @@ fn table(caption: &str, rows: &[ScoreRow], groups: &[Group]) -> String {
     )
 }
 
+/// The rows of a group of columns as HTML.
 fn body(rows: &[ScoreRow], Group { title, columns }: &Group) -> String {
     let wide = columns.len() + 1;
     let heading = format!(
@@ -144,7 +147,7 @@ fn body(rows: &[ScoreRow], Group { title, columns }: &Group) -> String {
     format!("<tbody>{heading}{}</tbody>", lines.collect::<String>())
 }
 
-/// The settings as a table of two columns.
+/// The settings as a table of two columns, as HTML.
 pub(super) fn settings(settings: &[(String, String)]) -> String {
     let row = |(name, value): &(String, String)| {
         format!("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", escape(name), escape(value))

@@ -73,7 +73,7 @@ fn changed(change: &dyn Fn(&mut Vec<f64>)) -> Report {
     report
 }
 
-/// Ordinary data, and every kind that could break a scale.
+/// Reports on ordinary data, and on every kind that could break a scale.
 fn reports() -> Vec<(&'static str, Report)> {
     let spoil = |v: &mut Vec<f64>, bad: f64| v.iter_mut().step_by(3).for_each(|v| *v = bad);
     vec![

@@ -1,4 +1,4 @@
-//! The page and its pictures as files.
+//! The files of a report: its page, and its pictures.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use anyhow::{Context, Result, anyhow};
 use deepgp::{Dataset, PredictSettings};
 use deepgp_io::{ModelFile, atomic};
 
-use super::content::{Basis, gather};
+use super::content::{ReportSources, gather};
 use super::{Report, page, pictures};
 use crate::model::score::Scored;
 use crate::picture;
@@ -15,15 +15,15 @@ use crate::picture;
 /// Writes the report on a model that has just been fitted, with the threads of the fit.
 pub fn write_of_fit(file: &ModelFile, scored: Option<&Scored>, train: Option<&Dataset>, path: &Path) -> Result<()> {
     let settings = PredictSettings { threads: file.record.settings.train.threads, ..PredictSettings::default() };
-    write_page(&gather(file, &Basis { scored, table: None, train, settings, notes: Vec::new() })?, path)
+    write_page(&gather(file, &ReportSources { scored, table: None, train, settings, notes: Vec::new() })?, path)
 }
 
-/// Writes the page.
+/// Writes the page of a report.
 pub fn write_page(content: &Report, path: &Path) -> Result<()> {
     atomic::write(path, page(content).as_bytes()).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Writes each picture of the page in each of `formats`, `svg` or `png`; returns how many files that are.
+/// Writes each picture of a report in each of `formats`, `svg` or `png`; returns the number of files.
 pub fn write_pictures(content: &Report, folder: &Path, formats: &[String]) -> Result<usize> {
     let writing = || format!("cannot write to {}", folder.display());
     fs::create_dir_all(folder).with_context(writing)?;

@@ -1,4 +1,4 @@
-//! The datasets of the experiments, from their files.
+//! The datasets of the experiments, read from their files.
 
 use std::path::{Path, PathBuf};
 
@@ -9,15 +9,16 @@ use deepgp_io::table::{Missing, Schema, Source, Wanted};
 use crate::data::{RECIPES, Recipe};
 use crate::model::rows;
 
-/// The datasets of the paper, as files are named after them, and [`DISTINCT`].
+/// The names of the datasets, after which their files are named: the paper's three, and [`DISTINCT`].
 pub const DATASETS: &[&str] = &["kin8nm", "protein", "molecules", DISTINCT];
-/// The rows of protein whose inputs no earlier row has: random splits of the whole put equal rows on both sides.
+/// The name of protein without the rows whose inputs an earlier row has: random splits of the whole table put equal
+/// rows on both sides.
 pub const DISTINCT: &str = "protein-distinct";
-/// Endings of a dataset's file.
+/// The endings that a dataset's file may have, in the order in which they are tried.
 const ENDINGS: [&str; 3] = ["csv.gz", "csv", "parquet"];
-/// The target's column.
+/// The column of the target in every dataset's file.
 const TARGET: &str = "y";
-/// A dataset of the paper from its file in `folder`.
+/// Reads a dataset from its file in `folder`.
 pub fn load(folder: &Path, name: &str) -> Result<Dataset> {
     let file = if name == DISTINCT { "protein" } else { name };
     let paths: Vec<PathBuf> = ENDINGS.iter().map(|ending| folder.join(format!("{file}.{ending}"))).collect();
@@ -42,7 +43,7 @@ pub fn load(folder: &Path, name: &str) -> Result<Dataset> {
     if name == DISTINCT { distinct(&data) } else { Ok(data) }
 }
 
-/// The first of all rows with the same inputs, in their order.
+/// The rows of `data`, of those with the same inputs the first alone, in their order.
 fn distinct(data: &Dataset) -> Result<Dataset> {
     let mut seen = std::collections::HashSet::new();
     let bits = |i: u32| data.x().row(i as usize).iter().map(|v| v.to_bits()).collect::<Vec<u64>>();

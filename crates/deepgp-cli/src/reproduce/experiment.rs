@@ -2,23 +2,23 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What to run.
+/// One of the three experiments of `deepgp reproduce`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Experiment {
-    /// The grid of Tables 3 to 6 and Figures 1 and 2.
+    /// The grid of models behind the paper's Tables 3 to 6 and Figures 1 and 2.
     Tables,
-    /// The forms of Tables 1 and 2.
+    /// Every form of the mean with every form of the covariance, of the paper's Tables 1 and 2.
     Forms,
-    /// Where inducing inputs start, and whether they move.
+    /// Ways to start the inducing inputs, each with inputs that training moves and with inputs that stay.
     Inducing,
 }
 
-/// The names of [`Experiment`].
+/// The names of [`Experiment`]'s variants on the command line.
 pub const EXPERIMENTS: &[&str] = &["tables", "forms", "inducing"];
 
 impl Experiment {
-    /// The datasets, unless others are asked for.
+    /// The datasets that the experiment is run on, unless others are asked for.
     pub fn datasets(self) -> &'static [&'static str] {
         match self {
             Self::Tables => &["kin8nm", "protein", "molecules"],
@@ -27,7 +27,7 @@ impl Experiment {
         }
     }
 
-    /// The hidden layers, likewise.
+    /// The numbers of hidden layers of its models, unless others are asked for.
     pub fn depths(self) -> &'static [usize] {
         match self {
             Self::Tables => &[0, 1, 2, 3, 4],
@@ -36,7 +36,7 @@ impl Experiment {
         }
     }
 
-    /// The splits, likewise.
+    /// The number of random splits of each dataset, unless another is asked for.
     pub fn splits(self) -> u64 {
         match self {
             Self::Tables => 5,

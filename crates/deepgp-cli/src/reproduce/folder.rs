@@ -1,4 +1,4 @@
-//! The folder of results: a journal for each experiment, and what is drawn from them.
+//! The folder of results: a journal for each experiment, and the tables, figures and page that are made of them.
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use deepgp_io::atomic;
 
 use super::Experiment;
 use super::forms::{self, FormsLine};
-use super::grid::{self, BaselineLine, Line};
+use super::grid::{self, BaselineLine, GridLine};
 use super::inducing::{self, InducingLine};
 use super::page;
 use super::results::section::ResultSection;
@@ -21,34 +21,34 @@ use crate::picture;
 use crate::terminal::output;
 use crate::terminal::text::count;
 
-/// The journals of a folder.
+/// A folder of results, with its journals read and kept from other processes.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
-    /// Keeps others out while this one is here.
+    /// The lock on the folder, held as long as this value lives; `None` where the system cannot lock folders.
     _lock: Option<File>,
-    results: Journal<Line>,
-    /// Of simpler models on the grid's splits.
+    results: Journal<GridLine>,
+    /// The scores of baselines on the grid's splits.
     pub baselines: Journal<BaselineLine>,
     forms: Journal<FormsLine>,
     inducing: Journal<InducingLine>,
 }
 
-/// All lines there are.
+/// The finished runs of all experiments, as they stand in the journals.
 #[derive(Clone, Copy, Debug)]
 pub struct Lines<'a> {
-    /// Of the grid.
-    pub results: &'a [Line],
-    /// Of simpler models on its splits.
+    /// The runs of the paper's grid of models.
+    pub results: &'a [GridLine],
+    /// The scores of baselines on the grid's splits.
     pub baselines: &'a [BaselineLine],
-    /// Of the forms.
+    /// The runs of the forms of mean and covariance.
     pub forms: &'a [FormsLine],
-    /// Of the inducing inputs.
+    /// The runs of the starts of inducing inputs.
     pub inducing: &'a [InducingLine],
 }
 
 impl Folder {
-    /// Reads what is there. Fails if another process works on it: both would make the same runs.
+    /// Opens the folder and reads its journals. Fails if another process works on it: both would make the same runs.
     pub fn open(path: &Path) -> Result<Self> {
         // Not every system can lock a folder; where it cannot, users take care.
         let lock = File::open(path).ok();
@@ -66,7 +66,7 @@ impl Folder {
         })
     }
 
-    /// Makes what is left of an experiment.
+    /// Makes the runs of an experiment that its journal lacks.
     pub fn perform(&mut self, experiment: Experiment, args: &ReproduceArgs, setup: &Setup) -> Result<QueueOutcome> {
         match experiment {
             Experiment::Tables => self.complete("tables", &grid::runs(args), setup, |folder| &mut folder.results),
@@ -77,7 +77,7 @@ impl Folder {
         }
     }
 
-    /// How many runs of an experiment are asked for, and how many of them are there.
+    /// Counts the runs of an experiment: those that are asked for, and those of them that the journal has.
     pub fn count(&self, experiment: Experiment, args: &ReproduceArgs) -> (usize, usize) {
         fn of<R: Run>(runs: &[R], journal: &Journal<R::Line>) -> (usize, usize) {
             (runs.len(), runs.iter().filter(|run| journal.has(run)).count())
@@ -89,7 +89,7 @@ impl Folder {
         }
     }
 
-    /// Makes those of `runs` that their journal lacks, and publishes after each.
+    /// Makes those of `runs` that their journal lacks, and publishes all results after each.
     fn complete<R: Run>(
         &mut self,
         name: &str,
@@ -120,7 +120,7 @@ impl Folder {
         })
     }
 
-    /// Tables, figures and page of all results so far.
+    /// Writes tables, figures and page of all results so far.
     pub fn publish(&self) -> Result<()> {
         let Self { path, results, baselines, forms, inducing, .. } = self;
         let (results, baselines) = (&results.lines, &baselines.lines);
@@ -128,12 +128,13 @@ impl Folder {
     }
 }
 
-/// What all experiments have to show.
+/// The sections of all experiments, in the order of the page.
 pub fn sections(lines: Lines<'_>) -> Vec<ResultSection> {
     let grid = grid::sections(lines.results, lines.baselines);
     grid.into_iter().chain(forms::sections(lines.forms)).chain(inducing::sections(lines.inducing)).collect()
 }
 
+/// Writes tables, figures and page of `lines` into a folder.
 fn publish(folder: &Path, lines: Lines<'_>) -> Result<()> {
     let write = |name: &str, bytes: &[u8]| {
         let path = folder.join(name);

@@ -3,10 +3,10 @@
 use super::folder::Lines;
 use super::grid::{Verdict, verdicts};
 use super::results::section::ResultSection;
-use crate::html::{Document, Key, strip};
+use crate::html::{Document, KeyNumber, strip};
 use crate::terminal::text::count;
 
-/// The whole page.
+/// The page as HTML: a summary, key numbers, and the sections of all experiments.
 pub fn page(lines: Lines<'_>, sections: &[ResultSection]) -> String {
     let document = Document {
         title: "Deep Gaussian processes with decoupled inducing inputs: the paper's experiments, run again".into(),
@@ -19,7 +19,7 @@ pub fn page(lines: Lines<'_>, sections: &[ResultSection]) -> String {
     document.html()
 }
 
-/// What was run, where, and with what.
+/// The sentence below the title: how many runs there are, on which devices, by which versions.
 fn summary(lines: Lines<'_>) -> String {
     let grid = lines.results.iter().map(|line| (&line.provenance.device, &line.provenance.version));
     let forms = lines.forms.iter().map(|line| (&line.provenance.device, &line.provenance.version));
@@ -38,18 +38,18 @@ fn summary(lines: Lines<'_>) -> String {
     format!("{made}. The tables are in tables.md and tables.tex too, and every figure is beside this page as SVG.")
 }
 
-/// How many runs there are of each experiment, and how many cells reach the paper's numbers.
-fn keys(lines: Lines<'_>) -> Vec<Key> {
+/// The key numbers: cells that reach the paper's, and runs of each experiment.
+fn keys(lines: Lines<'_>) -> Vec<KeyNumber> {
     let verdicts = verdicts(lines.results);
     let reached = |label: &str, reached: fn(&Verdict) -> bool| {
-        (!verdicts.is_empty()).then(|| Key {
+        (!verdicts.is_empty()).then(|| KeyNumber {
             label: label.into(),
             value: format!("{} of {}", verdicts.iter().filter(|v| reached(v)).count(), verdicts.len()),
             remark: "cells reach the paper's, to its digits".into(),
         })
     };
     let runs = |label: &str, count: usize, remark: &str| {
-        (count > 0).then(|| Key { label: label.into(), value: count.to_string(), remark: remark.into() })
+        (count > 0).then(|| KeyNumber { label: label.into(), value: count.to_string(), remark: remark.into() })
     };
     let all = [
         reached("Log likelihood", Verdict::reaches_log_likelihood),
@@ -67,7 +67,7 @@ mod tests {
     use crate::html::laws::assert_sound;
     use crate::reproduce::folder::sections;
     use crate::reproduce::grid::tests::line;
-    use crate::reproduce::grid::{BaselineLine, Line, Model};
+    use crate::reproduce::grid::{BaselineLine, GridLine, Model};
     use crate::reproduce::runs::provenance::Provenance;
     use crate::reproduce::runs::provenance::tests::provenance;
     use crate::reproduce::{forms, inducing};
@@ -79,12 +79,12 @@ mod tests {
     fn all_tables_and_figures_are_on_a_sound_page() {
         let hostile = "<b>\"GPU\" & 'co'</b>";
         let results = [
-            Line {
+            GridLine {
                 provenance: Provenance { device: hostile.into(), ..provenance(1.0, 1) },
                 ..line(Model::Full, 1, 0, 1.4)
             },
             line(Model::Decoupled, 1, 0, 1.2),
-            Line { dataset: "molecules".into(), ..line(Model::Full, 1, 0, -1.2) },
+            GridLine { dataset: "molecules".into(), ..line(Model::Full, 1, 0, -1.2) },
         ];
         let baselines = [BaselineLine {
             dataset: "kin8nm".into(),

@@ -1,8 +1,8 @@
-//! Moments: now, and as people write them.
+//! Moments in time: the present one, and how people write them.
 
 pub use deepgp_io::now;
 
-/// A moment as `2026-11-15 09:30 UTC`.
+/// A moment, in seconds since 1970, as `2026-11-15 09:30 UTC`.
 pub fn date(seconds: u64) -> String {
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
     // Days are counted from 1 March of the year 0, so that a leap day comes last in its year.

@@ -1,20 +1,20 @@
-//! Delimited text to write: commas between cells, or tabs, by the name of the file.
+//! Lines of CSV and TSV.
 
 use std::path::Path;
 
-/// What stands between the cells of a line.
+/// The character between the cells of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delimiter(char);
 
 impl Delimiter {
-    /// A tab in `.tsv` and `.tab`; a comma in any other file, and on standard output.
+    /// The delimiter of a file: a tab in `.tsv` and `.tab`; a comma in any other file, and on standard output.
     pub fn of(path: Option<&Path>) -> Self {
         let ending = path.and_then(Path::extension);
         let tabs = ending.is_some_and(|own| ["tsv", "tab"].iter().any(|known| own.eq_ignore_ascii_case(known)));
         Self(if tabs { '\t' } else { ',' })
     }
 
-    /// A line of these cells, with its end. What would be taken for something else is quoted.
+    /// A line of text from its cells, with a line break. Cells that could be read as something else are quoted.
     pub fn line<'a>(self, cells: impl IntoIterator<Item = &'a str>) -> String {
         let mut line = String::new();
         for (index, cell) in cells.into_iter().enumerate() {

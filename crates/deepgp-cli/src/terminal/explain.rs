@@ -1,9 +1,9 @@
-//! The library's errors in words of the user's table: it counts columns, a person knows their names.
+//! Errors of the library in words of the user's table: the library counts columns, a person knows their names.
 
 use deepgp::Error;
 use deepgp_io::table::Schema;
 
-/// The error, with columns named.
+/// The error with the names of columns in place of their numbers, and with the flag that helps.
 pub fn in_words_of(schema: &Schema, error: Error) -> anyhow::Error {
     let name = |what: &str, column: usize| {
         let names = if what == "y" { schema.targets.clone() } else { schema.feature_names() };

@@ -1,6 +1,8 @@
-//! Ctrl-C and termination: the first one asks the run to end after its step, the second one ends the process.
+//! Signals that ask a run to stop, such as Ctrl-C: the first one stops it after its step, the second one ends the
+//! process.
 //!
-//! The end of the terminal asks for the same, unless whoever started the process had it ignore that: under `nohup` a run goes on.
+//! The end of the terminal asks for the same, unless whoever started the process had it ignore that: under `nohup` a
+//! run goes on.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,9 +16,10 @@ use super::output;
 /// The exit code of a run that was interrupted.
 pub const EXIT_CODE: u8 = 130;
 
+/// Whether a signal has asked the run to stop; unset as long as nobody listens.
 static ASKED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// Begins to listen. Commands that do not ask [`asked`] must not call it: they are simply ended.
+/// Begins to listen for signals. Commands that do not ask [`asked`] must not call it: they are simply ended.
 pub fn listen() {
     ASKED.get_or_init(|| {
         let asked = Arc::new(AtomicBool::new(false));
@@ -28,19 +31,20 @@ pub fn listen() {
     });
 }
 
-/// Whether the run should end.
+/// Whether a signal has asked the run to stop.
 pub fn asked() -> bool {
     ASKED.get().is_some_and(|asked| asked.load(Ordering::SeqCst))
 }
 
-/// Handlers run in the order in which they come: the one that ends the process sees what earlier signals left.
+/// Registers the handlers of a signal. They run in the order in which they are registered: the one that ends the
+/// process sees what earlier signals left.
 fn handle(signal: i32, asked: &Arc<AtomicBool>) -> io::Result<()> {
     flag::register_conditional_shutdown(signal, i32::from(EXIT_CODE), Arc::clone(asked))?;
     flag::register(signal, Arc::clone(asked))?;
     Ok(())
 }
 
-/// What asks a run to end: Ctrl-C, `kill`, and the end of its terminal where that can be told from `nohup`.
+/// The signals that ask a run to stop: Ctrl-C, `kill`, and the end of its terminal where that can be told from `nohup`.
 fn signals() -> Vec<i32> {
     let mut all = vec![SIGINT, SIGTERM];
     #[cfg(unix)]
@@ -51,7 +55,8 @@ fn signals() -> Vec<i32> {
     all
 }
 
-/// A bit for each signal, the first for signal 1, that is set where the signal is ignored; nothing where the system does not tell.
+/// The set of signals that the process ignores, as a mask whose lowest bit is signal 1; `None` where the system does
+/// not say.
 #[cfg(unix)]
 fn ignored() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;

@@ -1,4 +1,5 @@
-//! Talking to whoever started the command: people on standard error, scripts on standard output, and the signals they send.
+//! Talking to whoever started the command: text for people on standard error, JSON for scripts on standard output, and
+//! the signals they send.
 
 pub mod date;
 pub mod delimited;
@@ -7,4 +8,5 @@ pub mod interrupt;
 pub mod output;
 pub mod progress;
 pub mod shell;
+pub mod sink;
 pub mod text;

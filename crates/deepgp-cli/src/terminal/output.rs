@@ -1,4 +1,4 @@
-//! What commands say: to people on standard error, to scripts as one JSON object on standard output.
+//! Output of commands: text for people on standard error, one JSON object for scripts on standard output.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::Value;
 
-/// How to talk.
+/// To whom a command talks: people, scripts, or nobody.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct Voice {
     /// Print one JSON object on standard output; everything for people goes to standard error
@@ -21,52 +21,52 @@ pub struct Voice {
 /// How a command ended, if it did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// All was done.
+    /// The command did all that was asked for.
     Done,
-    /// Somebody stopped it; what there was is saved.
+    /// Somebody stopped the command; what there was is saved.
     Interrupted,
 }
 
-/// Tells people, if somebody still listens: a closed terminal or pipe is no reason to lose a run.
+/// Writes a line to standard error. A closed terminal or pipe is no reason to lose a run, so that errors are ignored.
 pub fn tell(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-/// Shows people something that is soon overwritten, on the line where they are.
+/// Writes text to standard error that stays on its line and is soon overwritten.
 pub fn show(text: &str) {
     let mut terminal = std::io::stderr();
     let _ = terminal.write_all(text.as_bytes()).and_then(|()| terminal.flush());
 }
 
-/// Tells people who want to be told.
+/// Writes a line to standard error, unless the command is to be quiet.
 pub fn say(voice: Voice, text: &str) {
     if !voice.quiet {
         tell(text);
     }
 }
 
-/// Tells people what is worth knowing.
+/// Writes each note to standard error, unless the command is to be quiet.
 pub fn notes(voice: Voice, notes: &[impl Display]) {
     for note in notes {
         say(voice, &format!("note: {note}"));
     }
 }
 
-/// Tells a script.
+/// Writes a JSON object to standard output, on a line of its own.
 pub fn json(value: &Value) -> Result<Reader> {
     print(format!("{value}\n").as_bytes())
 }
 
-/// Who reads standard output.
+/// Whether anybody still reads standard output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reader {
-    /// Somebody.
+    /// Somebody reads on.
     There,
-    /// Nobody any more, which is no error: they have had enough.
+    /// The reader has closed the pipe, which is no error: they have had enough.
     Gone,
 }
 
-/// Writes to standard output.
+/// Writes bytes to standard output, and tells whether anybody still reads it.
 pub fn print(bytes: &[u8]) -> Result<Reader> {
     let mut out = std::io::stdout();
     match out.write_all(bytes).and_then(|()| out.flush()) {

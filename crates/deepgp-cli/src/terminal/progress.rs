@@ -1,4 +1,4 @@
-//! How a run is going: a bar on a terminal, plain lines elsewhere, nothing if quiet.
+//! Progress of a training run: a bar on a terminal, plain lines elsewhere, nothing if the command is to be quiet.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -7,13 +7,14 @@ use deepgp_io::{Bound, TrainingProgress};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::output::tell;
-use super::text::number;
+use super::text::{duration, number};
 
-/// Seconds between plain lines, at first; they grow rarer.
+/// Seconds between the first plain lines.
 const FIRST_LINE: f64 = 2.0;
+/// Seconds between plain lines when they have grown rarer.
 const RAREST_LINE: f64 = 60.0;
 
-/// The display of a run of so many steps.
+/// The progress display of a training run.
 #[derive(Debug)]
 pub struct Progress {
     bar: Option<ProgressBar>,
@@ -26,7 +27,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// From step `first` on.
+    /// The display of a run of `steps` steps, of which `first` are made already.
     pub fn new(steps: u64, first: u64, quiet: bool) -> Self {
         let terminal = std::io::stderr().is_terminal();
         let bar = (terminal && !quiet).then(|| {
@@ -42,8 +43,8 @@ impl Progress {
         Self { bar, lines: !terminal && !quiet, steps, first, started: now, last_line: now, pause: FIRST_LINE }
     }
 
-    /// Shows a step, unless it was rolled back. `validation` is the mean log density of the validation rows at the last look, if any, in
-    /// the target's units.
+    /// Shows a step that has just been made, unless it was rolled back. `validation` is the mean log density of the
+    /// validation rows when they were last scored, if they were, in the target's units.
     pub fn show(&mut self, progress: &TrainingProgress, validation: Option<f64>) {
         let Ok(bound) = progress.bound else { return };
         let elapsed = self.started.elapsed().as_secs_f64();
@@ -61,7 +62,7 @@ impl Progress {
         }
     }
 
-    /// Takes the bar away.
+    /// Takes the bar off the terminal.
     pub fn finish(self) {
         if let Some(bar) = self.bar {
             bar.finish_and_clear();
@@ -69,27 +70,16 @@ impl Progress {
     }
 }
 
-/// A step in words; of what the likelihood has learnt, the first number.
+/// A step in a line of text; of what the likelihood has learnt, the first number.
 fn describe(progress: &TrainingProgress, bound: Bound, validation: Option<f64>, speed: f64) -> String {
-    let Bound { elbo, data_term, kl } = bound;
+    let Bound { objective, elbo, data_term, kl } = bound;
     let epoch = progress.epoch;
     let learnt = progress.likelihood.first();
     let learnt = learnt.map_or(String::new(), |own| format!("  {} {}", own.name, number(own.value)));
     let validation = validation.map_or(String::new(), |score| format!("  validation {score:.3}"));
-    format!("{speed:.1} steps/s  epoch {epoch:.0}  ELBO {elbo:.1} = {data_term:.1} - {kl:.1}{learnt}{validation}")
-}
-
-/// A time for people: `4 s`, `3 min 20 s`, `2 h 5 min`.
-pub fn duration(seconds: f64) -> String {
-    if seconds < 9.95 {
-        return format!("{:.1} s", seconds.max(0.0));
-    }
-    let whole = seconds.round() as u64;
-    match whole {
-        0..60 => format!("{whole} s"),
-        60..3600 => format!("{} min {} s", whole / 60, whole % 60),
-        _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
-    }
+    format!(
+        "{speed:.1} steps/s  epoch {epoch:.0}  {objective} {elbo:.1} = {data_term:.1} - {kl:.1}{learnt}{validation}"
+    )
 }
 
 #[cfg(test)]
@@ -99,7 +89,7 @@ mod tests {
     #[test]
     fn a_step_is_one_line() {
         let noise = deepgp::likelihood::Quantity { name: "noise".into(), output: Some(0), value: 0.25 };
-        let bound = Bound { elbo: -3.0, data_term: -1.0, kl: 2.0 };
+        let bound = Bound { objective: "ELBO", elbo: -3.0, data_term: -1.0, kl: 2.0 };
         let mut step = TrainingProgress {
             step: 7,
             epoch: 7.0,
@@ -113,12 +103,5 @@ mod tests {
         assert_eq!(told, "2.0 steps/s  epoch 7  ELBO -3.0 = -1.0 - 2.0  noise 0.2500  validation -1.500");
         step.likelihood.clear();
         assert_eq!(describe(&step, bound, None, 2.0), "2.0 steps/s  epoch 7  ELBO -3.0 = -1.0 - 2.0");
-    }
-
-    #[test]
-    fn times_read_well() {
-        assert_eq!((duration(0.04), duration(4.44), duration(44.4)), ("0.0 s".into(), "4.4 s".into(), "44 s".into()));
-        assert_eq!(duration(200.0), "3 min 20 s");
-        assert_eq!(duration(7500.0), "2 h 5 min");
     }
 }

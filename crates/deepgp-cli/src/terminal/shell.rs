@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// Characters that mean themselves to a shell, besides letters and digits.
+/// The characters that mean themselves to a shell, besides letters and digits.
 const PLAIN: &str = "/._-+,:@%";
 
 /// A path as one word of a shell: in single quotes where it needs them, and never taken for an option.

@@ -13,12 +13,12 @@ use cudarc::driver::{CudaContext, CudaEvent, CudaStream, result};
 use super::memory::Span;
 use super::program::Program;
 use crate::fault::Outcome;
-use crate::kernels::{Grid, Kernel};
+use crate::launch::{Grid, Kernel};
 
 /// Bytes of workspace that cuBLAS gets on each lane.
 pub const WORKSPACE: usize = 8 << 20;
 
-/// A stream with its libraries: see the module.
+/// A stream of work on the device, with its own cuBLAS and cuSOLVER.
 #[derive(Debug)]
 pub struct Lane {
     stream: Arc<CudaStream>,

@@ -4,6 +4,7 @@
 //! before anything is taken, and what would fit can be said where it does not.
 
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::{CudaContext, result};
@@ -57,6 +58,16 @@ impl<T> Span<T> {
         Self { address: self.address + (first * size_of::<T>()) as u64, len: self.len - first, of: PhantomData }
     }
 
+    /// The part that a range of numbers takes.
+    pub fn part(self, range: &Range<usize>) -> Self {
+        self.from(range.start).first(range.len())
+    }
+
+    /// The first `at` numbers, and the rest.
+    pub fn split_at(self, at: usize) -> (Self, Self) {
+        (self.first(at), self.from(at))
+    }
+
     /// The first `len` numbers.
     pub fn first(self, len: usize) -> Self {
         assert!(len <= self.len, "a part of a span lies inside it");
@@ -72,7 +83,7 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// For measuring, or in memory that starts at `base`.
+    /// An arena in memory that starts at `base`; for measuring, any number will do.
     pub fn new(base: u64) -> Self {
         Self { base, used: 0 }
     }

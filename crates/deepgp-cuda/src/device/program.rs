@@ -8,7 +8,8 @@ use cudarc::driver::{CudaContext, CudaFunction};
 use cudarc::nvrtc::{CompileOptions, compile_ptx_with_opts};
 
 use crate::fault::Outcome;
-use crate::kernels::{Group, Kernel, Needs, Source};
+use crate::launch::{Group, Kernel};
+use crate::source::Source;
 
 /// The options that text is compiled with for devices of an architecture, e.g. `compute_90`.
 pub fn options(architecture: &str) -> CompileOptions {
@@ -28,12 +29,7 @@ impl Functions {
             context.load_module(compile_ptx_with_opts(&source.text, options(&format!("compute_{major}{minor}")))?)?;
         let mut functions = HashMap::new();
         for kernel in G::KERNELS.iter().copied().flatten() {
-            let there = match kernel.needs {
-                Needs::Nothing => true,
-                Needs::Hopper => major >= Needs::HOPPER,
-                Needs::HopperAndDouble => major >= Needs::HOPPER && source.is_double,
-            };
-            if there {
+            if kernel.needs.met(major, source.is_double) {
                 functions.insert(kernel.name, module.load_function(kernel.name)?);
             }
         }

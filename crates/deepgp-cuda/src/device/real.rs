@@ -5,13 +5,13 @@ use std::ffi::c_void;
 use cudarc::cublas::sys;
 
 use super::memory::Span;
-use crate::kernels::argument::Element;
+use crate::launch::argument::Element;
 
 /// A precision that work on rows can be done in; everything of size `M × M` is `f64` in both.
 pub trait Real: Element + Copy + Default + std::fmt::Debug + Send + Sync + 'static {
     /// The number nearest to `value`.
     fn of(value: f64) -> Self;
-    /// Exact.
+    /// The number in double, which is exact.
     fn to_f64(self) -> f64;
     /// `wide` itself, if it already is in this precision.
     fn alias(wide: Span<f64>) -> Option<Span<Self>>;

@@ -1,10 +1,10 @@
 //! What every program starts with: the sizes of warps and blocks, and the structs that host and device share.
 
-use super::argument::Element;
+use crate::launch::argument::Element;
 #[cfg(test)]
-use super::argument::{Argument, Kind};
+use crate::launch::argument::{Argument, Kind};
 
-super::constants! {
+crate::source::constants! {
     /// Threads that run in lockstep.
     WARP: usize = 32;
     /// Threads of a block where each has one number to compute.

@@ -1,7 +1,8 @@
 // Kernel matrices and their pullbacks, for one kernel and one input width. Before this text stand, made for the kernel at hand:
 //
 //   D, LEAVES, PRODUCTS    the input width; stationary kernels it is made of; whether distances come as matrix products
-//   offset(i), shaped(i)   where leaf i's parameters start (lengthscales, variance, shape), and whether it has a shape
+//   lengthscales_at(i), variance_at(i), shape_at(i)   where leaf i's parameters stand in theta
+//   shaped(i)              whether leaf i has a shape
 //   profile, slope, shape_slope   g(r2) of leaf i, its derivative in r2, and that in the shape
 //   FROM_VALUE             whether it is one squared exponential, whose slope is a function of its value
 //   combine, shares        k as a function of the leaves' values v_i = variance_i g_i, and its derivatives in them
@@ -25,7 +26,7 @@ __device__ void distances(const T *x1, const T *z1, const double *theta, int row
         __syncthreads();
         for (int i = threadIdx.x; i < LEAVES * CHUNK; i += blockDim.x) {
             const int d = i % CHUNK;
-            inverse[i / CHUNK][d] = d < width ? T(1 / theta[offset(i / CHUNK) + d0 + d]) : T(0);
+            inverse[i / CHUNK][d] = d < width ? T(1 / theta[lengthscales_at(i / CHUNK) + d0 + d]) : T(0);
         }
         __syncthreads();
         for (int i = threadIdx.x; i < TILE_ROWS * CHUNK; i += blockDim.x) {
@@ -83,8 +84,8 @@ template <class T> struct Leaves {
     T variance[LEAVES], shape[LEAVES];
     __device__ Leaves(const double *theta) {
         for (int leaf = 0; leaf < LEAVES; leaf++) {
-            variance[leaf] = theta[offset(leaf) + D];
-            shape[leaf] = shaped(leaf) ? T(theta[offset(leaf) + D + 1]) : T(0);
+            variance[leaf] = theta[variance_at(leaf)];
+            shape[leaf] = shaped(leaf) ? T(theta[shape_at(leaf)]) : T(0);
         }
     }
     __device__ T value(const T *r2) const {
@@ -127,7 +128,7 @@ template <class T> __device__ void norms_of(const T *x1, const double *theta, in
     T sum = 0;
     for (int d = lane; d < D; d += WARP) {
         const T x = x1[(size_t)row * (D + 1) + 1 + d];
-        const T precision = 1 / (theta[offset(leaf) + d] * theta[offset(leaf) + d]);
+        const T precision = 1 / (theta[lengthscales_at(leaf) + d] * theta[lengthscales_at(leaf) + d]);
         sum += precision * x * x;
         if (scaled) scaled[(size_t)warp * D + d] = -2 * precision * x;
     }
@@ -292,7 +293,7 @@ extern "C" __global__ void input_gradient(const REAL *x1, const REAL *s, const d
     if (identity && d < outputs) sum += mean_bar[row * outputs + d];
     for (int leaf = 0; leaf < LEAVES; leaf++) {
         const REAL *own = s + ((size_t)leaf * rows + row) * (D + 1);
-        const double lengthscale = theta[offset(leaf) + d];
+        const double lengthscale = theta[lengthscales_at(leaf) + d];
         sum += REAL(2 / (lengthscale * lengthscale)) * (x * own[0] - own[1 + d]);
     }
     x_bar[i] = sum;
@@ -307,7 +308,7 @@ extern "C" __global__ void inducing_gradient(const double *z, const double *s, c
     double sum = 0;
     for (int leaf = 0; leaf < LEAVES; leaf++) {
         const size_t at = ((size_t)leaf * columns + row) * (D + 1);
-        const double lengthscale = theta[offset(leaf) + d];
+        const double lengthscale = theta[lengthscales_at(leaf) + d];
         const double zeroth = s[at] + 2 * t[at], first = s[at + 1 + d] + 2 * t[at + 1 + d];
         sum += 2 / (lengthscale * lengthscale) * (z[i] * zeroth - first);
     }
@@ -331,8 +332,8 @@ extern "C" __global__ void theta_gradient(const double *z, const double *s, cons
         }
         for (int c = threadIdx.x; c < chunks; c += blockDim.x) sum += squares[((size_t)leaf * chunks + c) * D + d];
         sum = block_sum(sum, sums);
-        const double lengthscale = theta[offset(leaf) + d];
-        if (threadIdx.x == 0) theta_bar[offset(leaf) + d] = -2 / (lengthscale * lengthscale * lengthscale) * sum;
+        const double lengthscale = theta[lengthscales_at(leaf) + d];
+        if (threadIdx.x == 0) theta_bar[lengthscales_at(leaf) + d] = -2 / (lengthscale * lengthscale * lengthscale) * sum;
         return;
     }
     const int leaf = blockIdx.x - LEAVES * D;
@@ -345,6 +346,6 @@ extern "C" __global__ void theta_gradient(const double *z, const double *s, cons
     variance = block_sum(variance + prior[1 + leaf] * diagonal, sums);
     shape = block_sum(shape, sums);
     if (threadIdx.x > 0) return;
-    theta_bar[offset(leaf) + D] = variance;
-    if (shaped(leaf)) theta_bar[offset(leaf) + D + 1] = shape;
+    theta_bar[variance_at(leaf)] = variance;
+    if (shaped(leaf)) theta_bar[shape_at(leaf)] = shape;
 }

@@ -1,9 +1,10 @@
 //! Launches of `covariance.cu`: kernel matrices and their pullbacks, for one covariance function and one input width.
 
-use super::{Covariance, Grid};
+use super::Covariance;
 use crate::device::memory::Span;
+use crate::launch::Grid;
 
-super::constants! {
+crate::source::constants! {
     /// Rows of a kernel matrix that a block computes.
     TILE_ROWS: usize = 32;
     /// Columns of a kernel matrix that a block computes.
@@ -14,7 +15,7 @@ super::constants! {
     /// unless the covariance function has a kink.
     COLUMNS_AT_ONCE: usize = 32;
     /// The exponent, `ln 1e-18`, below which an exponential counts as 0, as in the library.
-    SMALLEST_EXPONENT: f64 = -41.446_531_673_892_82;
+    SMALLEST_EXPONENT: f64 = deepgp::SMALLEST_EXPONENT;
 }
 
 /// Blocks that work on an `[n, m]` kernel matrix, columns first.
@@ -28,7 +29,7 @@ pub fn tiles(n: usize, m: usize) -> usize {
     x * y
 }
 
-super::kernels! {
+crate::launch::kernels! {
     Covariance;
 
     /// `[k(x, x), its derivatives in the leaves' variances]`.

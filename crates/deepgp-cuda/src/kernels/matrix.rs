@@ -1,10 +1,11 @@
 //! Launches of `matrix.cu`: work on matrices of inducing inputs, all in `double`.
 
+use super::General;
 use super::common::{Control, Step, WARP};
-use super::{General, Grid};
 use crate::device::memory::Span;
+use crate::launch::Grid;
 
-super::constants! {
+crate::source::constants! {
     /// Blocks that factor a matrix together.
     CLUSTER: usize = 8;
     /// Warps of each of them.
@@ -21,7 +22,7 @@ pub fn largest_order(shared: usize) -> usize {
     shared / (STRIP * size_of::<f64>())
 }
 
-super::kernels! {
+crate::launch::kernels! {
     General;
 
     /// `L` of `L Lᵀ = a`, `[n, n]`, in place; `info` becomes 0, or the number of the first bad pivot, from 1.

@@ -6,24 +6,24 @@ extern "C" __global__ void check_finite(const double *gradient, int n, Control *
     if (i < n && !isfinite(gradient[i])) control->bad = 1;
 }
 
-// Adds up what a step found, writes its record [data term, clamped, good, infos, KLs], and says whether it may update. The noise's
-// gradient goes to where it belongs. One block.
-extern "C" __global__ void decide(const double *partial, int blocks, int outputs, const double *kl, int kls,
+// Adds up what a step found, writes its record [data term, clamped, good, infos, KLs], and says whether it may update. The gradient of the
+// likelihood's parameters goes to where it belongs. One block.
+extern "C" __global__ void decide(const double *partial, int blocks, int parameters, const double *kl, int kls,
                                   const int *infos, int factors, int length, Control *control, double *records,
-                                  double *noise_bar) {
+                                  double *theta_bar) {
     __shared__ double sums[32];
     double *record = records + (size_t)control->cursor * length;
     double total = 0;
-    for (int p = -1; p < outputs; p++) {
+    for (int p = -1; p < parameters; p++) {
         double sum = 0;
-        for (int b = threadIdx.x; b < blocks; b += blockDim.x) sum += partial[(size_t)b * (1 + outputs) + 1 + p];
+        for (int b = threadIdx.x; b < blocks; b += blockDim.x) sum += partial[(size_t)b * (1 + parameters) + 1 + p];
         sum = block_sum(sum, sums);
         if (p < 0) total = sum;
-        else if (threadIdx.x == 0) noise_bar[p] = sum;
+        else if (threadIdx.x == 0) theta_bar[p] = sum;
     }
     __syncthreads();
     int good = 1;
-    for (int i = threadIdx.x; i < outputs; i += blockDim.x) good = good && isfinite(noise_bar[i]);
+    for (int i = threadIdx.x; i < parameters; i += blockDim.x) good = good && isfinite(theta_bar[i]);
     for (int i = threadIdx.x; i < factors; i += blockDim.x) {
         record[3 + i] = infos[i];
         good = good && infos[i] == 0;

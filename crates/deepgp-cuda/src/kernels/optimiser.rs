@@ -3,33 +3,34 @@
 use deepgp::Adam;
 use deepgp::params::Constraint;
 
+use super::General;
 use super::common::{Control, Step};
-use super::source::Definition;
-use super::{General, Grid};
 use crate::device::memory::Span;
+use crate::launch::Grid;
+use crate::source::Definition;
 
 /// Adam's constants and the lowest raw number, as the library has them.
 pub fn definitions() -> Vec<Definition> {
     // No raw number of a positive parameter falls below this.
-    let lowest_raw = Constraint::Positive { floor: 0.0 }.within(f64::NEG_INFINITY);
     vec![
         Definition::new("BETA_1", Adam::BETA_1),
         Definition::new("BETA_2", Adam::BETA_2),
         Definition::new("EPSILON", Adam::EPSILON),
-        Definition::new("LOWEST_RAW", lowest_raw),
+        Definition::new("LOWEST_RAW", Constraint::LOWEST_RAW),
     ]
 }
 
-super::kernels! {
+crate::launch::kernels! {
     General;
 
     /// Says in `control` whether some gradient is not finite.
     "check_finite" => CheckFinite { gradient: Span<f64>, n: usize, control: Span<Control> }: |k| Grid::each(k.n);
 
-    /// Adds up what a step found, writes its record, `[data term, clamped, good, infos, KLs]`, and says whether it may update.
+    /// Adds up what a step found, writes its record, `[data term, clamped, good, infos, KLs]`, and says whether it may update. The gradient
+    /// of the likelihood's `parameters` goes to `theta_bar`.
     "decide" => Decide {
-        partial: Span<f64>, blocks: usize, outputs: usize, kl: Span<f64>, kls: usize, infos: Span<i32>, factors: usize,
-        length: usize, control: Span<Control>, records: Span<f64>, noise_bar: Span<f64>,
+        partial: Span<f64>, blocks: usize, parameters: usize, kl: Span<f64>, kls: usize, infos: Span<i32>, factors: usize,
+        length: usize, control: Span<Control>, records: Span<f64>, theta_bar: Span<f64>,
     }: |_k| Grid::new((1, 1), 256);
 
     /// Adam, uphill, on `n` raw numbers, and their values; what was before is kept.

@@ -1,4 +1,4 @@
-// Rows: gathering, moments, samples, the likelihood, and back.
+// Rows: gathering, moments, samples, and back.
 
 // Ten rounds of Philox-4x32, as on the CPU.
 __device__ void philox(unsigned k0, unsigned k1, unsigned c[4]) {
@@ -94,37 +94,6 @@ extern "C" __global__ void sample(const REAL *mean, const REAL *variance, const 
     noise[i] = e;
     x1[(size_t)row * (outputs + 1) + 1 + p] = mean[below * outputs + p] + sqrt(variance[below * outputs + p]) * REAL(e);
     if (p == 0) x1[(size_t)row * (outputs + 1)] = 1;
-}
-
-// The Gaussian likelihood of rows [rows, outputs], `samples` for each of the batch: gradients at the moments, and partial sums a
-// block of the data term and of the noise's gradients, [blocks, 1 + outputs]. A block takes whole rows.
-extern "C" __global__ void gaussian(const REAL *mean, const REAL *variance, const double *y, const double *weights,
-                                    const unsigned *ids, const double *noise, int rows, int samples, int outputs,
-                                    const Step *steps, const Control *control, REAL *mean_bar, REAL *variance_bar,
-                                    double *partial) {
-    __shared__ double sums[32];
-    const Step step = steps[control->cursor];
-    const int at_once = blockDim.x, first = blockIdx.x * at_once;
-    double total = 0;
-    for (int p = 0; p < outputs; p++) {
-        double noise_bar = 0;
-        const int row = first + threadIdx.x;
-        if (row < rows) {
-            const int in_batch = row / samples;
-            const unsigned id = ids[(size_t)control->cursor * (rows / samples) + in_batch];
-            const double weight = in_batch < step.live ? step.scale * (weights ? weights[id] : 1) : 0;
-            const double s = noise[p], residual = y[(size_t)id * outputs + p] - mean[(size_t)row * outputs + p];
-            const double v = variance[(size_t)row * outputs + p], square = residual * residual + v;
-            total += weight * -0.5 * (log(6.283185307179586476925 * s) + square / s);
-            mean_bar[(size_t)row * outputs + p] = weight * residual / s;
-            variance_bar[(size_t)row * outputs + p] = -0.5 * weight / s;
-            noise_bar = 0.5 * weight * (square / s - 1) / s;
-        }
-        noise_bar = block_sum(noise_bar, sums);
-        if (threadIdx.x == 0) partial[(size_t)blockIdx.x * (1 + outputs) + 1 + p] = noise_bar;
-    }
-    total = block_sum(total, sums);
-    if (threadIdx.x == 0) partial[(size_t)blockIdx.x * (1 + outputs)] = total;
 }
 
 // With e_p = -variance_bar_p (0 at the floor): a_bar = 2 sum_p e_p q_p. Leaves e in `e`, or, where that is null, e_p a in place of q_p;

@@ -1,18 +1,16 @@
 //! Launches of `rows.cu`: gathering a batch, moments, samples, and the way back through them.
 
+use super::General;
 use super::common::{BLOCK, Control, Step, WARP};
-use super::{General, Grid};
 use crate::device::memory::Span;
+use crate::launch::Grid;
 
-/// Threads, and so rows, of a block of the likelihood.
-pub const LIKELIHOOD_ROWS: usize = 128;
-
-super::constants! {
+crate::source::constants! {
     /// Outputs that a thread of `through_variance` has under way.
     UNDER_WAY: usize = 10;
 }
 
-super::kernels! {
+crate::launch::kernels! {
     General;
 
     /// `[1 | z]` of inducing inputs, `[rows, width + 1]`, in double and in the rows' precision.
@@ -38,13 +36,6 @@ super::kernels! {
         mean: Span<T>, variance: Span<T>, given: Span<f64>, ids: Span<u32>, k0: u32, k1: u32, layer: u32, rows: usize,
         fan: usize, samples: usize, outputs: usize, steps: Span<Step>, control: Span<Control>, noise: Span<T>, x1: Span<T>,
     }: |k| Grid::each(k.rows * k.fan * k.outputs);
-
-    /// The Gaussian likelihood of rows `[rows, outputs]`, `samples` for each of the batch.
-    "gaussian" => Gaussian<T> {
-        mean: Span<T>, variance: Span<T>, y: Span<f64>, weights: Span<f64>, ids: Span<u32>, noise: Span<f64>, rows: usize,
-        samples: usize, outputs: usize, steps: Span<Step>, control: Span<Control>, mean_bar: Span<T>, variance_bar: Span<T>,
-        partial: Span<f64>,
-    }: |k| Grid::new((k.rows.div_ceil(LIKELIHOOD_ROWS), 1), LIKELIHOOD_ROWS);
 
     /// With `e_p = −variance_bar_p` (0 at the floor): `a_bar = 2 Σ_p e_p q_p`. Leaves `e_p` in `e`, or, where that is [`Span::NONE`],
     /// `e_p a` in place of `q_p`; and `−Σ_p e_p` in `diagonal_bar`.

@@ -1,9 +1,10 @@
 //! Launches of `symmetric.cu`: the gradients of all `G_p`, which are symmetric, by a kernel of their own.
 
-use super::{General, Grid};
+use super::General;
 use crate::device::memory::Span;
+use crate::launch::Grid;
 
-super::constants! {
+crate::source::constants! {
     /// Rows and columns of a tile.
     SIDE: usize = 32;
     /// Outputs that a block takes.
@@ -18,7 +19,7 @@ pub fn symmetric_blocks(m: usize, outputs: usize) -> (usize, usize) {
     (side * (side + 1) / 2, outputs.div_ceil(GROUP))
 }
 
-super::kernels! {
+crate::launch::kernels! {
     General;
 
     /// The lower triangle of `Σ_n e_np a_n a_nᵀ` for each output, `[chunks, outputs, m, m]`: `chunks` of `chunk_rows`, the last one what

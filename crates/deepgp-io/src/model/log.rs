@@ -24,7 +24,7 @@ impl ModelFile {
             self.history.push_validation(report.step, score);
         }
         match &progress.bound {
-            Ok(Bound { elbo, data_term, kl }) => {
+            Ok(Bound { elbo, data_term, kl, .. }) => {
                 self.record.elbo = Some(*elbo);
                 self.history.push(HistoryPoint {
                     step: report.step,

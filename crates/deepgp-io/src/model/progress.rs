@@ -1,8 +1,7 @@
 //! How training is going, for whoever watches: the same for every program that trains a model.
 
-use deepgp::{StepOutcome, StepReport};
-
 use deepgp::likelihood::Quantity;
+use deepgp::{StepOutcome, StepReport};
 
 /// What a training run reports to its progress display after a step.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,10 +22,12 @@ pub struct TrainingProgress {
     pub seconds: f64,
 }
 
-/// The bound on the log evidence, and its two parts.
+/// The objective of training and its two parts: a bound on the log evidence, as a rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bound {
-    /// The bound itself: `data_term - kl`.
+    /// The objective's name, e.g. `ELBO`.
+    pub objective: &'static str,
+    /// The objective itself: `data_term - kl`.
     pub elbo: f64,
     /// The expected log likelihood of the data.
     pub data_term: f64,
@@ -38,9 +39,12 @@ impl TrainingProgress {
     /// What the library reports of a step, with what the likelihood has learnt and the seconds of training so far.
     pub fn new(report: &StepReport, likelihood: Vec<Quantity>, seconds: f64) -> Self {
         let bound = match &report.outcome {
-            StepOutcome::Taken(elbo) => {
-                Ok(Bound { elbo: elbo.total(), data_term: elbo.data_term, kl: elbo.kl.iter().sum() })
-            }
+            StepOutcome::Taken(taken) => Ok(Bound {
+                objective: taken.objective,
+                elbo: taken.total(),
+                data_term: taken.data_term,
+                kl: taken.kl.iter().sum(),
+            }),
             StepOutcome::RolledBack(reason) => Err(reason.to_string()),
         };
         let StepReport { step, epoch, learning_rate, validation, .. } = *report;

@@ -1,9 +1,8 @@
 //! The format of a file, by its first bytes.
 
-use std::fs::File;
 use std::io::Read;
-use std::path::Path;
 
+use super::content::Content;
 use crate::error::{Error, Result};
 
 /// What a file is.
@@ -29,16 +28,9 @@ const FOREIGN: [(&[u8], &str); 5] = [
 const BZIP2: (&[u8], &[u8]) = (b"BZh", b"1AY&SY");
 
 /// Looks at the first bytes of a file.
-pub(super) fn format(path: &Path) -> Result<Format> {
-    let mut begin = Vec::new();
-    let file = File::open(path).map_err(|cause| Error::from_io(path, cause))?;
-    let kind = file.metadata().map_err(|cause| Error::from_io(path, cause))?.file_type();
-    if !kind.is_file() && !kind.is_dir() {
-        // It is read more than once.
-        let (what, advice) = ("it is a pipe or a device".to_string(), "save the table to a file first".to_string());
-        return Err(Error::Unsupported { path: path.into(), what, advice });
-    }
-    file.take(16).read_to_end(&mut begin).map_err(|cause| Error::from_io(path, cause))?;
+pub(super) fn format(content: &Content) -> Result<Format> {
+    let (path, mut begin) = (content.path(), Vec::new());
+    content.reader()?.take(16).read_to_end(&mut begin).map_err(|cause| Error::from_io(path, cause))?;
     if let Some(name) = foreign(&begin) {
         let what = format!("the format, {name}, is not read");
         return Err(Error::Unsupported { path: path.into(), what, advice: "save the table as CSV or Parquet".into() });

@@ -1,8 +1,8 @@
-//! Tables: from a file to rows of numbers, in two passes.
+//! Tables: from a file to rows of numbers, in two passes over its bytes.
 //!
 //! ```text
-//! file -> Source -> Rows -> Schema::scan       first pass: what each column is
-//!            \----> Rows -> Encoder -> Chunk   second pass: rows of numbers
+//! file -> Content -> Source -> Rows -> Schema::scan       first pass: what each column is
+//!                       \----> Rows -> Encoder -> Chunk   second pass: rows of numbers
 //! ```
 //!
 //! [`Source::open`] finds out the format from the bytes, never from the name of the file: delimited text, plain or
@@ -10,12 +10,15 @@
 //! decides what each column is, and an [`Encoder`] turns records into matrices, a chunk at a time. The schema travels in
 //! the model file, so that a later table is encoded in the same way, whatever the order of its columns.
 //!
-//! No pass holds the table, so a file may be larger than memory; the exceptions are arrays in Fortran order and `.npz`
-//! archives, which are read whole.
+//! The bytes of a file of up to 256 MiB are read from disk once, when it is opened, and all passes work on them; so the
+//! digest in a model file is that of the bytes that it was trained on. A larger file is read anew by each pass, and so is
+//! one that is opened for a single pass ([`Source::open_streamed`]). No pass holds the rows of the table, so such a file may
+//! be larger than memory; the exceptions are arrays in Fortran order and `.npz` archives, which are read whole.
 
 mod cell;
 mod codes;
 mod column;
+mod content;
 mod csv;
 mod date;
 mod detect;

@@ -4,10 +4,10 @@
 //! time; in Fortran order columns do, so the array is read whole.
 
 use std::borrow::Cow;
-use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use super::content::{Content, Reader};
 use super::half::half_to_f64;
 use super::npy_header::{Header, Item};
 use super::{Cell, Rows, names};
@@ -99,28 +99,26 @@ fn check_length(path: &Path, header: &Header, length: u64) -> Result<()> {
 }
 
 /// Opens a file and reads its header; the numbers come next.
-fn open(path: &Path) -> Result<(Header, BufReader<File>)> {
-    let io = |cause| Error::from_io(path, cause);
-    let file = File::open(path).map_err(io)?;
-    let length = file.metadata().map_err(io)?.len();
-    let mut input = BufReader::with_capacity(1 << 16, file);
+fn open(content: &Content) -> Result<(Header, Reader)> {
+    let (path, mut input) = (content.path(), content.reader()?);
+    let length = input.length().map_err(|cause| Error::from_io(path, cause))?;
     let header = Header::read(path, "the array", &mut input)?;
     check_length(path, &header, length.saturating_sub(header.begin))?;
     Ok((header, input))
 }
 
 /// Names of the columns of a file: `c1`, `c2`, ….
-pub(super) fn names(path: &Path) -> Result<Vec<String>> {
-    let (header, _) = open(path)?;
+pub(super) fn names(content: &Content) -> Result<Vec<String>> {
+    let (header, _) = open(content)?;
     if header.rows == 0 {
-        return Err(Error::NoRows { path: path.into() });
+        return Err(Error::NoRows { path: content.path().into() });
     }
     Ok(names::by_position(header.columns))
 }
 
 /// Rows of a file.
-pub(super) fn rows(path: &Path, columns: usize) -> Result<Box<dyn Rows>> {
-    let (header, mut input) = open(path)?;
+pub(super) fn rows(content: &Content, columns: usize) -> Result<Box<dyn Rows>> {
+    let (path, (header, mut input)) = (content.path(), open(content)?);
     if header.columns != columns {
         let what = format!("it had {columns} columns and now has {}", header.columns);
         return Err(Error::Changed { path: path.into(), what });
@@ -135,7 +133,7 @@ pub(super) fn rows(path: &Path, columns: usize) -> Result<Box<dyn Rows>> {
 struct NpyRows {
     path: PathBuf,
     header: Header,
-    input: BufReader<File>,
+    input: Reader,
     row: Vec<u8>,
     next: usize,
 }

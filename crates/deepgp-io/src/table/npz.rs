@@ -1,19 +1,19 @@
 //! NumPy archives: a zip of arrays, which stand side by side as the columns of one table.
 
-use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::Read;
 use std::path::Path;
 
 use zip::ZipArchive;
 use zip::result::ZipError;
 
 use super::Rows;
+use super::content::{Content, Reader};
 use super::names::shorten;
 use super::npy::{Array, Arrays};
 use super::npy_header::Header;
 use crate::error::{Error, Result};
 
-type Archive = ZipArchive<BufReader<File>>;
+type Archive = ZipArchive<Reader>;
 
 fn fault(path: &Path, fault: ZipError) -> Error {
     match fault {
@@ -27,9 +27,8 @@ fn fault(path: &Path, fault: ZipError) -> Error {
     }
 }
 
-fn open(path: &Path) -> Result<Archive> {
-    let file = File::open(path).map_err(|cause| Error::from_io(path, cause))?;
-    ZipArchive::new(BufReader::new(file)).map_err(|other| fault(path, other))
+fn open(content: &Content) -> Result<Archive> {
+    ZipArchive::new(content.reader()?).map_err(|other| fault(content.path(), other))
 }
 
 /// Hands the name and header of an array to `use_array`, and its numbers, still to be read.
@@ -51,8 +50,8 @@ fn with_array<T>(
 }
 
 /// Names of the columns: the array's if it has one column, or else followed by `1`, `2`, ….
-pub(super) fn names(path: &Path) -> Result<Vec<String>> {
-    let mut archive = open(path)?;
+pub(super) fn names(content: &Content) -> Result<Vec<String>> {
+    let (path, mut archive) = (content.path(), open(content)?);
     let mut names = Vec::new();
     let mut first: Option<(String, usize)> = None;
     for index in 0..archive.len() {
@@ -76,11 +75,12 @@ pub(super) fn names(path: &Path) -> Result<Vec<String>> {
 }
 
 /// Rows of an archive, which is read whole; its columns must have these names still.
-pub(super) fn rows(path: &Path, expected: &[String]) -> Result<Box<dyn Rows>> {
-    if names(path)? != expected {
+pub(super) fn rows(content: &Content, expected: &[String]) -> Result<Box<dyn Rows>> {
+    let path = content.path();
+    if names(content)? != expected {
         return Err(Error::Changed { path: path.into(), what: "its columns have other names".into() });
     }
-    let mut archive = open(path)?;
+    let mut archive = open(content)?;
     let arrays = (0..archive.len())
         .map(|index| with_array(path, &mut archive, index, |_, header, input| Array::read(path, header, input)))
         .collect::<Result<Vec<_>>>()?;

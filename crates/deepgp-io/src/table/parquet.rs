@@ -4,7 +4,6 @@
 //! place, and the few types that the record reader would give up on are texts.
 
 use std::borrow::Cow;
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -14,6 +13,7 @@ use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
+use super::content::{Content, Reader};
 use super::parquet_type::{Meaning, Value};
 use super::{Cell, Rows, names};
 use crate::error::{Error, Result};
@@ -51,26 +51,33 @@ pub fn panic_is_expected() -> bool {
     EXPECTED.get()
 }
 
-fn open(path: &Path) -> Result<SerializedFileReader<File>> {
+fn open(content: &Content) -> Result<Box<dyn FileReader>> {
+    let path = content.path();
     let io = |cause| Error::from_io(path, cause);
-    let mut file = File::open(path).map_err(io)?;
-    let mut end = [0; 4];
+    let (mut input, mut end) = (content.reader()?, [0; 4]);
     // The smallest file there can be has twelve bytes; the last four are the same as the first.
-    let whole = file.metadata().map_err(io)?.len() >= 12 && {
-        file.seek(SeekFrom::End(-4)).map_err(io)?;
-        file.read_exact(&mut end).map_err(io)?;
+    let whole = input.length().map_err(io)? >= 12 && {
+        input.seek(SeekFrom::End(-4)).map_err(io)?;
+        input.read_exact(&mut end).map_err(io)?;
         &end == b"PAR1"
     };
     if !whole {
         return Err(Error::EndsEarly { path: path.into(), what: "the footer of a Parquet file is not there".into() });
     }
-    guarded(path, || SerializedFileReader::new(file).map_err(|other| fault(path, other)))
+    // Its readers go where they need to by themselves.
+    let parse = || -> std::result::Result<Box<dyn FileReader>, ParquetError> {
+        Ok(match input {
+            Reader::Memory(bytes) => Box::new(SerializedFileReader::new(bytes.into_inner())?),
+            Reader::Disk(file) => Box::new(SerializedFileReader::new(file.into_inner())?),
+        })
+    };
+    guarded(path, || parse().map_err(|other| fault(path, other)))
 }
 
 /// Names of the columns. Fails if one is nested, or there are no rows.
-pub(super) fn names(path: &Path) -> Result<Vec<String>> {
-    let reader = open(path)?;
-    let names = columns(path, &reader)?;
+pub(super) fn names(content: &Content) -> Result<Vec<String>> {
+    let (path, reader) = (content.path(), open(content)?);
+    let names = columns(path, &*reader)?;
     let rows: i64 =
         reader.metadata().row_groups().iter().map(|group| group.num_rows().max(0)).fold(0, i64::saturating_add);
     if rows == 0 {
@@ -79,7 +86,7 @@ pub(super) fn names(path: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-fn columns(path: &Path, reader: &SerializedFileReader<File>) -> Result<Vec<String>> {
+fn columns(path: &Path, reader: &dyn FileReader) -> Result<Vec<String>> {
     let schema = reader.metadata().file_metadata().schema_descr();
     let unsupported =
         |what: String, advice: &str| Err(Error::Unsupported { path: path.into(), what, advice: advice.into() });
@@ -101,7 +108,7 @@ fn columns(path: &Path, reader: &SerializedFileReader<File>) -> Result<Vec<Strin
 /// Rows of a file.
 pub(super) struct ParquetRows {
     path: PathBuf,
-    reader: SerializedFileReader<File>,
+    reader: Box<dyn FileReader>,
     /// Row groups that are not begun yet.
     group: usize,
     /// Rows of this group that are not decoded yet.
@@ -123,9 +130,9 @@ struct Column {
 
 impl ParquetRows {
     /// From the first row on; the columns must have these names still.
-    pub(super) fn new(path: &Path, expected: &[String]) -> Result<Self> {
-        let reader = open(path)?;
-        if columns(path, &reader)? != expected {
+    pub(super) fn new(content: &Content, expected: &[String]) -> Result<Self> {
+        let (path, reader) = (content.path(), open(content)?);
+        if columns(path, &*reader)? != expected {
             return Err(Error::Changed { path: path.into(), what: "its columns have other names".into() });
         }
         Ok(Self {

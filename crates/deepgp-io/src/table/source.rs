@@ -1,11 +1,11 @@
 //! A table's file: its format, its columns, and its rows as often as they are asked for.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::io::BufRead;
+use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
+use super::content::{Content, LARGEST_KEPT};
 use super::detect::{self, Format};
 use super::dialect::{self, Dialect, Sample};
 use super::{Note, Place, Rows, names, npy, npz, parquet, text};
@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 /// A file that holds a table.
 #[derive(Clone, Debug)]
 pub struct Source {
-    path: PathBuf,
+    content: Content,
     layout: Layout,
     names: Vec<String>,
     notes: Vec<Note>,
@@ -40,13 +40,27 @@ impl Source {
     /// - NumPy archives (`.npz`) whose arrays have as many rows each. A column is called by its array's name, followed by
     ///   its position, from 1, if the array has several.
     ///
+    /// The bytes of a file of up to 256 MiB are read now, and kept: whatever happens to the file then, all that is asked of
+    /// the source is about these bytes. A larger one is read anew whenever its rows or its digest are asked for.
+    ///
     /// Fails if there are no rows, or two columns have one name.
     pub fn open(path: &Path) -> Result<Self> {
-        let mut notes = Vec::new();
-        let (layout, names) = match detect::format(path)? {
+        Self::of(Content::open(path, LARGEST_KEPT)?)
+    }
+
+    /// The same for somebody who goes through the rows but once, or asks for the names alone: no bytes are kept, whatever
+    /// the size of the file, which is read anew whenever its rows or its digest are asked for.
+    pub fn open_streamed(path: &Path) -> Result<Self> {
+        Self::of(Content::open(path, 0)?)
+    }
+
+    /// The table that these bytes are.
+    fn of(content: Content) -> Result<Self> {
+        let (path, mut notes) = (content.path(), Vec::new());
+        let (layout, names) = match detect::format(&content)? {
             format @ (Format::Text | Format::Gzip) => {
                 let gzip = format == Format::Gzip;
-                let sample = Sample::read(path, &mut text::open(path, gzip)?)?;
+                let sample = Sample::read(path, &mut text::open(&content, gzip)?)?;
                 if let Some(inside) = detect::binary(|magic| gzip && sample.starts_with(magic)) {
                     let what = format!("the file is {inside} compressed with gzip");
                     return Err(Error::Unsupported { path: path.into(), what, advice: "decompress it first".into() });
@@ -55,12 +69,12 @@ impl Source {
                 notes = found;
                 (Layout::Text(dialect), names)
             }
-            Format::Parquet => (Layout::Parquet, parquet::names(path)?),
-            Format::Npy => (Layout::Npy, npy::names(path)?),
-            Format::Zip => (Layout::Npz, npz::names(path)?),
+            Format::Parquet => (Layout::Parquet, parquet::names(&content)?),
+            Format::Npy => (Layout::Npy, npy::names(&content)?),
+            Format::Zip => (Layout::Npz, npz::names(&content)?),
         };
         names::distinct(path, &names)?;
-        Ok(Self { path: path.into(), layout, names, notes })
+        Ok(Self { content, layout, names, notes })
     }
 
     /// The names of the columns, all different.
@@ -75,7 +89,7 @@ impl Source {
 
     /// The file.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.content.path()
     }
 
     /// What opening the file found worth knowing.
@@ -93,7 +107,7 @@ impl Source {
         matches!(self.layout, Layout::Text(_))
     }
 
-    /// The records from the first one on. Each call reads the file anew.
+    /// The records from the first one on.
     pub fn rows(&self) -> Result<Box<dyn Rows>> {
         self.rows_using(vec![true; self.names.len()])
     }
@@ -101,10 +115,10 @@ impl Source {
     /// The same for somebody who looks at some columns only: what the others hold must not stop them.
     pub(super) fn rows_using(&self, used: Vec<bool>) -> Result<Box<dyn Rows>> {
         Ok(match self.layout {
-            Layout::Text(dialect) => Box::new(text::TextRows::new(&self.path, dialect, used)?),
-            Layout::Parquet => Box::new(parquet::ParquetRows::new(&self.path, &self.names)?),
-            Layout::Npy => npy::rows(&self.path, self.names.len())?,
-            Layout::Npz => npz::rows(&self.path, &self.names)?,
+            Layout::Text(dialect) => Box::new(text::TextRows::new(&self.content, dialect, used)?),
+            Layout::Parquet => Box::new(parquet::ParquetRows::new(&self.content, &self.names)?),
+            Layout::Npy => npy::rows(&self.content, self.names.len())?,
+            Layout::Npz => npz::rows(&self.content, &self.names)?,
         })
     }
 
@@ -116,17 +130,45 @@ impl Source {
         }
     }
 
-    /// The SHA-256 digest of the file's bytes in hexadecimal, read a piece at a time.
+    /// The SHA-256 digest of the file's bytes in hexadecimal.
     pub fn sha256(&self) -> Result<String> {
-        let mut file = File::open(&self.path).map_err(|cause| Error::from_io(&self.path, cause))?;
-        let mut digest = Sha256::new();
-        let mut piece = vec![0; 1 << 16];
+        let (mut bytes, mut digest) = (self.content.reader()?, Sha256::new());
         loop {
-            let length = file.read(&mut piece).map_err(|cause| Error::from_io(&self.path, cause))?;
+            let piece = bytes.fill_buf().map_err(|cause| Error::from_io(self.path(), cause))?;
+            let length = piece.len();
             if length == 0 {
                 return Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect());
             }
-            digest.update(&piece[..length]);
+            digest.update(piece);
+            bytes.consume(length);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::{Schema, Wanted};
+
+    #[test]
+    fn a_file_beyond_the_limit_is_read_anew_by_each_pass() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("table.csv");
+        let wanted = Wanted { targets: vec!["y".into()], ..Wanted::default() };
+        let levels_and_digest = |source: &Source| {
+            let (schema, _) = Schema::scan(source, &wanted).unwrap();
+            (schema.feature_names(), source.sha256().unwrap())
+        };
+        for (limit, kept) in [(20, true), (19, false)] {
+            std::fs::write(&path, "x,y\nred,1\nred,2\n").unwrap();
+            let before = levels_and_digest(&Source::open(&path).unwrap());
+            std::fs::write(&path, "x,y\nred,1\nblue,2\n\n\n\n").unwrap();
+            assert_eq!(std::fs::metadata(&path).unwrap().len(), 20);
+            let source = Source::of(Content::open(&path, limit).unwrap()).unwrap();
+            let opened = levels_and_digest(&source);
+            assert_eq!(opened.0, ["x=blue", "x=red"]);
+            std::fs::write(&path, "x,y\nred,1\nred,2\n").unwrap();
+            assert_eq!(levels_and_digest(&source), if kept { opened } else { before });
         }
     }
 }

@@ -1,23 +1,22 @@
 //! Delimited text as a table, plain or compressed with gzip.
 
 use std::borrow::Cow;
-use std::fs::File;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use flate2::bufread::MultiGzDecoder;
 
+use super::content::Content;
 use super::csv::Records;
 use super::dialect::Dialect;
 use super::{Cell, Rows, names};
 use crate::error::{Error, Result};
 
 /// The text of a file, unpacked if it is compressed.
-pub(super) fn open(path: &Path, gzip: bool) -> Result<Box<dyn BufRead + Send>> {
-    let file = File::open(path).map_err(|cause| Error::from_io(path, cause))?;
-    let file = BufReader::with_capacity(1 << 16, file);
+pub(super) fn open(content: &Content, gzip: bool) -> Result<Box<dyn BufRead + Send>> {
+    let bytes = content.reader()?;
     // A compressed file may be several, one after the other.
-    Ok(if gzip { Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(file))) } else { Box::new(file) })
+    Ok(if gzip { Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(bytes))) } else { Box::new(bytes) })
 }
 
 /// Rows of delimited text.
@@ -34,8 +33,9 @@ pub(super) struct TextRows {
 
 impl TextRows {
     /// From the first row on; a header is skipped. Every column is read, but only what is in the used ones must make sense.
-    pub(super) fn new(path: &Path, dialect: Dialect, used: Vec<bool>) -> Result<Self> {
-        let mut records = Records::new(open(path, dialect.gzip)?, path.into(), dialect.delimiter);
+    pub(super) fn new(content: &Content, dialect: Dialect, used: Vec<bool>) -> Result<Self> {
+        let path = content.path();
+        let mut records = Records::new(open(content, dialect.gzip)?, path.into(), dialect.delimiter);
         if dialect.header {
             records.next()?;
         }

@@ -35,6 +35,11 @@ impl TableFile {
         Source::open(&self.path)
     }
 
+    /// As a file that is too large to be kept in memory is opened.
+    pub fn open_streamed(&self) -> Result<Source> {
+        Source::open_streamed(&self.path)
+    }
+
     pub fn source(&self) -> Source {
         self.open().unwrap()
     }

@@ -20,6 +20,14 @@ pub struct Jitter {
 }
 
 impl Jitter {
+    /// The factor by which jitter that does not do is raised, a rung of the ladder at a time.
+    pub const RAISE: f64 = 10.0;
+    /// The number of times that the jitter may be raised before it is an error.
+    pub const RAISES: i32 = 5;
+    /// The first raise is to no less than this, relative to the diagonal: however little jitter was asked for, the ladder must reach what
+    /// rounding asks for.
+    pub const FIRST_RAISE: f64 = 1e-10;
+
     /// Fails unless both parts are finite and not negative.
     pub(crate) fn check(self) -> Result<()> {
         let fits = |v: f64| v >= 0.0 && v.is_finite();
@@ -29,12 +37,6 @@ impl Jitter {
         Err(Error::Setting { name: "jitter", value: format!("{self:?}"), requirement: "zero or more" })
     }
 }
-
-/// The number of times that the jitter may grow before it is an error.
-const RUNGS: i32 = 5;
-/// The first rung of the ladder is no lower than this, relative to the diagonal: however little jitter was asked for, the ladder must
-/// reach what rounding asks for.
-const FIRST_RUNG: f64 = 1e-10;
 
 /// The report on a kernel matrix that needed more jitter than asked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -102,8 +104,8 @@ impl Gram {
                 // On a ladder that starts at the lowest first rung, all of it is relative to the diagonal.
                 let relative = match rung {
                     0 => jitter.relative,
-                    _ if 10.0 * asked < FIRST_RUNG * mean => added / mean,
-                    _ => jitter.relative * 10f64.powi(rung),
+                    _ if Jitter::RAISE * asked < Jitter::FIRST_RAISE * mean => added / mean,
+                    _ => jitter.relative * Jitter::RAISE.powi(rung),
                 };
                 Ok((Self { k, jitter: added, relative, factor: Some(Factor::new(factor, scratch)) }, event))
             }
@@ -233,17 +235,17 @@ pub(crate) struct NotFactored {
     pub jitter: f64,
 }
 
-/// Adds `asked` to the diagonal of `k` and factors it; as long as that fails, with ten times more, up to [`RUNGS`] times.
+/// Adds `asked` to the diagonal of `k` and factors it; as long as that fails, with ten times more, up to [`Jitter::RAISES`] times.
 pub(crate) fn factor_with_jitter(
     k: &mut Mat,
     asked: f64,
     scratch: &mut Scratch<f64>,
 ) -> std::result::Result<Factored, NotFactored> {
     let mean = (0..k.nrows()).map(|i| k[(i, i)]).sum::<f64>() / k.nrows() as f64;
-    let first = (10.0 * asked).max(FIRST_RUNG * mean);
+    let first = (Jitter::RAISE * asked).max(Jitter::FIRST_RAISE * mean);
     let (mut jitter, mut pivot) = (0.0, 0);
-    for rung in 0..=RUNGS {
-        let wanted = if rung == 0 { asked } else { first * 10f64.powi(rung - 1) };
+    for rung in 0..=Jitter::RAISES {
+        let wanted = if rung == 0 { asked } else { first * Jitter::RAISE.powi(rung - 1) };
         add_diagonal(k, wanted - jitter);
         jitter = wanted;
         match Cholesky::new(k, scratch) {
@@ -314,7 +316,7 @@ mod tests {
         for absolute in [0.0, 1e-300, 1e-20] {
             let jitter = Jitter { absolute, relative: 0.0 };
             let (_, event) = Gram::new(&kernel, z.view(), jitter, true, PLACE, &mut Scratch::default()).unwrap();
-            assert_eq!(event.unwrap().jitter, FIRST_RUNG, "asked for {absolute}");
+            assert_eq!(event.unwrap().jitter, Jitter::FIRST_RAISE, "asked for {absolute}");
         }
     }
 

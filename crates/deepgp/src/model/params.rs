@@ -24,10 +24,10 @@ pub enum Constraint {
     },
 }
 
-/// The least raw number of a positive value: `exp` of it is about 1e-12.
-const LOWEST_RAW: f64 = -27.6;
-
 impl Constraint {
+    /// The least raw number of a positive value: `exp` of it is about 1e-12.
+    pub const LOWEST_RAW: f64 = -27.6;
+
     /// The value of a raw number: `raw`, or `floor + exp(raw)`.
     pub fn value(self, raw: f64) -> f64 {
         match self {
@@ -57,7 +57,7 @@ impl Constraint {
     pub fn within(self, raw: f64) -> f64 {
         match self {
             Self::Real | Self::LowerTriangular { .. } => raw,
-            Self::Positive { .. } if raw < LOWEST_RAW => LOWEST_RAW,
+            Self::Positive { .. } if raw < Self::LOWEST_RAW => Self::LOWEST_RAW,
             Self::Positive { .. } => raw,
         }
     }

@@ -51,7 +51,7 @@ pub trait Real:
 }
 
 /// The exponent below which [`Real::exp_decay`] is 0, `ln 1e-18`.
-const SMALLEST_EXPONENT: f64 = -41.446_531_673_892_82;
+pub const SMALLEST_EXPONENT: f64 = -41.446_531_673_892_82;
 
 /// Implements [`Real`] for one precision; the two differ in the exponential's constants.
 macro_rules! real {

@@ -308,8 +308,10 @@ impl Predictor<'_> {
         let (at_once, p) = (self.mixtures.rows_at_once(), self.model.latent_width());
         for (chunk, out) in out.as_mut_slice().chunks_mut(at_once * width).enumerate() {
             let first = chunk * at_once;
-            let rows =
-                x.rows(first..x.nrows().min(first + at_once)).to_mat().map(|v| v.clamp(-LARGEST_INPUT, LARGEST_INPUT));
+            let mut rows = x.rows(first..x.nrows().min(first + at_once)).to_mat();
+            for v in rows.as_mut_slice() {
+                *v = v.clamp(-LARGEST_INPUT, LARGEST_INPUT);
+            }
             let Moments { mean, variance } = self.threads.run(|| self.mixtures.moments(rows.view()))?;
             let each = mean.as_slice().len() / rows.nrows();
             let reduce_row = |(i, out): (usize, &mut [f64])| {

@@ -87,6 +87,11 @@ impl TrainState {
         }
     }
 
+    /// The raw parameters of the best model so far: the best by the validation rows, or the present ones where there are none.
+    pub fn best_raw(&self) -> &[f64] {
+        self.best.as_ref().map_or(&self.now.raw, |best| &best.raw)
+    }
+
     /// Fails unless a run of `model` by `optimiser` on `num_data` rows with these settings can go on from here.
     pub(super) fn check(
         &self,

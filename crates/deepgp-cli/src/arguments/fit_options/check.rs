@@ -1,4 +1,4 @@
-//! Which options of a fit contradict each other, or make no sense whatever the table.
+//! Checks of a fit's options: which contradict each other, or make no sense whatever the table.
 
 use anyhow::Result;
 

@@ -25,7 +25,7 @@ pub use defaults::with_default;
 /// Names of the schedules, [`RateSchedule`].
 const SCHEDULES: &[&str] = &["constant", "cosine"];
 
-/// Every option of a fit that a configuration file can hold too, under the same name.
+/// The options of a fit that a configuration file can hold too, under the same names.
 #[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct FitOptions {
@@ -124,7 +124,7 @@ pub struct FitOptions {
 }
 
 impl FitOptions {
-    /// These options, and where there are none those of a configuration file.
+    /// These options, completed by those of a configuration file.
     pub fn over_config(self, path: Option<&Path>) -> Result<Self> {
         let Some(path) = path else { return Ok(self) };
         let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -134,7 +134,7 @@ impl FitOptions {
         Ok(self.over(config))
     }
 
-    /// Written out, so that the compiler asks for every new option here.
+    /// These options, completed by those of `config`. Written out, so that the compiler asks for every new option here.
     fn over(self, config: Self) -> Self {
         let either = |own: Vec<String>, other: Vec<String>| if own.is_empty() { other } else { own };
         // A kind of model, or a length of training, given here replaces the other kind in the file.
@@ -180,7 +180,7 @@ impl FitOptions {
     }
 }
 
-/// In a file one column may stand without brackets.
+/// Deserialises names of columns: in brackets, or one without.
 fn one_or_several<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged, expecting = "a column's name, or several in brackets")]
@@ -194,13 +194,13 @@ fn one_or_several<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<V
     })
 }
 
-/// How the learning rate changes.
+/// A schedule of the learning rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RateSchedule {
-    /// Not at all.
+    /// The learning rate does not change.
     Constant,
-    /// Down along half a cosine.
+    /// The learning rate falls along half a cosine.
     Cosine,
 }
 

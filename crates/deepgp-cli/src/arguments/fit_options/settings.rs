@@ -1,12 +1,9 @@
-//! What the options of a fit mean to the library: its settings, and what is wanted of the table.
+//! Settings of the library from a fit's options.
 
 use deepgp::{ConstantColumns, FitSettings, InducingSize, LikelihoodForm, ModelSettings, Schedule, TrainSettings};
 use deepgp_io::table::{Missing, Source, Wanted};
 
 use super::{FitOptions, RateSchedule};
-
-/// The final factor of the cosine schedule.
-const COSINE_LAST: f64 = 0.01;
 
 impl FitOptions {
     /// How missing values are treated.
@@ -19,7 +16,7 @@ impl FitOptions {
         self.constant.unwrap_or(FitSettings::default().constant_columns)
     }
 
-    /// What it wants of the table.
+    /// What the fit wants of the table: targets, ignored and categorical columns, missing values.
     pub fn wanted(&self, table: &Source) -> Wanted {
         Wanted {
             targets: table.named(&self.target),
@@ -29,7 +26,7 @@ impl FitOptions {
         }
     }
 
-    /// What it asks of the library, for so many rows, those for early stopping included.
+    /// The settings of the fit for so many rows, those for early stopping included.
     pub fn settings(&self, rows: usize) -> FitSettings {
         let validation = match self.validation {
             None => FitSettings::default().validation,
@@ -61,7 +58,7 @@ impl FitOptions {
                 samples: self.samples.unwrap_or(train.samples),
                 learning_rate: self.learning_rate.unwrap_or(train.learning_rate),
                 schedule: match self.schedule {
-                    Some(RateSchedule::Cosine) => Schedule::Cosine { last: COSINE_LAST },
+                    Some(RateSchedule::Cosine) => Schedule::COSINE,
                     None | Some(RateSchedule::Constant) => Schedule::Constant,
                 },
                 patience: self.patience.unwrap_or(train.patience),
@@ -83,7 +80,7 @@ impl FitOptions {
         }
     }
 
-    /// How many inducing inputs; what is not said, the library decides.
+    /// The numbers of inducing inputs; those that were not given are left to the library.
     fn inducing_size(&self) -> InducingSize {
         match self.inducing {
             Some(m) => InducingSize::Tied(m),

@@ -1,4 +1,4 @@
-//! One of a closed set by its name: the library's enums on the command line.
+//! Names of the library's enums on the command line.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::de::DeserializeOwned;
@@ -23,7 +23,7 @@ pub fn choice<T: DeserializeOwned + Clone + Send + Sync + 'static>(
     PossibleValuesParser::new(names).try_map(|name| serde_json::from_value::<T>(serde_json::Value::String(name)))
 }
 
-/// The one of `names` that means `value`: how a default of the library is written on the command line.
+/// The one of `names` that means `value`, as `--help` shows a default of the library.
 pub fn name_of<T: DeserializeOwned + PartialEq>(names: &'static [&'static str], value: T) -> &'static str {
     let means = |name: &&&str| serde_json::from_value::<T>((**name).into()).is_ok_and(|named| named == value);
     names.iter().find(means).copied().unwrap_or_default()

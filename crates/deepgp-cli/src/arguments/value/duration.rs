@@ -1,11 +1,11 @@
-//! Lengths of time, and how often something happens, as people write them.
+//! Durations and intervals between checkpoints, as people write them.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A length of time: `90`, `90s`, `1.5m`, `2h`.
+/// A duration in seconds, written `90`, `90s`, `1.5m` or `2h`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seconds(pub f64);
 
@@ -26,12 +26,12 @@ impl FromStr for Seconds {
     }
 }
 
-/// How often: after so many steps, or after so much time.
+/// The interval between two checkpoints.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CheckpointInterval {
-    /// Steps.
+    /// A checkpoint after so many steps.
     Steps(u64),
-    /// Seconds.
+    /// A checkpoint after so many seconds.
     Seconds(f64),
 }
 
@@ -68,7 +68,7 @@ impl fmt::Display for CheckpointInterval {
     }
 }
 
-/// In files both are what they are on the command line, a text or a bare number.
+/// Implements `Serialize` and `Deserialize` by the text of the command line; in a file a bare number is read too.
 macro_rules! as_text {
     ($($kind:ty),*) => {$(
         impl Serialize for $kind {

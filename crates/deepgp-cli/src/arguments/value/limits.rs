@@ -1,4 +1,4 @@
-//! How much may be asked for: sizes that nobody means are wrong use, before they become an allocation that cannot be.
+//! Limits of sizes: those that nobody means are wrong use, before they become an allocation that cannot be.
 //!
 //! The limits are generous. What is below them may still be more than a machine has memory for.
 
@@ -7,30 +7,30 @@ use std::ops::RangeInclusive;
 use clap::builder::TypedValueParser;
 use deepgp_io::limits;
 
-/// Sizes that are allowed.
+/// The sizes that are allowed, from the least to the largest.
 pub type Sizes = RangeInclusive<usize>;
 
-/// Layers before the last one.
+/// Numbers of layers before the last one.
 pub const HIDDEN_LAYERS: Sizes = 0..=limits::MOST_HIDDEN_LAYERS;
-/// Outputs of a hidden layer.
+/// Numbers of outputs of a hidden layer.
 pub const WIDTH: Sizes = 1..=limits::MOST_OUTPUTS;
-/// Inducing inputs of a layer.
+/// Numbers of inducing inputs of a layer.
 pub const INDUCING: Sizes = 1..=1_000_000;
-/// Samples of the hidden layers.
+/// Numbers of samples of the hidden layers.
 pub const SAMPLES: Sizes = 1..=limits::MOST_SAMPLES;
-/// Draws of the target.
+/// Numbers of draws of the target.
 pub const DRAWS: Sizes = 0..=1_000_000;
-/// Rows of synthetic data.
+/// Numbers of rows of synthetic data.
 pub const ROWS: Sizes = 1..=1_000_000_000;
-/// Rows to predict, if any.
+/// Numbers of rows to predict, if any.
 pub const PREDICTED_ROWS: Sizes = 0..=*ROWS.end();
-/// Columns of synthetic data.
+/// Numbers of columns of synthetic data.
 pub const COLUMNS: Sizes = 1..=100_000;
-/// Steps to time.
+/// Numbers of steps to time.
 pub const TIMED_STEPS: Sizes = 1..=1_000_000_000;
-/// Models that are trained side by side, each from a thread.
+/// Numbers of models that are trained side by side, each from a thread.
 pub const REPLICAS: Sizes = 1..=1000;
-/// Random splits of a table.
+/// Numbers of random splits of a dataset.
 pub const SPLITS: RangeInclusive<u64> = 1..=1000;
 
 /// The size, if it is allowed; otherwise what to give instead.
@@ -44,7 +44,7 @@ pub fn allowed(size: usize, sizes: &Sizes) -> Result<usize, String> {
     }
 }
 
-/// Reads such a size from the command line.
+/// A parser of sizes within these limits.
 pub fn within(sizes: Sizes) -> impl TypedValueParser<Value = usize> {
     move |text: &str| allowed(text.parse().map_err(|error: std::num::ParseIntError| error.to_string())?, &sizes)
 }

@@ -1,11 +1,11 @@
-//! One axis of a panel: its title, and how its scale comes about.
+//! Axes of a panel: their titles, and how their scales come about.
 
 pub(super) mod scale;
 mod ticks;
 
 use scale::{Kind, Scale};
 
-/// An axis, before it has seen the data.
+/// An axis, before its scale has been fitted to the data.
 #[derive(Debug, Clone)]
 pub struct Axis {
     pub(super) title: String,
@@ -21,22 +21,22 @@ impl Axis {
         Self { title: title.into(), kind: Kind::Linear, fixed: None, from_zero: false, bare: false }
     }
 
-    /// With equal ratios at equal distances.
+    /// The axis with a logarithmic scale.
     pub fn log(self) -> Self {
         Self { kind: Kind::Log, ..self }
     }
 
-    /// Over exactly `[low, high]`, whatever the data.
+    /// The axis over exactly `[low, high]`, whatever the data.
     pub fn between(self, low: f64, high: f64) -> Self {
         Self { fixed: Some((low, high)), ..self }
     }
 
-    /// Beginning exactly at zero, as lengths of bars must.
+    /// The axis beginning exactly at zero, as lengths of bars must.
     pub fn starting_at_zero(self) -> Self {
         Self { from_zero: true, ..self }
     }
 
-    /// Without labels: a neighbouring panel has them, or they would tell nothing.
+    /// The axis without labels: a neighbouring panel has them, or they would mean nothing.
     pub fn bare(self) -> Self {
         Self { bare: true, ..self }
     }

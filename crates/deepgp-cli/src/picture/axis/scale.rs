@@ -1,4 +1,4 @@
-//! From a value to a place on an axis.
+//! Scales: from a value to a place on an axis.
 
 use super::ticks;
 
@@ -50,7 +50,7 @@ impl Scale {
         proper.then_some(Self { kind: Kind::Linear, low, high })
     }
 
-    /// The scale begun at zero instead, where all its values are positive.
+    /// The scale from zero instead, where all its values are positive.
     pub(in crate::picture) fn starting_at_zero(self) -> Self {
         match self.kind {
             Kind::Linear if self.high > 0.0 => Self { low: 0.0, ..self },
@@ -58,13 +58,13 @@ impl Scale {
         }
     }
 
-    /// Where `v` lies, 0 at the low end and 1 at the high; `None` if that is not on the axis.
+    /// The place of `v`, 0 at the low end and 1 at the high; `None` if that is not on the axis.
     pub(in crate::picture) fn place(&self, v: f64) -> Option<f64> {
         let at = self.unbounded(v)?;
         (-1e-9..=1.0 + 1e-9).contains(&at).then_some(at)
     }
 
-    /// [`place`](Self::place), with what lies beyond an end moved to that end.
+    /// The [`place`](Self::place) of `v`, or the nearest end if it lies beyond.
     pub(in crate::picture) fn nearest_place(&self, v: f64) -> Option<f64> {
         match self.kind {
             Kind::Log if v <= 0.0 => Some(0.0),
@@ -72,7 +72,7 @@ impl Scale {
         }
     }
 
-    /// [`place`](Self::place), beyond the ends too.
+    /// The [`place`](Self::place) of `v`, below 0 or above 1 if it lies beyond the ends.
     pub(in crate::picture) fn unbounded(&self, v: f64) -> Option<f64> {
         let map = |v: f64| if self.kind == Kind::Log { v.ln() } else { v };
         has_place(self.kind, v).then(|| (map(v) - map(self.low)) / (map(self.high) - map(self.low)))

@@ -1,9 +1,9 @@
-//! Where an axis is marked, and with what text.
+//! Ticks: where an axis is marked, and with what text.
 //!
-//! Ticks are multiples of 1, 2 or 5 times a power of ten. On a log scale they are powers of ten, with 2 and 5
-//! between them where there is room.
+//! Ticks are multiples of 1, 2 or 5 times a power of ten. On a log scale they are powers of ten, with 2 and 5 between
+//! them where there is room.
 
-/// With so many digits after the first, any two numbers differ.
+/// The digits after the first with which any two numbers differ.
 const MOST_DIGITS: usize = 16;
 
 /// At most `most` ticks inside `[low, high]`: the multiples of the smallest fitting step.

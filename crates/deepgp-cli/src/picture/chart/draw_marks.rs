@@ -22,28 +22,28 @@ pub(in crate::picture) struct Frame {
     pub(in crate::picture) area: Area,
 }
 
-/// A line of more points than twice this is thinned: about what a screen has columns.
+/// The number of groups that the points of a line are thinned to, two of each: about what a screen has columns.
 const LINE_BUCKETS: usize = 500;
-/// Dots are dealt to this many paths: within one path overlaps do not darken, between paths they do.
+/// The number of paths that dots are dealt to: within one path overlaps do not darken, between paths they do.
 const DOT_PATHS: usize = 8;
 
 impl Frame {
-    /// The place of shares of the width and the height.
+    /// The pixel at these shares of the width and the height.
     fn pixel(&self, x: f64, y: f64) -> (f64, f64) {
         (self.area.left + x * self.area.width, self.area.top + (1.0 - y) * self.area.height)
     }
 
-    /// The place of a point; `None` if it is not in the panel.
+    /// The pixel of a point; `None` if it is not in the panel.
     fn at(&self, (x, y): (f64, f64)) -> Option<(f64, f64)> {
         Some(self.pixel(self.x.place(x)?, self.y.place(y)?))
     }
 
-    /// The place of a point, moved to the edge if it lies beyond.
+    /// The pixel of a point, moved to the edge if it lies beyond.
     fn near(&self, (x, y): (f64, f64)) -> Option<(f64, f64)> {
         Some(self.pixel(self.x.nearest_place(x)?, self.y.nearest_place(y)?))
     }
 
-    /// The mark as SVG elements; nothing if none of it has a place.
+    /// The mark as SVG elements; empty if none of it has a place.
     pub(in crate::picture) fn draw(&self, mark: &Mark) -> String {
         let stroke = format!("fill=\"none\" {}", strokes(mark));
         let placed = |points: &[(f64, f64)]| points.iter().filter_map(|&p| self.at(p)).collect::<Vec<_>>();
@@ -65,18 +65,18 @@ impl Frame {
                 let rectangle = |[a, b]: &[(f64, f64); 2]| Some(rectangle(self.near(*a)?, self.near(*b)?));
                 element(&corners.iter().filter_map(rectangle).collect::<String>(), &fill(mark))
             }
-            Shape::Level(y) => {
+            Shape::HorizontalRule(y) => {
                 let across = self.y.place(*y).map(|y| vec![self.pixel(0.0, y), self.pixel(1.0, y)]);
                 element(&path(&across.into_iter().collect::<Vec<_>>()), &stroke)
             }
-            Shape::Moment(x) => {
+            Shape::VerticalRule(x) => {
                 let up = self.x.place(*x).map(|x| vec![self.pixel(x, 0.0), self.pixel(x, 1.0)]);
                 element(&path(&up.into_iter().collect::<Vec<_>>()), &stroke)
             }
         }
     }
 
-    /// A line's places, broken where a point has none, and cut off at the panel's edges where it leaves it.
+    /// The pixels of a line, broken where a point has none, and cut off at the panel's edges where it leaves it.
     fn runs(&self, points: &[(f64, f64)]) -> Vec<Vec<(f64, f64)>> {
         let share = |&(x, y): &(f64, f64)| Some((self.x.unbounded(x)?, self.y.unbounded(y)?));
         let shares: Vec<_> = points.iter().map(share).collect();
@@ -86,7 +86,7 @@ impl Frame {
         placed.map(|run| envelope(&run, LINE_BUCKETS)).collect()
     }
 
-    /// A band's outline: along the lower ends, back along the upper.
+    /// The outline of a band: along the lower ends, back along the upper.
     fn outline(&self, triples: &[(f64, f64, f64)]) -> String {
         let ends = |&(x, low, high): &(f64, f64, f64)| Some((self.near((x, low))?, self.near((x, high))?));
         let (mut outline, upper): (Vec<_>, Vec<_>) = triples.iter().filter_map(ends).unzip();
@@ -98,7 +98,8 @@ impl Frame {
     }
 }
 
-/// What of a line lies in the unit square: where it leaves, it goes up to the edge, and it comes back in a run of its own.
+/// The pieces of a line in the unit square: where it leaves, it goes up to the edge, and it comes back in a piece of
+/// its own.
 fn clip(points: &[(f64, f64)]) -> Vec<Vec<(f64, f64)>> {
     if let [only] = points {
         return if span(*only, *only).is_some() { vec![vec![*only]] } else { Vec::new() };
@@ -127,7 +128,7 @@ fn clip(points: &[(f64, f64)]) -> Vec<Vec<(f64, f64)>> {
     runs
 }
 
-/// Between which shares of the way from `a` to `b` one is in the unit square; `None` if nowhere.
+/// The shares of the way from `a` to `b` between which it is in the unit square; `None` if nowhere.
 fn span(a: (f64, f64), b: (f64, f64)) -> Option<(f64, f64)> {
     let mut ends = (0.0, 1.0);
     for (from, to) in [(a.0, b.0), (a.1, b.1)] {
@@ -146,7 +147,7 @@ fn span(a: (f64, f64), b: (f64, f64)) -> Option<(f64, f64)> {
     (ends.0 <= ends.1).then_some(ends)
 }
 
-/// Attributes of a mark's strokes.
+/// The attributes of a mark's strokes.
 pub(in crate::picture) fn strokes(mark: &Mark) -> String {
     let dash = if mark.dashed { " stroke-dasharray=\"5 4\"" } else { "" };
     let opacity = if mark.opacity < 1.0 { format!(" stroke-opacity=\"{:.2}\"", mark.opacity) } else { String::new() };
@@ -157,16 +158,17 @@ pub(in crate::picture) fn strokes(mark: &Mark) -> String {
     )
 }
 
-/// Attributes of a mark's area.
+/// The attributes of a mark's area.
 pub(in crate::picture) fn fill(mark: &Mark) -> String {
     format!("fill=\"{}\" fill-opacity=\"{:.2}\"", mark.colour.css(), mark.opacity)
 }
 
-/// A `<path>`, if there is anything on it.
+/// A `<path>` element; empty if there is nothing on it.
 fn element(data: &str, attributes: &str) -> String {
     if data.is_empty() { String::new() } else { format!("<path d=\"{data}\" {attributes}/>") }
 }
 
+/// A `<g>` element; empty if there is nothing in it.
 fn group(inner: String, attributes: &str) -> String {
     if inner.is_empty() { inner } else { format!("<g {attributes}>{inner}</g>") }
 }
@@ -180,6 +182,7 @@ fn dots(places: &[(f64, f64)], attributes: &str) -> String {
     group((0..DOT_PATHS).map(deal).collect(), attributes)
 }
 
+/// A `<circle>` element.
 pub(in crate::picture) fn circle(x: f64, y: f64, radius: f64) -> String {
     format!("<circle cx=\"{}\" cy=\"{}\" r=\"{}\"/>", number(x), number(y), number(radius))
 }

@@ -1,4 +1,4 @@
-//! What the marks mean: a swatch and a name each, in lines.
+//! Legends: a swatch and a name for each mark, in lines.
 
 use super::draw_marks::{circle, cross, drop, fill, strokes};
 use super::mark::{Mark, Shape};
@@ -6,10 +6,13 @@ use crate::picture::svg::colour::Colour;
 use crate::picture::svg::text_width::{LABEL, fit, width};
 use crate::picture::svg::{Anchor, number, text};
 
-/// Height of a line.
+/// The height of a line.
 const LINE: f64 = 18.0;
+/// The width of a swatch.
 const SWATCH: f64 = 16.0;
+/// The room between a swatch and its name.
 const GAP: f64 = 5.0;
+/// The room between two entries of a line.
 const BETWEEN: f64 = 14.0;
 
 /// The legend of `marks`, `across` wide with its top at `top`, and its height: zero if no mark has a name.
@@ -37,7 +40,7 @@ fn swatch(mark: &Mark, x: f64, y: f64) -> String {
     let clear = Mark { opacity: mark.opacity.max(0.6), ..mark.clone() };
     let stroke = format!("fill=\"none\" {}", strokes(&clear));
     match &mark.shape {
-        Shape::Line(_) | Shape::Level(_) | Shape::Moment(_) => {
+        Shape::Line(_) | Shape::HorizontalRule(_) | Shape::VerticalRule(_) => {
             format!("<path d=\"M{} {}h{}\" {stroke}/>", number(x), number(y), number(SWATCH))
         }
         Shape::Band(_) | Shape::Boxes(_) => format!(

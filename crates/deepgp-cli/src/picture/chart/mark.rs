@@ -1,9 +1,9 @@
-//! What a panel shows: lines, bands, points, bars and rules, each in one colour.
+//! Marks, which a panel shows: lines, bands, points, bars and rules, each in one colour.
 
 use crate::picture::axis::scale::{Kind, has_place};
 use crate::picture::svg::colour::Colour;
 
-/// A set of values drawn in one way.
+/// A set of values drawn in one shape and colour.
 #[derive(Debug, Clone)]
 pub struct Mark {
     pub(in crate::picture) shape: Shape,
@@ -14,12 +14,12 @@ pub struct Mark {
     pub(in crate::picture) label: Option<String>,
 }
 
-/// The ways to draw.
+/// The shape that values are drawn in.
 #[derive(Debug, Clone)]
 pub(in crate::picture) enum Shape {
-    /// Points joined in their order.
+    /// A line through points in their order.
     Line(Vec<(f64, f64)>),
-    /// `x`, lower end, upper end.
+    /// A band, by `x`, lower end and upper end.
     Band(Vec<(f64, f64, f64)>),
     /// Small filled dots, for many points.
     Dots(Vec<(f64, f64)>),
@@ -33,13 +33,13 @@ pub(in crate::picture) enum Shape {
     Segments(Vec<[(f64, f64); 2]>),
     /// Rectangles, each by two opposite corners.
     Boxes(Vec<[(f64, f64); 2]>),
-    /// A horizontal line across the panel.
-    Level(f64),
-    /// A vertical line across the panel.
-    Moment(f64),
+    /// A horizontal rule across the panel.
+    HorizontalRule(f64),
+    /// A vertical rule across the panel.
+    VerticalRule(f64),
 }
 
-/// Dots beyond this number are left out, evenly.
+/// The number of dots beyond which some are left out, evenly.
 pub(in crate::picture) const MOST_DOTS: usize = 3000;
 
 impl Mark {
@@ -47,12 +47,12 @@ impl Mark {
         Self { shape, colour, opacity, stroke, dashed: false, label: None }
     }
 
-    /// Points joined in their order; a point that is not finite is a gap.
+    /// A line through points in their order; a point that is not finite is a gap.
     pub fn line(points: impl IntoIterator<Item = (f64, f64)>, colour: Colour) -> Self {
         Self::new(Shape::Line(points.into_iter().collect()), colour, 1.0, 1.6)
     }
 
-    /// The area between two curves, from triples `x`, lower, upper.
+    /// A band between two curves, from triples `x`, lower, upper.
     pub fn band(triples: impl IntoIterator<Item = (f64, f64, f64)>, colour: Colour) -> Self {
         Self::new(Shape::Band(triples.into_iter().collect()), colour, 0.16, 0.0)
     }
@@ -90,31 +90,31 @@ impl Mark {
     }
 
     /// A horizontal rule at `y`.
-    pub fn level(y: f64, colour: Colour) -> Self {
-        Self::new(Shape::Level(y), colour, 1.0, 1.1)
+    pub fn horizontal_rule(y: f64, colour: Colour) -> Self {
+        Self::new(Shape::HorizontalRule(y), colour, 1.0, 1.1)
     }
 
     /// A vertical rule at `x`.
-    pub fn moment(x: f64, colour: Colour) -> Self {
-        Self::new(Shape::Moment(x), colour, 1.0, 1.1)
+    pub fn vertical_rule(x: f64, colour: Colour) -> Self {
+        Self::new(Shape::VerticalRule(x), colour, 1.0, 1.1)
     }
 
-    /// Named in the legend.
+    /// The mark with a name in the legend.
     pub fn labelled(self, label: impl Into<String>) -> Self {
         Self { label: Some(label.into()), ..self }
     }
 
-    /// With broken strokes.
+    /// The mark with broken strokes.
     pub fn dashed(self) -> Self {
         Self { dashed: true, ..self }
     }
 
-    /// With another opacity.
+    /// The mark with another opacity.
     pub fn opacity(self, opacity: f64) -> Self {
         Self { opacity, ..self }
     }
 
-    /// With another stroke width.
+    /// The mark with another stroke width.
     pub fn stroke(self, stroke: f64) -> Self {
         Self { stroke, ..self }
     }
@@ -148,9 +148,9 @@ impl Mark {
             Shape::Segments(pairs) | Shape::Boxes(pairs) => {
                 pairs.iter().flatten().for_each(|&(x, y)| both(x, y));
             }
-            &Shape::Level(y) if has_place(Kind::Linear, y) => see(f64::NAN, y),
-            &Shape::Moment(x) if has_place(Kind::Linear, x) => see(x, f64::NAN),
-            Shape::Level(_) | Shape::Moment(_) => {}
+            &Shape::HorizontalRule(y) if has_place(Kind::Linear, y) => see(f64::NAN, y),
+            &Shape::VerticalRule(x) if has_place(Kind::Linear, x) => see(x, f64::NAN),
+            Shape::HorizontalRule(_) | Shape::VerticalRule(_) => {}
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Panels in rows under one title and one legend.
+//! Charts: panels in rows under one title and one legend.
 
 mod draw_marks;
 mod legend;
@@ -10,17 +10,17 @@ use draw_marks::Area;
 use mark::Mark;
 use panel::Panel;
 
-/// Height of a picture with one row whose legend has at most one line; more lines add to it.
+/// The height of a picture with one row whose legend has at most one line; more lines add to it.
 const HEIGHT: f64 = 318.0;
-/// Height of the panels below a legend of one line.
+/// The height of the panels below a legend of one line.
 const PANELS: f64 = 272.0;
-/// Height of a row where there are several, without what lies below its plots.
+/// The height of a row where there are several, without what lies below its plots.
 const ROW: f64 = 150.0;
 
-/// Room between rows.
+/// The room between rows.
 const BETWEEN: f64 = 8.0;
 
-/// A title, and rows of panels that share the width.
+/// A chart: a title, and rows of panels that share the width.
 #[derive(Debug, Clone)]
 pub struct Chart {
     title: String,
@@ -34,7 +34,7 @@ impl Chart {
         Self { title: title.into(), rows: vec![Vec::new()], keys: Vec::new() }
     }
 
-    /// With one more panel at the right of the last row, of width in proportion to `share`.
+    /// The chart with one more panel at the right of the last row, of width in proportion to `share`.
     pub fn with(mut self, panel: Panel, share: f64) -> Self {
         if let Some(row) = self.rows.last_mut() {
             row.push((panel, share));
@@ -42,7 +42,7 @@ impl Chart {
         self
     }
 
-    /// With a new row below, for the panels to come.
+    /// The chart with a new row below, for the panels to come.
     pub fn below(mut self) -> Self {
         if self.rows.last().is_some_and(|row| !row.is_empty()) {
             self.rows.push(Vec::new());
@@ -50,13 +50,13 @@ impl Chart {
         self
     }
 
-    /// With one more entry of the legend, after those of the panels' marks: what a look means wherever it is met.
+    /// The chart with one more entry of the legend, after those of the panels' marks: what a look means in all panels.
     pub fn key(mut self, mark: Mark) -> Self {
         self.keys.push(mark);
         self
     }
 
-    /// Title, legend, rows, from top to bottom.
+    /// Draws title, legend and rows from top to bottom.
     pub fn draw(&self) -> Picture {
         let rows: Vec<&Vec<(Panel, f64)>> = self.rows.iter().filter(|row| !row.is_empty()).collect();
         let marks = rows.iter().flat_map(|row| row.iter()).flat_map(|(panel, _)| &panel.marks);

@@ -1,4 +1,4 @@
-//! One pair of axes with its marks.
+//! Panels: a pair of axes with its marks.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::picture::svg::colour::Colour;
 use crate::picture::svg::text_width::{LABEL, fit, width};
 use crate::picture::svg::{Anchor, number, text};
 
-/// Axes, and what is drawn between them.
+/// A panel: two axes, and the marks between them.
 #[derive(Debug, Clone)]
 pub struct Panel {
     x: Axis,
@@ -18,19 +18,19 @@ pub struct Panel {
     pub(in crate::picture) marks: Vec<Mark>,
 }
 
-/// Height of the line above the plot that holds the vertical axis's title.
+/// The height of the line above the plot that holds the vertical axis's title.
 const ABOVE: f64 = 25.0;
-/// Height of the labels below it.
+/// The height of the labels below the plot.
 const LABELS: f64 = 22.0;
-/// Height of the horizontal axis's title below them.
+/// The height of the horizontal axis's title below the labels.
 const BELOW: f64 = 18.0;
-/// Room for half a label beyond the right end.
+/// The room for half a label beyond the right end.
 const RIGHT: f64 = 14.0;
-/// Room between labels side by side, on average.
+/// The room between labels side by side, on average.
 const APART: f64 = 18.0;
-/// The same at the least.
+/// The least room between labels side by side.
 const TOUCHING: f64 = 6.0;
-/// How far a label may reach beyond the panel: widths are those of a wide face, and pictures have a margin.
+/// The length by which a label may reach beyond the panel: widths are those of a wide face, and pictures have a margin.
 const BEYOND: f64 = 4.0;
 
 impl Panel {
@@ -39,13 +39,14 @@ impl Panel {
         Self { x, y, marks: Vec::new() }
     }
 
-    /// With one more mark, drawn over the earlier ones.
+    /// The panel with one more mark, drawn over the earlier ones.
     pub fn with(mut self, mark: Mark) -> Self {
         self.marks.push(mark);
         self
     }
 
-    /// The height it needs below its plot: panels in one row share the largest, so that their plots line up.
+    /// The height that the panel needs below its plot: panels in one row share the largest, so that their plots line
+    /// up.
     pub(in crate::picture) fn below(&self) -> f64 {
         LABELS + if self.x.title.is_empty() { 0.0 } else { BELOW }
     }
@@ -68,7 +69,7 @@ impl Panel {
         }
     }
 
-    /// What the vertical axis measures, above the plot, where it needs no room beside it.
+    /// The title of the vertical axis, above the plot, where it needs no room beside it.
     fn title(&self, outer: Area, look: &str) -> String {
         if self.y.bare {
             return String::new();
@@ -124,13 +125,13 @@ impl Panel {
 /// A tick of the horizontal axis.
 struct Tick {
     at: f64,
-    /// The middle of its label: the tick, or as near to it as keeps the label in the panel.
+    /// The middle of the tick's label: the tick, or as near to it as keeps the label in the panel.
     middle: f64,
     half: f64,
     label: String,
 }
 
-/// As many ticks as fit side by side with their labels, below `area` and between the ends of the panel.
+/// The ticks that fit side by side with their labels, below `area` and between the ends of the panel.
 fn roomy_ticks(scale: &Scale, area: Area, ends: Range<f64>) -> Vec<Tick> {
     let placed = |(share, label): (f64, String)| {
         let (at, half) = (area.left + share * area.width, 0.5 * width(&label, LABEL));
@@ -146,6 +147,7 @@ fn roomy_ticks(scale: &Scale, area: Area, ends: Range<f64>) -> Vec<Tick> {
     fewer.find(fit).unwrap_or_default()
 }
 
+/// The attributes of labels.
 fn muted() -> String {
     format!("fill=\"{}\"", Colour::Muted.css())
 }

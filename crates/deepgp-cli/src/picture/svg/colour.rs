@@ -1,14 +1,14 @@
-//! The colours, each a CSS variable with a light and a dark value.
+//! Colours, each a CSS variable with a light and a dark value.
 //!
-//! A drawing names a colour as `var(--ink, #1f2328)`: the page or the file's own style sheet sets the variable,
-//! and the fall-back, the light value, is what a renderer without variables is given. Blue against
-//! vermilion (light) and sky blue against orange (dark) are told apart with any kind of colour vision; a third series
-//! takes the ink, which differs from both in lightness.
+//! A drawing names a colour as `var(--ink, #1f2328)`: the page or the file's own style sheet sets the variable, and the
+//! fall-back, the light value, is what a renderer without variables is given. Blue against vermilion (light) and sky
+//! blue against orange (dark) are told apart with any kind of colour vision; a third series takes the ink, which
+//! differs from both in lightness.
 
-/// What a colour is for.
+/// A colour, by what it is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Colour {
-    /// Behind everything.
+    /// The ground behind everything.
     Paper,
     /// Titles and reference lines.
     Ink,
@@ -27,7 +27,7 @@ pub enum Colour {
 impl Colour {
     const ALL: [Self; 7] = [Self::Paper, Self::Ink, Self::Muted, Self::Axis, Self::Grid, Self::Model, Self::Other];
 
-    /// Name of the variable, light value, dark value.
+    /// The name of the colour's variable, its light value, its dark value.
     fn row(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Self::Paper => ("paper", "#ffffff", "#15181c"),
@@ -47,7 +47,7 @@ impl Colour {
     }
 }
 
-/// Sets every variable on `selector`, following the reader's choice of light or dark.
+/// The style sheet that sets every variable on `selector`, following the reader's choice of light or dark.
 pub fn style_sheet(selector: &str) -> String {
     let declare = |dark: bool| -> String {
         let value =
@@ -61,7 +61,7 @@ pub fn style_sheet(selector: &str) -> String {
     )
 }
 
-/// `svg` with every variable replaced by its light value.
+/// The picture `svg` with every variable replaced by its light value.
 pub(in crate::picture) fn resolve(svg: &str) -> String {
     Colour::ALL.iter().fold(svg.to_owned(), |svg, colour| svg.replace(&colour.css(), colour.row().1))
 }

@@ -1,15 +1,15 @@
-//! A finished drawing, and the two ways to write it.
+//! Finished pictures, and the two ways to write them.
 
 use super::colour::{Colour, style_sheet};
 use super::text_width::{LABEL, TITLE, fit};
 use super::{Anchor, escape, number, text};
 
-/// Width of every picture, in its own units: about that of a phone, so that text stays legible on one.
+/// The width of every picture, in its own units: about that of a phone, so that text stays legible on one.
 pub(in crate::picture) const WIDTH: f64 = 400.0;
-/// Height of the title.
+/// The height of the title.
 pub(in crate::picture) const HEAD: f64 = 24.0;
 
-/// A drawing [`WIDTH`] wide.
+/// A finished picture, [`WIDTH`] wide.
 #[derive(Debug, Clone)]
 pub struct Picture {
     title: String,
@@ -18,17 +18,17 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// A drawing from SVG elements that keep off the first [`HEAD`] units, where the title goes.
+    /// A picture of SVG elements that keep off the first [`HEAD`] units, where the title goes.
     pub(in crate::picture) fn new(title: &str, height: f64, body: String) -> Self {
         Self { title: title.to_owned(), height, body }
     }
 
-    /// An `<svg>` element for a page that has [`style_sheet`]; it takes the width of what it lies in.
+    /// The picture as an `<svg>` element for a page that has [`style_sheet`]; it takes the width of what it lies in.
     pub fn inline(&self) -> String {
         format!("<svg class=\"picture\" {}>{}</svg>", self.attributes(), self.content())
     }
 
-    /// An SVG file with its own colours, light or dark, and a ground to lie on.
+    /// The picture as an SVG file with its own colours, light or dark, and a ground to lie on.
     pub fn standalone(&self) -> String {
         let (pad, width, height) = (12.0, number(WIDTH + 24.0), number(self.height + 24.0));
         format!(
@@ -43,6 +43,7 @@ impl Picture {
         )
     }
 
+    /// The attributes of the `<svg>` element that both ways share.
     fn attributes(&self) -> String {
         format!(
             "viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\" {}",
@@ -53,13 +54,14 @@ impl Picture {
         )
     }
 
+    /// Title and drawing, which both ways share.
     fn content(&self) -> String {
         let look = format!("font-size=\"{TITLE}\" font-weight=\"600\" fill=\"{}\"", Colour::Ink.css());
         text(0.0, 14.0, Anchor::Start, &look, &fit(&self.title, 1.12 * TITLE, WIDTH)) + &self.body
     }
 }
 
-/// Whatever sans the reader's system prefers.
+/// The font: whatever sans the reader's system prefers.
 fn font() -> String {
     format!("font-family=\"system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif\" font-size=\"{LABEL}\"")
 }

@@ -4,7 +4,7 @@ pub(super) mod colour;
 pub(super) mod document;
 pub(super) mod text_width;
 
-/// `text` made safe inside an element or a quoted attribute, of HTML as of XML.
+/// The text made safe inside an element or a quoted attribute, of HTML as of XML.
 ///
 /// Characters that XML forbids, and line breaks, which neither would show, become spaces.
 pub fn escape(text: &str) -> String {
@@ -50,7 +50,7 @@ pub(super) fn path(runs: &[Vec<(f64, f64)>]) -> String {
     data
 }
 
-/// Where a text's anchor lies.
+/// Which end of a text lies at its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Anchor {
     Start,

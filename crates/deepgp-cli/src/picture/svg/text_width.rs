@@ -1,11 +1,11 @@
-//! How wide a text is, near enough to lay out labels without reading a font.
+//! Widths of texts, near enough to lay out labels without reading a font.
 
-/// Text size of labels, in the picture's units.
+/// The text size of labels, in the picture's units.
 pub(in crate::picture) const LABEL: f64 = 12.5;
-/// Text size of titles.
+/// The text size of titles.
 pub(in crate::picture) const TITLE: f64 = 13.5;
 
-/// Width of `text` at `size`: shares of the size for each kind of letter, after DejaVu Sans, a wide face.
+/// The width of `text` at `size`: shares of the size for each kind of letter, after DejaVu Sans, a wide face.
 pub(in crate::picture) fn width(text: &str, size: f64) -> f64 {
     let share = |c: char| match c {
         'i' | 'j' | 'l' | 'I' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | ' ' | '(' | ')' => 0.35,
@@ -20,7 +20,7 @@ pub(in crate::picture) fn width(text: &str, size: f64) -> f64 {
     size * text.chars().map(share).sum::<f64>()
 }
 
-/// `text` cut to at most `most` units, with an ellipsis where it was cut.
+/// The text, cut to at most `most` units, with an ellipsis where it was cut.
 pub(in crate::picture) fn fit(text: &str, size: f64, most: f64) -> String {
     if width(text, size) <= most {
         return text.to_owned();

@@ -1,13 +1,13 @@
-//! Predicted against true, with intervals.
+//! Accuracy: predicted against true, with intervals.
 
 use super::{Figure, stem, title};
 use crate::picture::{Axis, Chart, Colour, Mark, Panel, sample};
 use crate::report::number::percent;
 use crate::report::{Interval, Output};
 
-/// Rows drawn as points.
+/// The number of rows drawn as points.
 const POINTS: usize = 2000;
-/// Rows drawn with their interval.
+/// The number of rows drawn with their interval.
 const INTERVALS: usize = 200;
 
 /// The rows, out of so many, that are drawn with their interval.
@@ -15,7 +15,7 @@ pub fn rows_with_interval(rows: usize) -> Vec<usize> {
     sample(&(0..rows).collect::<Vec<_>>(), INTERVALS)
 }
 
-/// A row with a mean, a truth, and the probability below the truth.
+/// A row with its predictive mean, its true target, and the probability below the target.
 #[derive(Clone, Copy)]
 struct Row {
     mean: f64,
@@ -24,13 +24,13 @@ struct Row {
 }
 
 impl Row {
-    /// Row `i`, if it is complete.
+    /// Row `i` of the predictions, if it is complete.
     fn of(output: &Output, i: usize) -> Option<Self> {
         let row = Self { mean: *output.mean.get(i)?, y: *output.y.get(i)?, pit: *output.pit.get(i)? };
         [row.mean, row.y, row.pit].iter().all(|v| v.is_finite()).then_some(row)
     }
 
-    /// Whether the truth lies in the central 95 % interval. That takes no quantile.
+    /// Whether the true target lies in the central 95 % interval. That takes no quantile.
     fn inside(&self) -> bool {
         (0.025..=0.975).contains(&self.pit)
     }

@@ -1,4 +1,4 @@
-//! Whether stated probabilities come true: coverage of central intervals, and the histogram of PIT values.
+//! Calibration: coverage of central intervals, and the histogram of the probability integral transform.
 
 use super::{Figure, stem, title};
 use crate::picture::{Axis, Chart, Colour, Mark, Panel};
@@ -6,9 +6,10 @@ use crate::report::Output;
 use crate::report::number::percent;
 use crate::report::statistics::{binomial_share, histogram};
 
+/// The number of bins of the histogram.
 const BINS: usize = 20;
 
-/// Both figures of output `index` of `outputs`; none without PIT values.
+/// Both figures of output `index` of `outputs`; none without values of the probability integral transform.
 pub(in crate::report) fn calibration(outputs: &[Output], index: usize) -> Vec<Figure> {
     let output = &outputs[index];
     let pit: Vec<f64> = output.pit.iter().copied().filter(|u| (0.0..=1.0).contains(u)).collect();
@@ -40,6 +41,7 @@ fn coverage_at(pit: &[f64], level: f64) -> f64 {
     pit.iter().filter(|&&u| (u - 0.5).abs() <= 0.5 * level + 1e-12).count() as f64 / pit.len() as f64
 }
 
+/// The panel of the share of rows in central intervals, against the intervals' probability.
 fn coverage_panel(pit: &[f64]) -> Panel {
     let levels: Vec<f64> = (5..=99).map(|percent| f64::from(percent) / 100.0).collect();
     let band = levels.iter().map(|&level| {
@@ -54,6 +56,7 @@ fn coverage_panel(pit: &[f64]) -> Panel {
         .with(Mark::line(observed, Colour::Model).stroke(2.2).labelled("model"))
 }
 
+/// The panel with the histogram of the probability integral transform.
 fn pit_panel(pit: &[f64]) -> Panel {
     let counts = histogram(pit, 0.0, 1.0, BINS);
     let edge = |bin: usize| bin as f64 / BINS as f64;
@@ -62,10 +65,10 @@ fn pit_panel(pit: &[f64]) -> Panel {
     let (low, high) = binomial_share(pit.len(), expected);
     let rows = pit.len() as f64;
     let band = [(0.0, rows * low, rows * high), (1.0, rows * low, rows * high)];
-    let edge = |share: f64| Mark::level(rows * share, Colour::Muted).stroke(1.0).dashed();
+    let edge = |share: f64| Mark::horizontal_rule(rows * share, Colour::Muted).stroke(1.0).dashed();
     Panel::new(Axis::new("P(Y ≤ y)").between(0.0, 1.0), Axis::new("rows").starting_at_zero())
         .with(Mark::band(band, Colour::Muted).opacity(0.25).labelled("95 % range of chance"))
-        .with(Mark::level(rows * expected, Colour::Ink).stroke(1.0).labelled("perfect"))
+        .with(Mark::horizontal_rule(rows * expected, Colour::Ink).stroke(1.0).labelled("perfect"))
         .with(Mark::boxes(boxes, Colour::Model).opacity(0.65).labelled("model"))
         .with(edge(low))
         .with(edge(high))

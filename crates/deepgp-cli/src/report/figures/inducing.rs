@@ -1,4 +1,4 @@
-//! Where the inducing inputs of each layer lie among what enters it.
+//! Inducing inputs of each layer among what enters it.
 
 use super::{Figure, stem};
 use crate::picture::{Axis, Chart, Colour, Mark, Panel};

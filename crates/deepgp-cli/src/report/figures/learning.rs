@@ -1,4 +1,4 @@
-//! The course of training: the bound and its parts, the validation score, the noise.
+//! Learning curves: the bound and its parts, the validation score, the noise.
 
 use super::{Figure, title};
 use crate::picture::{Axis, Chart, Colour, Mark, Panel};
@@ -6,7 +6,7 @@ use crate::report::number::{duration, fixed, significant};
 use crate::report::statistics::{last, smooth};
 use crate::report::{History, Report};
 
-/// The figures there is data for.
+/// The figures of all learning curves that there is data for.
 pub(in crate::report) fn curves(report: &Report) -> Vec<Figure> {
     let history = &report.history;
     let whole = (!history.elbo.is_empty()).then(|| {
@@ -35,7 +35,7 @@ pub(in crate::report) fn curves(report: &Report) -> Vec<Figure> {
     whole.into_iter().chain(end).chain(validation(history, report.targets.len())).chain(noise(report)).collect()
 }
 
-/// The bound from the record `first` on; with its parts where the whole run is shown.
+/// The figure of the bound from the record `first` on; with its parts where the whole run is shown.
 fn bound(history: &History, first: usize, stem: &str, title: &str, caption: String) -> Figure {
     let curve = |values: &[f64]| -> Vec<(f64, f64)> {
         let points = history.step.iter().copied().zip(values.iter().copied());
@@ -62,6 +62,7 @@ fn averaged(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     smooth(points).unwrap_or_else(|| points.to_vec())
 }
 
+/// The figure of the validation score; `None` without validation rows.
 fn validation(history: &History, targets: usize) -> Option<Figure> {
     if history.validation.is_empty() {
         return None;
@@ -72,7 +73,10 @@ fn validation(history: &History, targets: usize) -> Option<Figure> {
     let mut kept = String::new();
     if let Some(step) = history.kept_step {
         panel = panel.with(
-            Mark::moment(step, Colour::Other).stroke(1.4).dashed().labelled(format!("kept: step {}", fixed(step, 0))),
+            Mark::vertical_rule(step, Colour::Other)
+                .stroke(1.4)
+                .dashed()
+                .labelled(format!("kept: step {}", fixed(step, 0))),
         );
         kept = " The parameters of the marked step were kept.".to_owned();
     }
@@ -87,7 +91,7 @@ fn validation(history: &History, targets: usize) -> Option<Figure> {
     })
 }
 
-/// The noise of the first target, whose course alone is known; the caption has that of all.
+/// The figure of the noise of the first target, whose course alone is known; the caption has that of all.
 fn noise(report: &Report) -> Option<Figure> {
     let Report { history, targets, .. } = report;
     let points: Vec<_> = history.step.iter().copied().zip(history.noise.iter().copied()).collect();
@@ -110,7 +114,8 @@ fn noise(report: &Report) -> Option<Figure> {
     })
 }
 
-/// The noise of the model, target by target, and of the first one at the end of training where the model is that of an earlier step.
+/// The noise of the model in words, target by target, and of the first one at the end of training where the model is
+/// that of an earlier step.
 fn noise_in_words(report: &Report, end: f64) -> String {
     let Report { history, targets, .. } = report;
     let each = targets.iter().zip(&history.model_noise);

@@ -1,4 +1,4 @@
-//! The parts that sections are made of.
+//! The figures of the report, a file for each question, and what they have in common.
 
 pub(super) mod accuracy;
 pub(super) mod calibration;
@@ -9,10 +9,10 @@ pub(super) mod residuals;
 
 pub(super) use crate::html::Figure;
 
-/// Figures on one question.
+/// A section of the page: figures on one question.
 #[derive(Debug, Clone)]
 pub(super) struct Section {
-    /// For links to it.
+    /// The anchor of links to the section.
     pub(super) id: &'static str,
     pub(super) title: &'static str,
     /// The question.
@@ -20,12 +20,12 @@ pub(super) struct Section {
     pub(super) figures: Vec<Figure>,
 }
 
-/// `base` for one of `count` like figures: numbered from one if there are several.
+/// The name of a figure's file: `base`, numbered from one if there are several like it.
 pub(super) fn stem(base: &str, index: usize, count: usize) -> String {
     if count > 1 { format!("{base}-{}", index + 1) } else { base.to_owned() }
 }
 
-/// `base`, with the name of what it is about if there are several.
+/// The title of a figure: `base`, with the name of what it is about if there are several like it.
 pub(super) fn title(base: &str, name: &str, count: usize) -> String {
     if count > 1 { format!("{base}: {name}") } else { base.to_owned() }
 }

@@ -1,13 +1,14 @@
-//! How fast the function of each layer bends along its inputs, by their lengthscales.
+//! Inverse lengthscales: how fast the function of each layer bends along its inputs.
 //!
-//! That is not how much they matter: along an input that acts as a straight line nothing bends, however steep the line is.
+//! That is not how much they matter: along an input that acts as a straight line nothing bends, however steep the line
+//! is.
 
 use super::{Figure, stem};
 use crate::picture::{Bar, BarList};
 use crate::report::LayerRelevance;
 use crate::report::number::significant;
 
-/// Inputs shown.
+/// The largest number of inputs shown.
 const MOST: usize = 20;
 
 /// The figure of layer `index` of `layers`; `None` if it has no input with a finite value.

@@ -1,4 +1,4 @@
-//! What is left over: standardised residuals, and whether a large stated spread goes with a large error.
+//! Residuals: their distribution, and whether a large stated spread goes with a large error.
 
 use super::{Figure, stem, title};
 use crate::picture::{Axis, Chart, Colour, Mark, Panel, sample};
@@ -6,11 +6,11 @@ use crate::report::Output;
 use crate::report::number::percent;
 use crate::report::statistics::{histogram, normal_density, rms};
 
-/// Residuals beyond this many standard deviations are drawn at the edge.
+/// The number of standard deviations beyond which residuals are drawn at the edge.
 const FARTHEST: f64 = 6.0;
-/// Groups of rows of like spread.
+/// The number of groups of rows of like spread.
 const GROUPS: usize = 10;
-/// Rows drawn as points.
+/// The number of rows drawn as points.
 const POINTS: usize = 2000;
 
 /// A row with a usable standard deviation.
@@ -32,6 +32,7 @@ pub(in crate::report) fn residuals(outputs: &[Output], index: usize) -> Vec<Figu
     (!rows.is_empty()).then(|| standardised(outputs, index, &rows)).into_iter().chain(spread).collect()
 }
 
+/// The figure of standardised residuals: against the predictive mean, and as a histogram.
 fn standardised(outputs: &[Output], index: usize, rows: &[Row]) -> Figure {
     let exact: Vec<f64> = rows.iter().map(|row| row.error / row.deviation).collect();
     let limit = exact.iter().fold(3.5, |m: f64, z| m.max(z.abs())).min(FARTHEST);
@@ -44,9 +45,9 @@ fn standardised(outputs: &[Output], index: usize, rows: &[Row]) -> Figure {
         axis("(true − mean) / standard deviation"),
     )
     .with(Mark::dots(sample(&points, POINTS), Colour::Model).opacity(0.5))
-    .with(Mark::level(0.0, Colour::Ink).stroke(1.0))
-    .with(Mark::level(2.0, Colour::Ink).stroke(1.0).dashed())
-    .with(Mark::level(-2.0, Colour::Ink).stroke(1.0).dashed());
+    .with(Mark::horizontal_rule(0.0, Colour::Ink).stroke(1.0))
+    .with(Mark::horizontal_rule(2.0, Colour::Ink).stroke(1.0).dashed())
+    .with(Mark::horizontal_rule(-2.0, Colour::Ink).stroke(1.0).dashed());
 
     let bins = (2.0 * limit / 0.4).round() as usize;
     let width = 2.0 * limit / bins as f64;
@@ -80,6 +81,7 @@ fn standardised(outputs: &[Output], index: usize, rows: &[Row]) -> Figure {
     }
 }
 
+/// The figure of errors against predictive standard deviations.
 fn spread(outputs: &[Output], index: usize, rows: &[Row]) -> Figure {
     let mut sorted = rows.to_vec();
     sorted.sort_by(|a, b| a.deviation.total_cmp(&b.deviation));

@@ -1,7 +1,8 @@
-//! Learning curves: for each depth the ELBO and the test log likelihood, against steps and against seconds.
+//! Learning curves of the forms: for each depth the ELBO and the test log likelihood, against steps and against
+//! seconds.
 //!
-//! A panel for each form of the mean, a colour for each of the covariance, a dash for the smaller learning rate. All panels of
-//! a picture have the range of their [`window`] in common: what leaves it goes out at the lower edge.
+//! A panel for each form of the mean, a colour for each of the covariance, a dash for the smaller learning rate. All
+//! panels of a picture share one [`axis_range`]: what leaves it goes out at the lower edge.
 
 use super::{COVARIANCES, FormsLine, MEANS, RATES, covariance_name, mean_name};
 use crate::html::Figure;
@@ -12,16 +13,16 @@ use crate::reproduce::runs::training_run::{CURVE_SAMPLES, CurvePoint};
 use crate::terminal::text::count;
 use deepgp::{CovarianceForm, MeanForm};
 
-/// What is drawn.
+/// The quantity that a learning curve shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Quantity {
     Elbo,
     Likelihood,
 }
 
-/// What it is drawn against.
+/// The horizontal axis of a learning curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Course {
+enum TimeAxis {
     Steps,
     Seconds,
 }
@@ -49,7 +50,7 @@ impl Quantity {
     }
 }
 
-impl Course {
+impl TimeAxis {
     fn name(self) -> &'static str {
         match self {
             Self::Steps => "steps",
@@ -72,6 +73,7 @@ impl Course {
     }
 }
 
+/// The colour of a form of the covariance.
 fn colour(form: CovarianceForm) -> Colour {
     match form {
         CovarianceForm::Dual => Colour::Ink,
@@ -80,7 +82,7 @@ fn colour(form: CovarianceForm) -> Colour {
     }
 }
 
-/// The four figures of one dataset and depth, whose stems begin with `stem`; none without learning curves.
+/// The four figures of one dataset and depth, whose file names begin with `stem`; none without learning curves.
 pub fn figures(stem: &str, hidden: usize, lines: &[&FormsLine]) -> Vec<Figure> {
     let mut all = Vec::new();
     for quantity in [Quantity::Elbo, Quantity::Likelihood] {
@@ -89,10 +91,10 @@ pub fn figures(stem: &str, hidden: usize, lines: &[&FormsLine]) -> Vec<Figure> {
             finished: line.stuck.is_none(),
         };
         let Some(range) = axis_range(&lines.iter().map(curve).collect::<Vec<_>>()) else { continue };
-        for course in [Course::Steps, Course::Seconds] {
-            let view = View { quantity, course, range };
+        for time in [TimeAxis::Steps, TimeAxis::Seconds] {
+            let view = CurveChart { quantity, time, range };
             all.push(Figure {
-                stem: format!("{stem}-{}-{}", quantity.stem(), course.name()),
+                stem: format!("{stem}-{}-{}", quantity.stem(), time.name()),
                 picture: view.chart(hidden, lines).draw(),
                 caption: view.caption(lines),
             });
@@ -101,22 +103,23 @@ pub fn figures(stem: &str, hidden: usize, lines: &[&FormsLine]) -> Vec<Figure> {
     all
 }
 
-/// One picture, before it has seen the lines.
-struct View {
+/// A figure of learning curves: which quantity, against what, in which range.
+struct CurveChart {
     quantity: Quantity,
-    course: Course,
+    time: TimeAxis,
     range: (f64, f64),
 }
 
-impl View {
+impl CurveChart {
+    /// The chart with a panel for each form of the mean.
     fn chart(&self, hidden: usize, lines: &[&FormsLine]) -> Chart {
-        let until = lines.iter().map(|line| self.course.end(line)).fold(0.0, f64::max);
-        let title = format!("{} by {}, {}", self.quantity.title(), self.course.name(), layers(hidden));
+        let until = lines.iter().map(|line| self.time.end(line)).fold(0.0, f64::max);
+        let title = format!("{} by {}, {}", self.quantity.title(), self.time.name(), layers(hidden));
         let mut chart = Chart::new(title);
         for (i, mean) in MEANS.into_iter().enumerate() {
             let own: Vec<&FormsLine> = lines.iter().copied().filter(|line| line.mean_form == mean).collect();
             // Panels above others leave the axis's name to them.
-            let name = if i < 2 { "" } else { self.course.name() };
+            let name = if i < 2 { "" } else { self.time.name() };
             chart = if i == 2 { chart.below() } else { chart }.with(self.panel(mean, name, until, &own), 1.0);
         }
         for (i, form) in COVARIANCES.into_iter().enumerate() {
@@ -135,7 +138,7 @@ impl View {
         chart
     }
 
-    /// The curves of one form of the mean.
+    /// The panel with the curves of one form of the mean.
     fn panel(&self, mean: MeanForm, name: &str, until: f64, lines: &[&FormsLine]) -> Panel {
         let (low, high) = self.range;
         let mut panel = Panel::new(
@@ -145,23 +148,23 @@ impl View {
         let rows = |line: &FormsLine| line.rows as f64;
         if self.quantity == Quantity::Elbo {
             for line in lines {
-                let fall = |p: &CurvePoint| (self.course.of(p), p.lowest_elbo / rows(line), p.elbo / rows(line));
+                let fall = |p: &CurvePoint| (self.time.of(p), p.lowest_elbo / rows(line), p.elbo / rows(line));
                 panel = panel.with(Mark::band(line.curve.iter().map(fall), colour(line.covariance_form)).opacity(0.1));
             }
         }
         for line in lines {
-            let points = line.curve.iter().map(|point| (self.course.of(point), self.quantity.of(line, point)));
+            let points = line.curve.iter().map(|point| (self.time.of(point), self.quantity.of(line, point)));
             let mark = Mark::line(points, colour(line.covariance_form)).stroke(1.3);
             panel = panel.with(if line.learning_rate == RATES[0] { mark } else { mark.dashed() });
         }
         for line in lines.iter().filter(|line| line.stuck.is_some()) {
-            let end = (self.course.end(line), self.last(line).unwrap_or(low).clamp(low, high));
+            let end = (self.time.end(line), self.last(line).unwrap_or(low).clamp(low, high));
             panel = panel.with(Mark::crosses([end], colour(line.covariance_form)).stroke(2.2));
         }
         // Ends at about the same place are piled up.
         let mut ends: Vec<f64> = Vec::new();
         for line in lines.iter().filter(|line| self.ends_below(line)) {
-            let end = self.course.end(line);
+            let end = self.time.end(line);
             let under = ends.iter().filter(|other| (*other - end).abs() < 0.06 * until).count();
             let place = (end, low + 0.06 * under as f64 * (high - low));
             panel = panel.with(Mark::drops([place], colour(line.covariance_form)));
@@ -170,7 +173,7 @@ impl View {
         panel
     }
 
-    /// The last value of a curve.
+    /// The last value of a run's curve.
     fn last(&self, line: &FormsLine) -> Option<f64> {
         line.curve.iter().rev().map(|point| self.quantity.of(line, point)).find(|value| value.is_finite())
     }
@@ -180,7 +183,7 @@ impl View {
         line.stuck.is_none() && self.last(line).is_none_or(|value| value < self.range.0)
     }
 
-    /// How to read it; the first of a depth says it for all four.
+    /// The caption; that of the first figure explains all four.
     fn caption(&self, lines: &[&FormsLine]) -> String {
         let stuck = lines.iter().filter(|line| line.stuck.is_some()).count();
         let below = lines.iter().filter(|line| self.ends_below(line)).count();
@@ -192,14 +195,14 @@ impl View {
         let sharing = lines.iter().map(|line| line.provenance.sharing).max().unwrap_or(1);
         let shared =
             if sharing > 1 { format!(", while up to {sharing} runs shared the device") } else { String::new() };
-        match (self.quantity, self.course) {
-            (_, Course::Seconds) => format!("The same against seconds of training{shared}."),
-            (Quantity::Elbo, Course::Steps) => format!(
+        match (self.quantity, self.time) {
+            (_, TimeAxis::Seconds) => format!("The same against seconds of training{shared}."),
+            (Quantity::Elbo, TimeAxis::Steps) => format!(
                 "Per training row; a panel for each form of the mean. Good: a curve that rises early, stays up and does not jump. The range is \
                  that of the better runs after a tenth of the steps; what is worse leaves at the lower edge. A faint area \
                  reaches down to the lowest ELBO since the point before: a spike between points. {counts}"
             ),
-            (Quantity::Likelihood, Course::Steps) => {
+            (Quantity::Likelihood, TimeAxis::Steps) => {
                 format!(
                     "The same runs on the test rows, in the units of the target, by {CURVE_SAMPLES} samples. {counts}"
                 )

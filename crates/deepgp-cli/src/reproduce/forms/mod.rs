@@ -1,7 +1,7 @@
-//! The paper's Tables 1 and 2: which forms of the mean and the covariance train stably, and how fast.
+//! The forms of mean and covariance of the paper's Tables 1 and 2: which of them train stably, and how fast.
 //!
-//! Each form of the mean with each form of the covariance, at learning rates 0.01 and 0.001, from the same start on the same rows:
-//! the ELBO and the test log likelihood against steps and seconds. A run that cannot go on is a result too.
+//! Each form of the mean with each form of the covariance, at learning rates 0.01 and 0.001, from the same start on the
+//! same rows: the ELBO and the test log likelihood against steps and seconds. A run that cannot go on is a result too.
 
 mod figures;
 mod tables;
@@ -20,17 +20,16 @@ use super::runs::queue::{Run, RunOutcome, Slot};
 use super::runs::setup::Setup;
 use super::runs::training_run::{self, CurvePoint, TrainedModel, TrainingRun};
 use crate::arguments::ReproduceArgs;
-use crate::terminal::progress::duration;
-use crate::terminal::text::number;
+use crate::terminal::text::{duration, number};
 
-/// Table 1, as equation 7 and as the table itself have its first row.
+/// The forms of the mean: those of Table 1, with its first row both as equation 7 has it and as the table prints it.
 const MEANS: [MeanForm; 4] = [MeanForm::Dual, MeanForm::ScaledDual, MeanForm::Standard, MeanForm::Whitened];
-/// Table 2, and the form beside it.
+/// The forms of the covariance: those of Table 2, and the whitened one.
 const COVARIANCES: [CovarianceForm; 3] = [CovarianceForm::Dual, CovarianceForm::Standard, CovarianceForm::Whitened];
-/// The paper's learning rate, and a cautious one.
+/// Adam's learning rates: the paper's, and a cautious one.
 const RATES: [f64; 2] = [0.01, 0.001];
 
-/// Which run.
+/// A run of one form of the mean with one of the covariance, told from the others by these six.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FormsRun {
     dataset: String,
@@ -41,32 +40,32 @@ pub struct FormsRun {
     split: u64,
 }
 
-/// A finished run, or one that could not be finished. Scores are in the target's units.
+/// The result of such a run, finished or not, in the target's units: a line of `forms.jsonl`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FormsLine {
-    /// Which data.
+    /// The dataset's name, such as `kin8nm`.
     pub dataset: String,
-    /// Layers before the last one.
+    /// The number of layers before the last one.
     pub hidden: usize,
-    /// The variables of the mean.
+    /// The form of the mean.
     pub mean_form: MeanForm,
-    /// The variables of the covariance.
+    /// The form of the covariance.
     pub covariance_form: CovarianceForm,
-    /// Adam's.
+    /// Adam's learning rate.
     pub learning_rate: f64,
-    /// The number of the split, which seeded it too.
+    /// The number of the split, which is the seed too.
     pub split: u64,
-    /// Rows trained on.
+    /// The number of training rows.
     pub rows: usize,
-    /// Mean log density of the test rows at the end; nothing if the model could not be asked.
+    /// Mean log density of the test rows at the end; `None` if the model could not be computed there.
     pub test_log_likelihood: Option<f64>,
     /// Steps that had to be rolled back.
     pub rolled_back: u64,
-    /// Why it could not go on, if it could not.
+    /// The reason why training could not go on, if it could not.
     pub stuck: Option<String>,
     /// The learning curve.
     pub curve: Vec<CurvePoint>,
-    /// How it came about.
+    /// How the result came about.
     #[serde(flatten)]
     pub provenance: Provenance,
 }
@@ -148,7 +147,7 @@ impl Run for FormsRun {
     }
 }
 
-/// All runs: each form of the mean with each of the covariance.
+/// All runs that the arguments ask for: each form of the mean with each of the covariance.
 pub fn runs(args: &ReproduceArgs) -> Vec<FormsRun> {
     let mut all = Vec::new();
     for dataset in args.datasets_of(Experiment::Forms) {
@@ -173,7 +172,7 @@ pub fn runs(args: &ReproduceArgs) -> Vec<FormsRun> {
     all
 }
 
-/// What to show: for each dataset and depth how the runs end, and how they get there.
+/// The sections of the forms: for each dataset and depth how the runs end, and their learning curves.
 pub fn sections(lines: &[FormsLine]) -> Vec<ResultSection> {
     let mut kinds: Vec<(&str, usize)> = lines.iter().map(|line| (line.dataset.as_str(), line.hidden)).collect();
     kinds.sort_unstable();
@@ -195,7 +194,7 @@ pub fn sections(lines: &[FormsLine]) -> Vec<ResultSection> {
     kinds.into_iter().map(section).collect()
 }
 
-/// What a form of the mean is called.
+/// The name of a form of the mean in tables and figures.
 fn mean_name(form: MeanForm) -> &'static str {
     match form {
         MeanForm::Dual => "dual",
@@ -205,7 +204,7 @@ fn mean_name(form: MeanForm) -> &'static str {
     }
 }
 
-/// What a form of the covariance is called.
+/// The name of a form of the covariance in tables and figures.
 fn covariance_name(form: CovarianceForm) -> &'static str {
     match form {
         CovarianceForm::Dual => "dual",
@@ -219,7 +218,7 @@ pub mod tests {
     use super::*;
     use crate::reproduce::runs::provenance::tests::provenance;
 
-    /// A run of 20 points that rises to `end`.
+    /// A result whose learning curve of 20 points rises to `end`.
     pub fn line(mean_form: MeanForm, covariance_form: CovarianceForm, learning_rate: f64, end: f64) -> FormsLine {
         let point = |i: u64| {
             let value = end - 10.0 / (i * i) as f64;

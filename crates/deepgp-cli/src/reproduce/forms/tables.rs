@@ -1,5 +1,5 @@
-//! Where the runs end: a table for each depth and learning rate, how far their ELBO falls on the way, and those that could not
-//! go on.
+//! Tables of the forms: where the runs of each depth and learning rate end, how far their ELBO falls on the way, and
+//! which could not go on.
 
 use deepgp::{CovarianceForm, MeanForm};
 
@@ -8,18 +8,18 @@ use crate::reproduce::grid::{median, spread};
 use crate::reproduce::results::table::{Cell, Column, Group, Table};
 use crate::reproduce::runs::training_run::CurvePoint;
 
-/// How to read the tables of a depth.
+/// The note on the tables of final scores.
 const READING: &str = "At the end; in bold the best of those that came to it. Beside a number: how many steps had to be rolled back, and at \
                        which step a run got stuck.";
 
-/// How to read the falls.
+/// The note on the tables of falls.
 const FALLS: &str = "By how many nats a row the lowest ELBO between two points of the curve lies below the first of them, after a fifth of \
                      the steps: the middle one of all pairs, and the largest. An estimate from samples falls a little even where it rises on \
                      the whole.";
-/// Points from before this share of the steps do not count as falls.
+/// The share of the steps, at the beginning, whose falls do not count.
 const EARLY: f64 = 0.2;
 
-/// Those of the runs of one dataset and depth.
+/// The tables of one dataset and depth.
 pub fn tables(lines: &[&FormsLine]) -> Vec<Table> {
     let of_rate = |rate: f64| lines.iter().copied().filter(|line| line.learning_rate == rate).collect::<Vec<_>>();
     let rates = || RATES.into_iter().map(|rate| (rate, of_rate(rate))).filter(|(_, own)| !own.is_empty());
@@ -38,7 +38,7 @@ fn of<'a>(lines: &[&'a FormsLine], mean: MeanForm, covariance: CovarianceForm) -
     lines.iter().copied().filter(own).collect()
 }
 
-/// A row for each form of the mean, a column for each of the covariance.
+/// A table with a row for each form of the mean and a column for each of the covariance.
 fn matrix(caption: String, lines: &[&FormsLine], cell: impl Fn(Vec<&FormsLine>) -> Cell) -> Table {
     let row = |mean: MeanForm| {
         let cells = COVARIANCES.into_iter().map(|covariance| cell(of(lines, mean, covariance)));
@@ -53,14 +53,14 @@ fn matrix(caption: String, lines: &[&FormsLine], cell: impl Fn(Vec<&FormsLine>) 
     }
 }
 
-/// How far the ELBO of a run falls between points of its curve.
+/// The falls of a run's ELBO between the points of its curve, in nats a row.
 fn falls(line: &FormsLine) -> Vec<f64> {
     let late = |point: &CurvePoint| point.step as f64 >= EARLY * line.provenance.steps as f64;
     let fall = |pair: &[CurvePoint]| (pair[0].elbo - pair[1].lowest_elbo).max(0.0) / line.rows as f64;
     line.curve.windows(2).filter(|pair| late(&pair[0])).map(fall).collect()
 }
 
-/// What tells the stable forms from the others.
+/// The table of falls at one learning rate, which tells stable forms from others; `None` without curves.
 fn fall_table(rate: f64, lines: &[&FormsLine]) -> Option<Table> {
     let all = |own: &[&FormsLine]| own.iter().copied().flat_map(falls).collect::<Vec<f64>>();
     if all(lines).is_empty() {
@@ -77,7 +77,7 @@ fn fall_table(rate: f64, lines: &[&FormsLine]) -> Option<Table> {
     Some(Table { note: FALLS.into(), ..matrix(format!("Falls of the ELBO at rate {rate}"), lines, cell) })
 }
 
-/// The final test log likelihood of each form of the mean with each of the covariance, and what happened on the way.
+/// The table of final test log likelihoods at one learning rate.
 fn ends(rate: f64, lines: &[&FormsLine]) -> Table {
     let likelihood = |own: &[&FormsLine]| {
         let values: Option<Vec<f64>> = own.iter().map(|line| line.test_log_likelihood).collect();
@@ -104,7 +104,7 @@ fn ends(rate: f64, lines: &[&FormsLine]) -> Table {
     matrix(format!("Test log likelihood at rate {rate}"), lines, cell)
 }
 
-/// What happened on the way.
+/// The remark on runs that were rolled back or could not go on.
 fn remark(own: &[&FormsLine]) -> String {
     let back: u64 = own.iter().map(|line| line.rolled_back).sum();
     let back = (back > 0).then(|| format!("{back} rolled back"));
@@ -114,7 +114,7 @@ fn remark(own: &[&FormsLine]) -> String {
     back.into_iter().chain(stuck).collect::<Vec<_>>().join(", ")
 }
 
-/// The runs that could not go on, and why.
+/// The table of runs that could not go on, and why; `None` if all could.
 fn stuck(lines: &[&FormsLine]) -> Option<Table> {
     let row = |line: &&FormsLine| {
         let reason = line.stuck.as_ref()?;

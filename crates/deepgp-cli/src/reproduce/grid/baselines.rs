@@ -1,4 +1,4 @@
-//! What a model has to beat, on the same splits: the mean, linear regression and nearest neighbours.
+//! Baselines on the grid's splits, which a model has to beat: the mean, linear regression and nearest neighbours.
 
 use anyhow::Result;
 use deepgp_io::ScoreRecord;
@@ -8,18 +8,18 @@ use crate::model::score;
 use crate::reproduce::runs::journal::{Journal, Keyed};
 use crate::reproduce::runs::setup::Setup;
 
-/// One baseline on one split. Scores are in the target's units.
+/// The score of one baseline on one split, in the target's units: a line of `baselines.jsonl`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BaselineLine {
-    /// `kin8nm`, `protein` or `molecules`.
+    /// The dataset's name, such as `kin8nm`.
     pub dataset: String,
-    /// Which baseline.
+    /// The baseline's name, such as `linear regression`.
     pub model: String,
     /// The number of the split.
     pub split: u64,
     /// Mean log density of the test rows.
     pub test_log_likelihood: f64,
-    /// Root mean squared error there.
+    /// Root mean squared error on the test rows.
     pub test_rmse: f64,
 }
 
@@ -31,13 +31,13 @@ impl Keyed for BaselineLine {
     }
 }
 
-/// Makes what is missing of a dataset's baselines, until the lab closes; calls `told` on each.
+/// Scores the baselines of a dataset that the journal lacks, until all runs are to stop; `announce` sees each score.
 pub fn fill(
     journal: &mut Journal<BaselineLine>,
     dataset: &str,
     splits: u64,
     setup: &Setup,
-    mut told: impl FnMut(&BaselineLine),
+    mut announce: impl FnMut(&BaselineLine),
 ) -> Result<()> {
     for split in (0..splits).take_while(|_| !setup.is_stopping()) {
         if score::BASELINES.iter().all(|own| journal.has(&(dataset.into(), own.to_string(), split))) {
@@ -53,7 +53,7 @@ pub fn fill(
                 test_rmse: score.rmse[0],
             };
             if !journal.has(&line.key()) {
-                told(&line);
+                announce(&line);
                 journal.add(line)?;
             }
         }

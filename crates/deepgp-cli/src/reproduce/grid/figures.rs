@@ -1,6 +1,6 @@
 //! The paper's two figures: log likelihood and RMSE against the number of hidden layers, a panel for each of its datasets.
 
-use super::Line;
+use super::GridLine;
 use super::paper::Printed;
 use super::run::Model;
 use super::summary::{Summary, summaries};
@@ -8,7 +8,7 @@ use crate::html::Figure;
 use crate::picture::{Axis, Chart, Colour, Mark, Panel};
 use crate::reproduce::datasets::{DATASETS, DISTINCT};
 
-/// What is drawn against the depth: ours, mean and deviation, and the paper's.
+/// What a figure draws against depth: our mean and deviation, and the paper's.
 struct Quantity {
     file: &'static str,
     title: &'static str,
@@ -17,6 +17,7 @@ struct Quantity {
     paper: fn(Printed) -> f64,
 }
 
+/// The quantities of the paper's two figures.
 const QUANTITIES: [Quantity; 2] = [
     Quantity {
         file: "log-likelihood",
@@ -37,15 +38,15 @@ const QUANTITIES: [Quantity; 2] = [
 /// The models, in the order of the legend.
 pub const MODELS: [Model; 3] = [Model::Full, Model::Decoupled, Model::DecoupledWhitened];
 
-/// How a model is drawn, and called in the legend.
+/// How a model is drawn, and its name in the legend.
 pub struct Style {
-    /// Of its lines.
+    /// The colour of the model's lines.
     pub colour: Colour,
-    /// What it is called.
+    /// The model's name in the legend.
     pub name: &'static str,
 }
 
-/// How a model is drawn.
+/// How a model is drawn, in every figure of the grid.
 pub fn style(model: Model) -> Style {
     let (colour, name) = match model {
         Model::Full => (Colour::Other, "full 200"),
@@ -55,12 +56,13 @@ pub fn style(model: Model) -> Style {
     Style { colour, name }
 }
 
-/// Both figures; none if there are no results on the paper's data.
-pub fn figures(lines: &[Line]) -> Vec<Figure> {
+/// The paper's two figures with our results; none if there are none on the paper's data.
+pub fn figures(lines: &[GridLine]) -> Vec<Figure> {
     QUANTITIES.iter().filter_map(|quantity| figure(lines, quantity)).collect()
 }
 
-fn figure(lines: &[Line], quantity: &Quantity) -> Option<Figure> {
+/// The figure of a quantity; `None` if there are no results on the paper's data.
+fn figure(lines: &[GridLine], quantity: &Quantity) -> Option<Figure> {
     let mut chart = Chart::new(quantity.title);
     let mut drawn = Vec::new();
     for dataset in DATASETS.iter().filter(|dataset| **dataset != DISTINCT) {
@@ -85,10 +87,10 @@ fn figure(lines: &[Line], quantity: &Quantity) -> Option<Figure> {
     })
 }
 
-/// Hidden layers, and mean and deviation there.
+/// A number of hidden layers, and mean and standard deviation over the splits of its runs.
 pub type Spread = (usize, (f64, f64));
 
-/// A band of one deviation, a line of means, and a dot at each.
+/// The marks of a curve over depths: a band of one deviation, a line of means, and a dot at each.
 pub fn spreads(points: &[Spread], colour: Colour) -> [Mark; 3] {
     let means = || points.iter().map(|(hidden, (mean, _))| (*hidden as f64, *mean));
     let band = points.iter().map(|(hidden, (mean, spread))| (*hidden as f64, mean - spread, mean + spread));
@@ -103,7 +105,7 @@ pub fn depth_axis(depths: impl Iterator<Item = usize>) -> Axis {
     Axis::new("hidden layers").between(-0.3, deepest.max(2.0) + 0.3)
 }
 
-/// Our bands, lines and dots, and the paper's points.
+/// The panel of a dataset: our bands, lines and dots, and the paper's points.
 fn panel(dataset: &str, all: &[Summary], quantity: &Quantity) -> Panel {
     let mut panel = Panel::new(depth_axis(all.iter().map(|s| s.hidden)), Axis::new(dataset));
     for model in MODELS {
@@ -125,7 +127,7 @@ mod tests {
     #[test]
     fn both_figures_are_drawn_with_the_papers_points() {
         assert!(figures(&[]).is_empty());
-        let distinct = Line { dataset: DISTINCT.into(), ..line(Model::Full, 2, 0, 1.0) };
+        let distinct = GridLine { dataset: DISTINCT.into(), ..line(Model::Full, 2, 0, 1.0) };
         assert!(figures(std::slice::from_ref(&distinct)).is_empty(), "the paper has no such panel");
         let mut lines = vec![distinct];
         for hidden in 0..3 {

@@ -1,16 +1,16 @@
-//! The paper's Tables 3 to 6 for LaTeX.
+//! The paper's Tables 3 to 6 as LaTeX.
 
 use std::fmt::Write as _;
 
-use super::Line;
+use super::GridLine;
 use super::paper::Printed;
 use super::summary::summaries;
 use super::tables::{digits, seconds};
 use crate::reproduce::datasets::DATASETS;
 use crate::reproduce::results::number_text::mean_with_deviation;
 
-/// All tables for LaTeX, with the package `booktabs`.
-pub fn latex(lines: &[Line]) -> String {
+/// All tables as LaTeX, for the package `booktabs`.
+pub fn latex(lines: &[GridLine]) -> String {
     let mut text = String::from(
         "% Needs \\usepackage{booktabs}. In bold the best of its depth; in brackets what the paper prints.\n",
     );
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn the_best_is_bold_and_the_papers_number_is_in_brackets() {
-        let lines: Vec<Line> = [1.30, 1.32, 1.34]
+        let lines: Vec<GridLine> = [1.30, 1.32, 1.34]
             .into_iter()
             .zip(0..)
             .flat_map(|(ll, split)| [line(Model::Full, 1, split, ll), line(Model::Decoupled, 1, split, ll + 0.1)])

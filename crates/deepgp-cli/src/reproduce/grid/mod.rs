@@ -24,8 +24,7 @@ use super::runs::queue::{Run, RunOutcome, Slot};
 use super::runs::setup::Setup;
 use super::runs::training_run::{self, CurvePoint, TrainingRun};
 use crate::arguments::ReproduceArgs;
-use crate::terminal::progress::duration;
-use crate::terminal::text::scores;
+use crate::terminal::text::{duration, scores};
 pub use baselines::BaselineLine;
 pub use latex::latex;
 pub use run::{GridRun, MODELS, Model};
@@ -33,36 +32,36 @@ pub use summary::{median, spread};
 pub use tables::digits;
 pub use verdict::{Verdict, verdicts};
 
-/// One finished run. Scores are in the target's units.
+/// The result of one run of the grid, in the target's units: a line of `results.jsonl`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Line {
-    /// Which data.
+pub struct GridLine {
+    /// The dataset's name, such as `kin8nm`.
     pub dataset: String,
-    /// Which model.
+    /// The model that was trained.
     pub model: Model,
-    /// Layers before the last one.
+    /// The number of layers before the last one.
     pub hidden: usize,
     /// The number of the split.
     pub split: u64,
-    /// What seeded it.
+    /// The seed of the run.
     pub seed: u64,
     /// Mean log density of the test rows.
     pub test_log_likelihood: f64,
-    /// Root mean squared error there.
+    /// Root mean squared error on the test rows.
     pub test_rmse: f64,
-    /// Continuous ranked probability score there.
+    /// Mean continuous ranked probability score of the test rows.
     pub test_crps: f64,
     /// The share of test rows in their central 95 % interval.
     pub test_coverage_95: f64,
-    /// The learning curve of a run that had the device to itself.
+    /// The learning curve; empty unless the run had the device to itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub curve: Vec<CurvePoint>,
-    /// How it came about.
+    /// How the result came about.
     #[serde(flatten)]
     pub provenance: Provenance,
 }
 
-impl Keyed for Line {
+impl Keyed for GridLine {
     type Key = GridRun;
 
     fn key(&self) -> GridRun {
@@ -71,13 +70,13 @@ impl Keyed for Line {
 }
 
 impl Run for GridRun {
-    type Line = Line;
+    type Line = GridLine;
 
     fn settings(&self, setup: &Setup) -> FitSettings {
         self.fit_settings(setup.epochs, setup.training_rows(&self.dataset), setup.threads)
     }
 
-    fn make(&self, setup: &Setup, slot: &Slot) -> Result<RunOutcome<Line>> {
+    fn make(&self, setup: &Setup, slot: &Slot) -> Result<RunOutcome<GridLine>> {
         let training = TrainingRun::new(setup, &self.dataset, self.split, self.settings(setup))?;
         // Seconds mean something where nobody else computes.
         let looks =
@@ -93,7 +92,7 @@ impl Run for GridRun {
             Ok(score) => score,
             Err(reason) => return Ok(RunOutcome::Stuck(reason)),
         };
-        Ok(RunOutcome::Done(Line {
+        Ok(RunOutcome::Done(GridLine {
             dataset: self.dataset.clone(),
             model: self.model,
             hidden: self.hidden,
@@ -108,16 +107,17 @@ impl Run for GridRun {
         }))
     }
 
-    fn in_words(line: &Line) -> String {
+    fn in_words(line: &GridLine) -> String {
         scores(line.test_log_likelihood, line.test_rmse) + ", " + &duration(line.provenance.seconds)
     }
 
-    fn provenance(line: &Line) -> &Provenance {
+    fn provenance(line: &GridLine) -> &Provenance {
         &line.provenance
     }
 }
 
-/// All runs that were asked for: shallow ones first, so that a cut leaves whole rows of the tables.
+/// All runs of the grid that the arguments ask for: shallow models first, so that a cut leaves whole rows of the
+/// tables.
 pub fn runs(args: &ReproduceArgs) -> Vec<GridRun> {
     let splits = args.splits_of(Experiment::Tables);
     let mut all = Vec::new();
@@ -131,8 +131,9 @@ pub fn runs(args: &ReproduceArgs) -> Vec<GridRun> {
     all
 }
 
-/// What to show: whether the paper's numbers are reached, its figures, and a table for each dataset.
-pub fn sections(lines: &[Line], baselines: &[BaselineLine]) -> Vec<ResultSection> {
+/// The sections of the grid: whether the paper's numbers are reached, decoupled against full models, and a table for
+/// each dataset.
+pub fn sections(lines: &[GridLine], baselines: &[BaselineLine]) -> Vec<ResultSection> {
     let mut all = Vec::new();
     let section = |id: &str, title: &str, lead: &str, tables, figures| ResultSection {
         id: id.into(),
@@ -158,7 +159,7 @@ pub fn sections(lines: &[Line], baselines: &[BaselineLine]) -> Vec<ResultSection
     all
 }
 
-/// What to know of a dataset.
+/// What to know of a dataset before its table.
 fn about(dataset: &str) -> &'static str {
     match dataset {
         "kin8nm" => "The paper's Tables 3 and 4.",
@@ -178,9 +179,9 @@ pub mod tests {
     use super::*;
     use crate::reproduce::runs::provenance::tests::provenance;
 
-    /// A line with scores that follow from the likelihood.
-    pub fn line(model: Model, hidden: usize, split: u64, log_likelihood: f64) -> Line {
-        Line {
+    /// A result whose other scores follow from the log likelihood.
+    pub fn line(model: Model, hidden: usize, split: u64, log_likelihood: f64) -> GridLine {
+        GridLine {
             dataset: "kin8nm".into(),
             model,
             hidden,

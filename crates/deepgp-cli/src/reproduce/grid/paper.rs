@@ -2,18 +2,18 @@
 
 use super::run::Model;
 
-/// What the paper prints for one model.
+/// The numbers that the paper prints for one dataset, model and depth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Printed {
-    /// Mean test log likelihood and its deviation.
+    /// Mean test log likelihood and its standard deviation.
     pub log_likelihood: (f64, f64),
-    /// Test RMSE and its deviation.
+    /// Mean test RMSE and its standard deviation.
     pub rmse: (f64, f64),
-    /// Median seconds.
+    /// Median seconds of training.
     pub seconds: f64,
 }
 
-/// A row for each depth, 0 to 4: full, then decoupled.
+/// The paper's table of one dataset: for each depth, 0 to 4, the full model and the decoupled one.
 type Rows = [[[f64; 5]; 2]; 5];
 
 const KIN8NM: Rows = [
@@ -40,7 +40,7 @@ const MOLECULES: Rows = [
     [[-1.49, 0.07, 1.32, 0.06, 12122.0], [-1.37, 0.05, 1.26, 0.05, 8078.0]],
 ];
 
-/// The paper's numbers for a run, if it has any.
+/// The paper's numbers for a dataset, model and depth, if it has any.
 pub fn printed(dataset: &str, model: Model, hidden: usize) -> Option<Printed> {
     let rows = match dataset {
         "kin8nm" => &KIN8NM,

@@ -1,31 +1,31 @@
-//! One run of the paper's grid: which data, which model, how deep, which split.
+//! A run of the paper's grid: which dataset, which model, how deep, which split.
 
 use deepgp::{ConstantColumns, CovarianceForm, FitSettings, InducingSize, LikelihoodForm};
 use serde::{Deserialize, Serialize};
 
-/// Inducing inputs of the full model.
+/// The number of inducing inputs of the full model.
 const FULL: usize = 200;
-/// Inducing inputs of the decoupled models.
+/// The numbers of inducing inputs of the decoupled models.
 const DECOUPLED: InducingSize = InducingSize::decoupled(500, 100);
 
-/// The noise variance at the start, in units of the target's: the paper names none. `fit` starts higher, for the sake of early
-/// stopping, which these runs do not have.
+/// The noise variance at the start, in units of the target's: the paper names none. `fit` starts higher, for the sake
+/// of early stopping, which these runs do not have.
 const NOISE: f64 = 0.05;
 
-/// A model of the paper, or the one beside them.
+/// A model of the grid: the paper's two, and one beside them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Model {
-    /// One set of 200 inducing inputs, whitened.
+    /// The full model: one set of 200 inducing inputs, whitened.
     Full,
-    /// 500 for the mean (whitened), 100 for the covariance (standard): the paper's choice.
+    /// The paper's decoupled model: 500 inducing inputs for the mean (whitened), 100 for the covariance (standard).
     Decoupled,
-    /// The same with a whitened covariance, which is safer to train.
+    /// The decoupled model with a whitened covariance, which is safer to train.
     DecoupledWhitened,
 }
 
 impl Model {
-    /// Its name on the command line, in results and in tables.
+    /// The model's name on the command line, in results and in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Full => "full",
@@ -35,24 +35,24 @@ impl Model {
     }
 }
 
-/// The names of [`Model`].
+/// The names of [`Model`]'s variants on the command line.
 pub const MODELS: &[&str] = &["full", "decoupled", "decoupled-whitened"];
 
-/// Which run.
+/// A run of the grid, told from the others by these four.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GridRun {
-    /// Which data.
+    /// The dataset's name, such as `kin8nm`.
     pub dataset: String,
-    /// Layers before the last one.
+    /// The number of layers before the last one.
     pub hidden: usize,
-    /// Which model.
+    /// The model to train.
     pub model: Model,
-    /// The number of the split, from 0; it seeds everything.
+    /// The number of the split, from 0, which is the seed of everything too.
     pub split: u64,
 }
 
 impl GridRun {
-    /// The paper's settings for so many training rows.
+    /// The paper's settings for a run on so many training rows.
     pub fn fit_settings(&self, epochs: u64, rows: usize, threads: usize) -> FitSettings {
         let mut settings = FitSettings {
             validation: None,

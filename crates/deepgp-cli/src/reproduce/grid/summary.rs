@@ -1,39 +1,41 @@
-//! Splits of one model and depth, or of one simpler model, taken together.
+//! Means over the splits of one model and depth, or of one baseline.
 
 use std::collections::BTreeMap;
 
-use super::Line;
+use super::GridLine;
 use super::baselines::BaselineLine;
 use super::paper::{Printed, printed};
 use super::run::Model;
 use crate::reproduce::runs::provenance::TimingConditions;
 
-/// What all splits of a dataset, model and depth say together.
+/// The results of all splits of one dataset, model and depth.
 #[derive(Clone, Debug)]
 pub struct Summary<'a> {
-    /// Which model.
+    /// The model.
     pub model: Model,
-    /// How deep.
+    /// The number of layers before the last one.
     pub hidden: usize,
-    /// How many splits there are.
+    /// The number of splits.
     pub splits: usize,
-    /// Mean and deviation over splits of the test log likelihood.
+    /// Mean and standard deviation over splits of the test log likelihood.
     pub log_likelihood: (f64, f64),
-    /// The same of the RMSE.
+    /// Mean and standard deviation over splits of the test RMSE.
     pub rmse: (f64, f64),
-    /// The median of the runs that shared the device with the fewest others; where those had several devices, of the one that most had.
+    /// Median seconds of training, over the runs that shared the device with the fewest others; where those had several
+    /// devices, over those of the commonest one.
     pub seconds: f64,
-    /// Of how many runs.
+    /// The number of runs that the seconds are a median of.
     pub timed: usize,
-    /// Under what circumstances that is.
+    /// The conditions under which those runs were timed.
     pub timing: TimingConditions<'a>,
-    /// What the paper prints.
+    /// The paper's numbers, if it has any.
     pub printed: Option<Printed>,
-    /// Which of the three (likelihood, error, time) are the best among the models of its depth; times, among those taken alike.
+    /// Whether log likelihood, RMSE and seconds are the best among the models of this depth; seconds, among those timed
+    /// under the same conditions.
     pub best: [bool; 3],
 }
 
-/// Mean and standard deviation; that of one number is 0.
+/// Mean and standard deviation of some values; of one value the deviation is 0.
 pub fn spread(values: &[f64]) -> (f64, f64) {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -41,36 +43,38 @@ pub fn spread(values: &[f64]) -> (f64, f64) {
     (mean, if values.len() > 1 { (squares / (n - 1.0)).sqrt() } else { 0.0 })
 }
 
-/// The middle one, or the mean of the middle two.
+/// The median of some values: the middle one, or the mean of the middle two.
 pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let half = values.len() / 2;
     if values.len() % 2 == 1 { values[half] } else { 0.5 * (values[half - 1] + values[half]) }
 }
 
-/// Under which circumstances most times were taken; of several, the first in their order.
-pub fn commonest<'a>(timings: impl Iterator<Item = TimingConditions<'a>>) -> Option<TimingConditions<'a>> {
+/// The conditions under which most runs were timed; of several, the first in their order.
+pub fn commonest_timing<'a>(timings: impl Iterator<Item = TimingConditions<'a>>) -> Option<TimingConditions<'a>> {
     let mut counts = BTreeMap::new();
     timings.for_each(|timing| *counts.entry(timing).or_insert(0) += 1);
     // The last of equal maxima is taken, so from behind it is the first.
     counts.into_iter().rev().max_by_key(|(_, count)| *count).map(|(timing, _)| timing)
 }
 
-/// One for each model and depth of a dataset, shallow ones first.
-pub fn summaries<'a>(lines: &'a [Line], dataset: &str) -> Vec<Summary<'a>> {
-    let own: Vec<&Line> = lines.iter().filter(|line| line.dataset == dataset).collect();
+/// A summary for each model and depth of a dataset, shallow ones first.
+pub fn summaries<'a>(lines: &'a [GridLine], dataset: &str) -> Vec<Summary<'a>> {
+    let own: Vec<&GridLine> = lines.iter().filter(|line| line.dataset == dataset).collect();
     let mut kinds: Vec<(usize, Model)> = own.iter().map(|line| (line.hidden, line.model)).collect();
     kinds.sort_unstable();
     kinds.dedup();
     let mut all: Vec<Summary> = Vec::new();
     for (hidden, model) in kinds {
-        let of: Vec<&&Line> = own.iter().filter(|line| (line.hidden, line.model) == (hidden, model)).collect();
+        let of: Vec<&&GridLine> = own.iter().filter(|line| (line.hidden, line.model) == (hidden, model)).collect();
         let timings = || of.iter().map(|line| line.provenance.timing());
         let sharing = timings().map(|timing| timing.sharing).min();
-        let Some(timing) = commonest(timings().filter(|timing| Some(timing.sharing) == sharing)) else { continue };
+        let Some(timing) = commonest_timing(timings().filter(|timing| Some(timing.sharing) == sharing)) else {
+            continue;
+        };
         let times = of.iter().filter(|line| line.provenance.timing() == timing).map(|line| line.provenance.seconds);
         let times: Vec<f64> = times.collect();
-        let each = |value: fn(&Line) -> f64| of.iter().map(|line| value(line)).collect::<Vec<f64>>();
+        let each = |value: fn(&GridLine) -> f64| of.iter().map(|line| value(line)).collect::<Vec<f64>>();
         all.push(Summary {
             model,
             hidden,
@@ -97,20 +101,20 @@ pub fn summaries<'a>(lines: &'a [Line], dataset: &str) -> Vec<Summary<'a>> {
     all
 }
 
-/// What all splits of a baseline say together.
+/// The results of all splits of one dataset and baseline.
 #[derive(Clone, Debug)]
 pub struct BaselineSummary<'a> {
-    /// Which one.
+    /// The baseline's name.
     pub model: &'a str,
-    /// How many splits there are.
+    /// The number of splits.
     pub splits: usize,
-    /// Mean and deviation over splits of the test log likelihood.
+    /// Mean and standard deviation over splits of the test log likelihood.
     pub log_likelihood: (f64, f64),
-    /// The same of the RMSE.
+    /// Mean and standard deviation over splits of the test RMSE.
     pub rmse: (f64, f64),
 }
 
-/// One for each baseline of a dataset.
+/// A summary for each baseline of a dataset.
 pub fn baseline_summaries<'a>(lines: &'a [BaselineLine], dataset: &str) -> Vec<BaselineSummary<'a>> {
     let own: Vec<&BaselineLine> = lines.iter().filter(|line| line.dataset == dataset).collect();
     let mut names: Vec<&str> = own.iter().map(|line| line.model.as_str()).collect();
@@ -134,9 +138,9 @@ mod tests {
     use crate::reproduce::runs::provenance::Provenance;
     use crate::reproduce::runs::provenance::tests::provenance;
 
-    fn timed(model: Model, split: u64, seconds: f64, sharing: usize, device: &str) -> Line {
+    fn timed(model: Model, split: u64, seconds: f64, sharing: usize, device: &str) -> GridLine {
         let provenance = Provenance { sharing, device: device.into(), ..provenance(seconds, 1) };
-        Line { provenance, ..line(model, 1, split, 1.0) }
+        GridLine { provenance, ..line(model, 1, split, 1.0) }
     }
 
     #[test]
@@ -149,14 +153,14 @@ mod tests {
             timed(Model::Full, 4, 900.0, 4, "cuda"),
             timed(Model::Full, 5, 900.0, 4, "cuda"),
         ];
-        let of = |lines: &[Line]| summaries(lines, "kin8nm").iter().map(|s| s.seconds).collect::<Vec<_>>();
+        let of = |lines: &[GridLine]| summaries(lines, "kin8nm").iter().map(|s| s.seconds).collect::<Vec<_>>();
         assert_eq!(of(&lines), [4.0]);
         assert_eq!(of(&lines[..2]), [100.0], "one of each: never the mean of both");
     }
 
     #[test]
     fn the_best_time_is_one_among_those_taken_alike() {
-        let best = |lines: &[Line]| summaries(lines, "kin8nm").iter().map(|s| s.best[2]).collect::<Vec<_>>();
+        let best = |lines: &[GridLine]| summaries(lines, "kin8nm").iter().map(|s| s.best[2]).collect::<Vec<_>>();
         let full = timed(Model::Full, 0, 10.0, 1, "cpu");
         assert_eq!(best(&[full.clone(), timed(Model::Decoupled, 0, 1.0, 1, "cuda")]), [false, false]);
         assert_eq!(best(&[full.clone(), timed(Model::Decoupled, 0, 1.0, 4, "cpu")]), [false, false]);

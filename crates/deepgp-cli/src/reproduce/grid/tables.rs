@@ -1,6 +1,6 @@
-//! The paper's Tables 3 to 6 from the results of runs, the paper's number beside each of ours.
+//! The paper's Tables 3 to 6 from the results of runs, with the paper's number beside each of ours.
 
-use super::Line;
+use super::GridLine;
 use super::baselines::BaselineLine;
 use super::paper::Printed;
 use super::summary::{BaselineSummary, Summary, baseline_summaries, summaries};
@@ -8,25 +8,25 @@ use crate::reproduce::results::number_text::{layers, mean_with_deviation};
 use crate::reproduce::results::table::{Cell, Column, Group, Table};
 use crate::reproduce::runs::provenance::TimingConditions;
 
-/// Digits after the point that a dataset's RMSE is told with.
+/// The digits after the point that a dataset's RMSE is written with.
 pub fn digits(dataset: &str) -> usize {
     if dataset == "kin8nm" { 4 } else { 3 }
 }
 
-/// Seconds, and how many runs shared the device meanwhile.
+/// The seconds of a summary as text, with the number of runs that shared the device meanwhile.
 pub fn seconds(summary: &Summary<'_>) -> String {
     let Summary { seconds, timing: TimingConditions { sharing, .. }, .. } = summary;
     if *sharing > 1 { format!("{seconds:.1} ×{sharing}") } else { format!("{seconds:.1}") }
 }
 
-/// How to read a table.
+/// The note below a table.
 const READING: &str = "Means and standard deviations over splits; in bold the best of its depth. The paper's seconds are medians \
                        of five runs on a Tesla K80";
 
-/// How to read them where machines were mixed.
+/// The note where times of several devices are in one table.
 const APART: &str = " Seconds are not all of one device: in bold are the best among those that are.";
 
-/// How to read its seconds: over how many runs they are, and with how many others those shared the device.
+/// The note on a table's seconds: medians of how many runs, and how many shared the device.
 fn timing(all: &[Summary<'_>]) -> String {
     let counts = || all.iter().map(|s| s.timed);
     let (Some(fewest), Some(most)) = (counts().min(), counts().max()) else { return ".".into() };
@@ -43,8 +43,8 @@ fn timing(all: &[Summary<'_>]) -> String {
     format!(", ours {whose}{alone}.")
 }
 
-/// The table of a dataset, simpler models below; `None` if there is nothing to tell.
-pub fn table(lines: &[Line], baselines: &[BaselineLine], dataset: &str) -> Option<Table> {
+/// The table of a dataset, baselines below the models; `None` if there are no results.
+pub fn table(lines: &[GridLine], baselines: &[BaselineLine], dataset: &str) -> Option<Table> {
     let (all, simpler) = (summaries(lines, dataset), baseline_summaries(baselines, dataset));
     if all.is_empty() && simpler.is_empty() {
         return None;

@@ -1,27 +1,27 @@
-//! Whether we reach the paper's numbers, to the digits that it prints.
+//! Verdicts on the paper's numbers: whether ours reach them, to the digits that the paper prints.
 //!
 //! molecules is a rebuilt dataset: its numbers stand beside the paper's without a verdict.
 
-use super::Line;
+use super::GridLine;
 use super::run::Model;
 use super::summary::summaries;
 use crate::reproduce::results::table::{Cell, Column, Group, Table};
 
-/// The datasets that the paper's numbers hold for.
+/// The datasets on which our numbers can be held against the paper's.
 pub const JUDGED: [&str; 2] = ["kin8nm", "protein"];
-/// Digits after the point that the paper prints.
+/// The digits after the point that the paper prints.
 const DIGITS: usize = 2;
 
-/// One model and depth on one dataset, beside what the paper prints for it.
+/// Our numbers for one dataset, model and depth, beside the paper's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
     dataset: &'static str,
     model: Model,
     hidden: usize,
     splits: usize,
-    /// Mean test log likelihood, as the paper would print it, and the paper's.
+    /// Mean test log likelihood, rounded as the paper prints it, and the paper's.
     log_likelihood: (f64, f64),
-    /// The same of the RMSE.
+    /// Mean test RMSE, rounded as the paper prints it, and the paper's.
     rmse: (f64, f64),
 }
 
@@ -36,7 +36,7 @@ impl Verdict {
         self.rmse.0 <= self.rmse.1
     }
 
-    /// What it falls short in, and by how much.
+    /// The scores that do not reach the paper's, and by how much.
     fn short(&self) -> String {
         let part = |name: &str, reached: bool, (ours, paper): (f64, f64)| {
             (!reached).then(|| format!("{name} {:.DIGITS$}", (ours - paper).abs()))
@@ -46,8 +46,8 @@ impl Verdict {
     }
 }
 
-/// One for each model and depth that the paper has numbers for.
-pub fn verdicts(lines: &[Line]) -> Vec<Verdict> {
+/// A verdict for each dataset, model and depth that the paper has numbers for.
+pub fn verdicts(lines: &[GridLine]) -> Vec<Verdict> {
     let of = |dataset: &'static str| {
         summaries(lines, dataset).into_iter().filter_map(move |s| {
             let paper = s.printed?;
@@ -64,12 +64,12 @@ pub fn verdicts(lines: &[Line]) -> Vec<Verdict> {
     JUDGED.into_iter().flat_map(of).collect()
 }
 
-/// `value` as the paper would print it.
+/// The value, rounded as the paper prints it.
 fn printed(value: f64) -> f64 {
     format!("{value:.DIGITS$}").parse().unwrap_or(value)
 }
 
-/// How many cells reach the paper's numbers, and those that do not.
+/// The tables of the verdicts: how many reach the paper's numbers, and those that do not.
 pub fn tables(all: &[Verdict]) -> Vec<Table> {
     if all.is_empty() {
         return Vec::new();
@@ -117,7 +117,7 @@ pub fn tables(all: &[Verdict]) -> Vec<Table> {
     tables
 }
 
-/// The cells that do not reach the paper's numbers, and by how much.
+/// The verdicts that do not reach the paper's numbers, and by how much.
 fn shortfalls(short: &[&Verdict]) -> Table {
     let of = |(ours, paper): (f64, f64)| [ours, paper].map(|v| Cell::new(format!("{v:.DIGITS$}")));
     let row = |v: &&Verdict| {
@@ -156,9 +156,9 @@ mod tests {
     #[test]
     fn numbers_are_compared_as_the_paper_prints_them() {
         // The paper has 1.32 and 0.07 for one hidden layer, 1.38 and 0.06 for two.
-        let reached = Line { test_log_likelihood: 1.3151, test_rmse: 0.0749, ..line(Model::Full, 1, 0, 0.0) };
-        let missed = Line { test_log_likelihood: 1.3749, test_rmse: 0.0651, ..line(Model::Full, 2, 0, 0.0) };
-        let molecules = Line { dataset: "molecules".into(), ..line(Model::Full, 1, 0, -9.0) };
+        let reached = GridLine { test_log_likelihood: 1.3151, test_rmse: 0.0749, ..line(Model::Full, 1, 0, 0.0) };
+        let missed = GridLine { test_log_likelihood: 1.3749, test_rmse: 0.0651, ..line(Model::Full, 2, 0, 0.0) };
+        let molecules = GridLine { dataset: "molecules".into(), ..line(Model::Full, 1, 0, -9.0) };
         let whitened = line(Model::DecoupledWhitened, 1, 0, -9.0);
         let all = verdicts(&[reached.clone(), missed, molecules, whitened]);
         assert_eq!(

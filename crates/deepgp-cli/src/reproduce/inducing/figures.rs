@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::gradient::{LayerGradient, Pull};
+use super::gradient::{GradientStatistics, LayerGradient};
 use super::{InducingLine, STARTS, start_name};
 use crate::html::Figure;
 use crate::picture::{Axis, Chart, Colour, Mark, Panel};
@@ -16,15 +16,15 @@ use crate::reproduce::results::number_text::layers;
 use crate::reproduce::runs::training_run::CURVE_SAMPLES;
 use deepgp::InducingStart;
 
-/// Values of several runs at the same steps.
-type Course = BTreeMap<u64, Vec<f64>>;
+/// Values of several runs, by the step after which they were taken.
+type ValuesByStep = BTreeMap<u64, Vec<f64>>;
 
-/// Gathers what `value` finds at each look of `lines`.
-fn course<'a>(
+/// Gathers the values that `value` finds at each look at each of `lines`.
+fn values_by_step<'a>(
     lines: impl Iterator<Item = &'a InducingLine>,
     value: impl Fn(&InducingLine, usize) -> Option<f64>,
-) -> Course {
-    let mut all = Course::new();
+) -> ValuesByStep {
+    let mut all = ValuesByStep::new();
     for line in lines {
         for (i, look) in line.looks.iter().enumerate() {
             if let Some(value) = value(line, i).filter(|value| value.is_finite()) {
@@ -39,6 +39,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
+/// The colour of a start.
 fn colour(start: InducingStart) -> Colour {
     match start {
         InducingStart::KMeans => Colour::Model,
@@ -53,7 +54,7 @@ pub fn figures(hidden: usize, sets: &[(&str, Vec<&InducingLine>)]) -> Vec<Figure
     likelihoods(hidden, sets).into_iter().chain(gradients).collect()
 }
 
-/// The test log likelihood of each start against steps, a panel for each dataset.
+/// The figure of test log likelihoods against steps, by start, a panel for each dataset.
 fn likelihoods(hidden: usize, sets: &[(&str, Vec<&InducingLine>)]) -> Option<Figure> {
     let mut chart = Chart::new(format!("Test log likelihood by start, {}", layers(hidden)));
     let mut drawn = 0;
@@ -61,14 +62,14 @@ fn likelihoods(hidden: usize, sets: &[(&str, Vec<&InducingLine>)]) -> Option<Fig
         let each = STARTS.into_iter().flat_map(|start| [(start, true), (start, false)]);
         let curve = |(start, moved)| {
             let own = lines.iter().copied().filter(|line| (line.start, line.moved) == (start, moved));
-            let points = course(own, |line, i| line.looks[i].point.test_log_likelihood);
+            let points = values_by_step(own, |line, i| line.looks[i].point.test_log_likelihood);
             let points: Vec<(f64, f64)> = points.iter().map(|(step, values)| (*step as f64, mean(values))).collect();
             (start, moved, points)
         };
         let curves: Vec<_> = each.map(curve).filter(|(_, _, points)| !points.is_empty()).collect();
         // No run is left out: where inputs stay, what they lose is the point.
-        let windows = curves.iter().filter_map(|c| axis_range(&[Curve { points: c.2.clone(), finished: true }]));
-        let Some((low, high)) = windows.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))) else { continue };
+        let ranges = curves.iter().filter_map(|c| axis_range(&[Curve { points: c.2.clone(), finished: true }]));
+        let Some((low, high)) = ranges.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))) else { continue };
         let mut panel = Panel::new(Axis::new("steps"), Axis::new(*dataset).between(low, high));
         for (start, moved, points) in curves {
             let mark = Mark::line(points, colour(start));
@@ -91,22 +92,29 @@ fn likelihoods(hidden: usize, sets: &[(&str, Vec<&InducingLine>)]) -> Option<Fig
     })
 }
 
-/// One of the three sets of parameters that are compared.
-struct Series {
+/// A set of parameters whose gradients are drawn.
+struct ParameterSet {
     name: &'static str,
     colour: Colour,
-    pull: fn(&LayerGradient) -> Pull,
-    /// How far they have moved, for inducing inputs.
+    pull: fn(&LayerGradient) -> GradientStatistics,
+    /// How far the parameters have moved; `None` for those that are no inducing inputs.
     moved: Option<fn(&LayerGradient) -> f64>,
 }
 
-const SERIES: [Series; 3] = [
-    Series { name: "Z_a", colour: Colour::Model, pull: |g| g.mean_inducing, moved: Some(|g| g.mean_moved) },
-    Series { name: "Z_b", colour: Colour::Other, pull: |g| g.covariance_inducing, moved: Some(|g| g.covariance_moved) },
-    Series { name: "whitened mean", colour: Colour::Ink, pull: |g| g.mean, moved: None },
+/// The sets of parameters whose gradients are compared.
+const PARAMETER_SETS: [ParameterSet; 3] = [
+    ParameterSet { name: "Z_a", colour: Colour::Model, pull: |g| g.mean_inducing, moved: Some(|g| g.mean_moved) },
+    ParameterSet {
+        name: "Z_b",
+        colour: Colour::Other,
+        pull: |g| g.covariance_inducing,
+        moved: Some(|g| g.covariance_moved),
+    },
+    ParameterSet { name: "whitened mean", colour: Colour::Ink, pull: |g| g.mean, moved: None },
 ];
 
-/// Whether gradients vanish, on one dataset: over all starts and splits of which the inducing inputs were moved.
+/// The figure that shows whether gradients vanish on one dataset: over all starts and splits whose inducing inputs were
+/// moved.
 fn gradients(hidden: usize, dataset: &str, lines: &[&InducingLine]) -> Option<Figure> {
     let own = || lines.iter().copied().filter(|line| line.moved);
     let depth = own().flat_map(|line| &line.looks).map(|look| look.layers.len()).max().filter(|depth| *depth > 0)?;
@@ -115,14 +123,14 @@ fn gradients(hidden: usize, dataset: &str, lines: &[&InducingLine]) -> Option<Fi
         for layer in 0..depth {
             chart = chart.with(
                 gradient_panel(row, layer, &|value| {
-                    course(own(), |line, i| line.looks[i].layers.get(layer).and_then(value))
+                    values_by_step(own(), |line, i| line.looks[i].layers.get(layer).and_then(value))
                 }),
                 1.0,
             );
         }
         chart = chart.below();
     }
-    for Series { name, colour, .. } in SERIES {
+    for ParameterSet { name, colour, .. } in PARAMETER_SETS {
         chart = chart.key(Mark::line([], colour).labelled(name));
     }
     let runs = own().count();
@@ -138,11 +146,11 @@ fn gradients(hidden: usize, dataset: &str, lines: &[&InducingLine]) -> Option<Fi
     })
 }
 
-/// How to find a value in a layer.
+/// A function that finds a value in a layer's gradients.
 type Find<'a> = &'a dyn Fn(&LayerGradient) -> Option<f64>;
 
-/// A panel of one layer: `row` 0 for the size of gradients, 1 for their agreement, 2 for how far inputs moved.
-fn gradient_panel(row: usize, layer: usize, gather: &dyn Fn(Find<'_>) -> Course) -> Panel {
+/// The panel of one layer: `row` 0 for the size of gradients, 1 for their agreement, 2 for how far inputs moved.
+fn gradient_panel(row: usize, layer: usize, gather: &dyn Fn(Find<'_>) -> ValuesByStep) -> Panel {
     let steps = |title: &str| Axis::new(title).log();
     let which = layer + 1;
     let mut panel = match row {
@@ -150,8 +158,8 @@ fn gradient_panel(row: usize, layer: usize, gather: &dyn Fn(Find<'_>) -> Course)
         1 => Panel::new(steps(""), Axis::new(format!("layer {which}: agreement")).between(-0.25, 1.05)),
         _ => Panel::new(steps("steps"), Axis::new(format!("layer {which}: moved")).starting_at_zero()),
     };
-    for Series { colour, pull, moved, .. } in SERIES {
-        let course = match row {
+    for ParameterSet { colour, pull, moved, .. } in PARAMETER_SETS {
+        let values_by_step = match row {
             0 => gather(&|g| Some(pull(g).size).filter(|size| *size > 0.0)),
             // Estimates that are both nothing neither agree nor disagree.
             1 => gather(&|g| Some(pull(g)).filter(|pull| pull.size > 0.0).map(|pull| pull.agreement)),
@@ -164,9 +172,10 @@ fn gradient_panel(row: usize, layer: usize, gather: &dyn Fn(Find<'_>) -> Course)
         let range = |values: &[f64]| {
             values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)))
         };
-        let band = course.iter().map(|(step, values)| (*step as f64, range(values).0, range(values).1));
+        let band = values_by_step.iter().map(|(step, values)| (*step as f64, range(values).0, range(values).1));
         panel = panel.with(Mark::band(band, colour));
-        panel = panel.with(Mark::line(course.iter().map(|(step, values)| (*step as f64, middle(values))), colour));
+        panel =
+            panel.with(Mark::line(values_by_step.iter().map(|(step, values)| (*step as f64, middle(values))), colour));
     }
     panel
 }
@@ -221,7 +230,7 @@ mod tests {
         one.looks[3].point.test_log_likelihood = None;
         one.looks[4].point.test_log_likelihood = Some(3.0);
         let lines = [one, two];
-        let all = course(lines.iter(), |line, i| line.looks[i].point.test_log_likelihood);
+        let all = values_by_step(lines.iter(), |line, i| line.looks[i].point.test_log_likelihood);
         let steps: Vec<u64> = lines[0].looks.iter().map(|look| look.point.step).collect();
         assert_eq!(all.keys().copied().collect::<Vec<_>>(), steps);
         assert_eq!((all[&steps[3]].len(), all[&steps[4]].len()), (1, 2));

@@ -11,43 +11,44 @@ use serde::{Deserialize, Serialize};
 
 use crate::reproduce::runs::journal::six_digits;
 
-/// Noise that training does not use: steps beyond any run's.
+/// Steps beyond any run's, whose noise training does not use.
 const UNUSED: [u32; 2] = [u32::MAX, u32::MAX - 1];
 
-/// The pull at one set of parameters.
+/// How large the gradient in one set of parameters is, and how far two estimates of it agree.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Pull {
-    /// Root mean square of its entries, in nats, by the mean of two estimates: where they disagree, much of it is noise.
+pub struct GradientStatistics {
+    /// Root mean square of the entries of the mean of two estimates, in nats: where the two disagree, much of it is
+    /// noise.
     #[serde(serialize_with = "six_digits")]
     pub size: f64,
-    /// The cosine between the two: from other samples, and other minibatches where there are several.
+    /// The cosine between the two estimates: from other samples, and other minibatches where there are several.
     #[serde(serialize_with = "six_digits")]
     pub agreement: f64,
 }
 
-/// The inducing inputs of one layer.
+/// The gradients of one layer, and how far its inducing inputs have moved.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LayerGradient {
-    /// At `Z_a`, per lengthscale.
-    pub mean_inducing: Pull,
-    /// At `Z_b`, per lengthscale.
-    pub covariance_inducing: Pull,
-    /// At the whitened mean.
-    pub mean: Pull,
-    /// How far the points of `Z_a` are from where they started: root mean square of their distances, in lengthscales.
+    /// The gradient in `Z_a`, per lengthscale.
+    pub mean_inducing: GradientStatistics,
+    /// The gradient in `Z_b`, per lengthscale.
+    pub covariance_inducing: GradientStatistics,
+    /// The gradient in the whitened mean.
+    pub mean: GradientStatistics,
+    /// Root mean square of the distances of the points of `Z_a` from where they started, in lengthscales.
     #[serde(serialize_with = "six_digits")]
     pub mean_moved: f64,
-    /// The same of `Z_b`.
+    /// Root mean square of the distances of the points of `Z_b` from where they started, in lengthscales.
     #[serde(serialize_with = "six_digits")]
     pub covariance_moved: f64,
 }
 
-/// The names of all inducing inputs.
+/// The names of all parameters that are inducing inputs.
 pub fn inducing_names(model: &DeepGp) -> Vec<String> {
     model.parameters().into_iter().map(|p| p.name).filter(|name| name.ends_with("inducing")).collect()
 }
 
-/// For each layer of `model`, which started as `first`.
+/// The gradients of each layer of `model`, which started as `first`.
 pub fn gradients(
     model: &DeepGp,
     first: &DeepGp,
@@ -82,7 +83,7 @@ pub fn gradients(
     Ok((0..model.layers().len()).filter_map(layer).collect())
 }
 
-/// The gradient from one minibatch and its noise; `which` of the two.
+/// An estimate of the gradient from one minibatch and its noise; `which` is the first or the second.
 fn estimate(model: &DeepGp, data: &Dataset, settings: &TrainSettings, which: usize) -> Result<Vec<f64>> {
     let stride = data.len().div_ceil(settings.batch_size);
     let rows: Vec<u32> = (which % stride..data.len()).step_by(stride).map(|i| i as u32).collect();
@@ -92,13 +93,13 @@ fn estimate(model: &DeepGp, data: &Dataset, settings: &TrainSettings, which: usi
 }
 
 /// The size of the mean of two estimates, and their cosine, with entries in `units`, which repeat.
-fn compare(one: &[f64], two: &[f64], units: &[f64]) -> Pull {
+fn compare(one: &[f64], two: &[f64], units: &[f64]) -> GradientStatistics {
     let scaled = |g: &[f64]| g.iter().zip(units.iter().cycle()).map(|(g, unit)| g * unit).collect::<Vec<f64>>();
     let (one, two) = (scaled(one), scaled(two));
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
     let norms = (dot(&one, &one) * dot(&two, &two)).sqrt();
     let agreement = if norms > 0.0 { dot(&one, &two) / norms } else { 0.0 };
-    Pull { size: root_mean_square(one.iter().zip(&two).map(|(a, b)| 0.5 * (a + b))), agreement }
+    GradientStatistics { size: root_mean_square(one.iter().zip(&two).map(|(a, b)| 0.5 * (a + b))), agreement }
 }
 
 fn root_mean_square(values: impl Iterator<Item = f64>) -> f64 {

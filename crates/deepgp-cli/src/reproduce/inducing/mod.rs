@@ -23,14 +23,13 @@ use super::runs::queue::{Run, RunOutcome, Slot};
 use super::runs::setup::Setup;
 use super::runs::training_run::{self, CurvePoint, TrainingRun};
 use crate::arguments::ReproduceArgs;
-use crate::terminal::progress::duration;
-use crate::terminal::text::scores;
+use crate::terminal::text::{duration, scores};
 use gradient::{LayerGradient, gradients, inducing_names};
 
-/// The ways to start.
+/// The ways to start inducing inputs that are compared.
 const STARTS: [InducingStart; 3] = [InducingStart::KMeans, InducingStart::RandomRows, InducingStart::GreedyVariance];
 
-/// Which run.
+/// A run of one start, told from the others by these five.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InducingRun {
     dataset: String,
@@ -40,36 +39,36 @@ pub struct InducingRun {
     split: u64,
 }
 
-/// The inducing inputs at some step.
+/// A look at the inducing inputs after some step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Look {
-    /// Where the run was.
+    /// The point of the learning curve at that step.
     #[serde(flatten)]
     pub point: CurvePoint,
-    /// One for each layer; none if the gradient could not be computed.
+    /// The gradients of each layer; empty if they could not be computed.
     pub layers: Vec<LayerGradient>,
 }
 
-/// A finished run. Scores are in the target's units.
+/// The result of such a run, in the target's units: a line of `inducing.jsonl`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InducingLine {
-    /// Which data.
+    /// The dataset's name, such as `kin8nm`.
     pub dataset: String,
-    /// Layers before the last one.
+    /// The number of layers before the last one.
     pub hidden: usize,
     /// Where inducing inputs started.
     pub start: InducingStart,
-    /// Whether training moved them.
+    /// Whether training moved the inducing inputs.
     pub moved: bool,
-    /// The number of the split, which seeded it too.
+    /// The number of the split, which is the seed too.
     pub split: u64,
     /// Mean log density of the test rows.
     pub test_log_likelihood: f64,
-    /// Root mean squared error there.
+    /// Root mean squared error on the test rows.
     pub test_rmse: f64,
-    /// What was seen on the way.
+    /// The looks at the inducing inputs along the way.
     pub looks: Vec<Look>,
-    /// How it came about.
+    /// How the result came about.
     #[serde(flatten)]
     pub provenance: Provenance,
 }
@@ -147,7 +146,7 @@ impl Run for InducingRun {
     }
 }
 
-/// All runs: each start, moved and not.
+/// All runs that the arguments ask for: each start, with inputs that training moves and with inputs that stay.
 pub fn runs(args: &ReproduceArgs) -> Vec<InducingRun> {
     let mut all = Vec::new();
     for dataset in args.datasets_of(Experiment::Inducing) {
@@ -163,7 +162,8 @@ pub fn runs(args: &ReproduceArgs) -> Vec<InducingRun> {
     all
 }
 
-/// What to show: where the runs of each depth end, how they get there, and what pulls at inducing inputs on the way.
+/// The sections of each depth: where the runs end, their learning curves, and the gradients in inducing inputs on the
+/// way.
 pub fn sections(lines: &[InducingLine]) -> Vec<ResultSection> {
     let mut depths: Vec<usize> = lines.iter().map(|line| line.hidden).collect();
     depths.sort_unstable();
@@ -187,7 +187,7 @@ pub fn sections(lines: &[InducingLine]) -> Vec<ResultSection> {
     depths.into_iter().map(section).collect()
 }
 
-/// What a start is called.
+/// The name of a start in tables and figures.
 fn start_name(start: InducingStart) -> &'static str {
     match start {
         InducingStart::KMeans => "k-means",
@@ -198,16 +198,16 @@ fn start_name(start: InducingStart) -> &'static str {
 
 #[cfg(test)]
 pub mod tests {
-    use super::gradient::Pull;
+    use super::gradient::GradientStatistics;
     use super::*;
     use crate::reproduce::runs::provenance::tests::provenance;
 
-    /// A run of 20 looks at two layers that rises to `end`.
+    /// A result of 20 looks at two layers, whose curve rises to `end`.
     pub fn line(start: InducingStart, moved: bool, split: u64, end: f64) -> InducingLine {
         let look = |i: u64| {
             let value = end - 10.0 / (i * i) as f64;
             let (step, seconds, elbo) = (100 * i, i as f64, 1000.0 * (value - 0.3));
-            let pull = |size: f64| Pull { size: size / i as f64, agreement: 1.0 / i as f64 };
+            let pull = |size: f64| GradientStatistics { size: size / i as f64, agreement: 1.0 / i as f64 };
             let far = if moved { i as f64 / 100.0 } else { 0.0 };
             let layer = |l: f64| LayerGradient {
                 mean_inducing: pull(l - 1.0),

@@ -8,7 +8,7 @@ use crate::reproduce::grid::{digits, spread};
 use crate::reproduce::results::number_text::{layers, mean_with_deviation};
 use crate::reproduce::results::table::{Cell, Column, Group, Table};
 
-/// Runs that differ in their split alone, taken together.
+/// The results of runs that differ in their split alone.
 struct Summary {
     splits: usize,
     log_likelihood: (f64, f64),
@@ -17,6 +17,7 @@ struct Summary {
     moved: [f64; 2],
 }
 
+/// The summary of runs that differ in their split alone; `None` if there are none.
 fn summary(own: &[&InducingLine]) -> Option<Summary> {
     if own.is_empty() {
         return None;

@@ -1,27 +1,27 @@
-//! What part of the values of learning curves to show.
+//! The range of values that the axis of learning curves shows.
 //!
 //! Early values are enormous and bad runs dive: an axis over all of them would show nothing of the rest.
 
-/// Values from before this share of the steps do not count.
+/// The share of the steps whose values do not count, at the beginning.
 const EARLY: f64 = 0.1;
-/// A run ends badly if it ends this many times further below the middle one than the best ends above it.
+/// A run ends badly if it ends this many times further below the median run than the best one ends above it.
 const FAR: f64 = 3.0;
-/// Nats a row: runs that end no further below the middle one than this do not end badly.
+/// Nats a row: a run that ends no further below the median one than this does not end badly.
 const NEAR: f64 = 0.1;
-/// The share of the late values of good runs that may lie below.
+/// The share of the late values of good runs that may lie below the range.
 const BELOW: f64 = 0.15;
 
-/// A learning curve.
+/// A learning curve, as far as its range matters.
 #[derive(Clone, Debug)]
 pub struct Curve {
     /// Step or second, and value; a value that is not finite is a gap.
     pub points: Vec<(f64, f64)>,
-    /// Whether it came to its end.
+    /// Whether the run came to its end.
     pub finished: bool,
 }
 
-/// The range for an axis: all that good runs do after the first tenth of the steps, but for a few values, and where they end;
-/// good ones end not far below the middle one. `None` if there are no values.
+/// The range of an axis: what good runs do after the first tenth of the steps, but for a few values, and where they
+/// end. Good ones end not far below the median run. `None` if there are no values.
 pub fn axis_range(curves: &[Curve]) -> Option<(f64, f64)> {
     let last = curves.iter().flat_map(|curve| &curve.points).map(|p| p.0).fold(0.0, f64::max);
     let late = |curve: &Curve| -> Vec<f64> {

@@ -1,4 +1,4 @@
-//! What experiments show their results with: sections of tables and figures, and the numbers in them.
+//! What results are shown with: sections of tables and figures, and how the numbers in them are written.
 
 pub mod axis_range;
 pub mod number_text;

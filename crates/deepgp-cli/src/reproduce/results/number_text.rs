@@ -1,16 +1,16 @@
-//! How numbers of layers, means and differences are written in tables and titles.
+//! Text of numbers in tables and titles: of layers, of means with their deviation, of differences.
 
-/// `1 hidden layer`, `2 hidden layers`.
+/// A number of hidden layers: `1 hidden layer`, `2 hidden layers`.
 pub fn layers(hidden: usize) -> String {
     if hidden == 1 { "1 hidden layer".into() } else { format!("{hidden} hidden layers") }
 }
 
-/// A mean over splits and its standard deviation, which one split does not have.
+/// A mean over splits and its standard deviation, `1.32 ± 0.03`; of one split the mean alone.
 pub fn mean_with_deviation((mean, deviation): (f64, f64), splits: usize, digits: usize) -> String {
     if splits > 1 { format!("{mean:.digits$} ± {deviation:.digits$}") } else { format!("{mean:.digits$}") }
 }
 
-/// A difference, likewise, always with its sign; what is written as zeros has a plus.
+/// A mean difference over splits and its standard deviation, always with its sign; what rounds to zero has a plus.
 pub fn signed_mean_with_deviation((mean, deviation): (f64, f64), splits: usize, digits: usize) -> String {
     let is_zero = mean.abs() < 0.5 * 0.1_f64.powi(digits as i32);
     let text = mean_with_deviation((if is_zero { 0.0 } else { mean }, deviation), splits, digits);

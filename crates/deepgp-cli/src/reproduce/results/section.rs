@@ -1,27 +1,27 @@
-//! What an experiment has to show: tables and figures on one question, for `tables.md` and for the page.
+//! A section of results: tables and figures on one question, for `tables.md` and for the page.
 
 use std::fmt::Write as _;
 
 use super::table::Table;
 use crate::html::{Figure, Section, figures};
 
-/// Tables and figures on one question.
+/// Tables and figures that answer one question.
 #[derive(Clone, Debug)]
 pub struct ResultSection {
-    /// For links to it.
+    /// The anchor of links to the section.
     pub id: String,
-    /// Its heading.
+    /// The heading.
     pub title: String,
-    /// What is asked, and how it was done.
+    /// The question, and how it was answered.
     pub lead: String,
-    /// What is said in numbers.
+    /// The tables of the answer.
     pub tables: Vec<Table>,
-    /// What is drawn.
+    /// The figures of the answer.
     pub figures: Vec<Figure>,
 }
 
 impl ResultSection {
-    /// Its tables as Markdown; nothing if it has none.
+    /// The section's tables as Markdown; empty if it has none.
     pub fn markdown(&self) -> String {
         if self.tables.is_empty() {
             return String::new();
@@ -44,7 +44,7 @@ impl ResultSection {
         text
     }
 
-    /// The whole of it for the page.
+    /// The whole section as HTML, for the page.
     pub fn as_html(&self) -> Section {
         let tables: String = self.tables.iter().map(Table::html).collect();
         let content = tables + &figures(&self.figures);

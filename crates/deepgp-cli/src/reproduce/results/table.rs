@@ -4,28 +4,29 @@ use std::fmt::Write as _;
 
 use crate::picture::escape;
 
-/// A table with rows in groups.
+/// A table whose rows come in groups, to be written as Markdown or as HTML.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    /// What it shows; none where a heading says it.
+    /// The caption; empty where a heading says the same.
     pub caption: String,
-    /// What the rows of a group have in common; `None` if there is one group without a name.
+    /// The column that names the groups in Markdown; `None` if there is one group without a name.
     pub grouped_by: Option<Column>,
-    /// From left to right; the first one names its row.
+    /// The columns from left to right; the first one names its row.
     pub columns: Vec<Column>,
-    /// From top to bottom.
+    /// The groups from top to bottom.
     pub groups: Vec<Group>,
-    /// How to read it.
+    /// A note below the table on how to read it.
     pub note: String,
 }
 
-/// One column.
+/// A column of a table: its heading, and what it holds.
 #[derive(Clone, Debug)]
 pub struct Column {
     heading: String,
     kind: Kind,
 }
 
+/// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Name,
@@ -35,43 +36,44 @@ enum Kind {
 }
 
 impl Column {
-    /// Of names.
+    /// A column of names.
     pub fn name(heading: &str) -> Self {
         Self { heading: heading.into(), kind: Kind::Name }
     }
 
-    /// Of numbers.
+    /// A column of numbers.
     pub fn number(heading: &str) -> Self {
         Self { heading: heading.into(), kind: Kind::Number }
     }
 
-    /// Of numbers to hold others against.
+    /// A column of numbers that others are compared with; it is drawn less strongly.
     pub fn aside(heading: &str) -> Self {
         Self { heading: heading.into(), kind: Kind::Aside }
     }
 
-    /// Of words that may be many.
+    /// A column of texts, which may be long.
     pub fn words(heading: &str) -> Self {
         Self { heading: heading.into(), kind: Kind::Words }
     }
 
+    /// The rule under the heading in Markdown, which sets the alignment.
     fn rule(&self) -> &'static str {
         if matches!(self.kind, Kind::Number | Kind::Aside) { "---:" } else { "---" }
     }
 }
 
-/// Rows that belong together.
+/// Rows of a table that belong together.
 #[derive(Clone, Debug, Default)]
 pub struct Group {
-    /// In a column of its own.
+    /// The group's name in its column, in Markdown.
     pub name: String,
-    /// The same above the rows.
+    /// The group's name in a row above the others, in HTML.
     pub title: String,
-    /// A cell for each column.
+    /// The rows, each with a cell for each column.
     pub rows: Vec<Vec<Cell>>,
 }
 
-/// What stands in one place.
+/// A cell of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cell {
     text: String,
@@ -80,21 +82,22 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// A text.
+    /// A cell with a text.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
 
-    /// That stands out, if it is the best.
+    /// The cell, set in bold if it is the best of its column.
     pub fn best(self, best: bool) -> Self {
         Self { best, ..self }
     }
 
-    /// With something to add.
+    /// The cell with a remark after its text, in small print.
     pub fn remark(self, remark: impl Into<String>) -> Self {
         Self { remark: remark.into(), ..self }
     }
 
+    /// The cell as Markdown.
     fn markdown(&self) -> String {
         let Self { text, remark, best } = self;
         let text = if *best { format!("**{text}**") } else { text.clone() };
@@ -102,6 +105,7 @@ impl Cell {
         whole.replace('|', "\\|").replace('\n', " ")
     }
 
+    /// The cell as HTML.
     fn html(&self) -> String {
         let small = |remark: &str| format!(" <small>{}</small>", escape(remark));
         let remark = if self.remark.is_empty() { String::new() } else { small(&self.remark) };
@@ -110,7 +114,7 @@ impl Cell {
 }
 
 impl Table {
-    /// As Markdown, without the caption.
+    /// The table as Markdown, without the caption.
     pub fn markdown(&self) -> String {
         let columns: Vec<&Column> = self.grouped_by.iter().chain(&self.columns).collect();
         let headings: Vec<&str> = columns.iter().map(|column| column.heading.as_str()).collect();
@@ -129,7 +133,7 @@ impl Table {
         text
     }
 
-    /// As HTML, in a box that scrolls by itself.
+    /// The table as HTML, in a box that scrolls by itself.
     pub fn html(&self) -> String {
         let caption = if self.caption.is_empty() {
             String::new()
@@ -152,6 +156,7 @@ impl Table {
         )
     }
 
+    /// A group of rows as HTML.
     fn body(&self, group: &Group) -> String {
         let wide = self.columns.len();
         let title = format!(
@@ -169,6 +174,7 @@ impl Table {
     }
 }
 
+/// The class of a cell in HTML, as an attribute.
 fn class(kind: Kind, best: bool) -> &'static str {
     match kind {
         Kind::Words => " class=\"words\"",

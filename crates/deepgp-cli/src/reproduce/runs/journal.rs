@@ -1,5 +1,5 @@
-//! Journals of experiments, `results.jsonl` and the like: a line for each finished run. Files of several machines can be joined
-//! with `cat`.
+//! Journals of experiments, `results.jsonl` and the like: a line for each finished run. Journals of several machines
+//! can be joined with `cat`.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -9,36 +9,37 @@ use anyhow::{Context, Result};
 use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
 
-/// A line that says which run it is of.
+/// A line of a journal that tells which run it is the result of.
 pub trait Keyed {
-    /// What tells runs apart.
+    /// What tells one run from another.
     type Key: PartialEq;
 
-    /// Which run it is.
+    /// The run that this line is the result of.
     fn key(&self) -> Self::Key;
 }
 
-/// The file and what is in it. It is made with the first line that is added, and is not touched before.
+/// A journal: its file, and the lines in it. The file is made when the first line is added, and is not touched before.
 #[derive(Debug)]
 pub struct Journal<L> {
     path: PathBuf,
-    /// All lines, those that were there already first. Of a run that is there twice, the first counts.
+    /// All lines, those of the file first. Of a run with two lines, the first counts.
     pub lines: Vec<L>,
-    /// What to do before a line is added.
+    /// What is to be repaired before a line can be added.
     repair: Option<Repair>,
 }
 
-/// What is wrong with the end of a file.
+/// What is wrong with the end of a journal's file.
 #[derive(Clone, Copy, Debug)]
 enum Repair {
-    /// The last line is whole, but not ended.
+    /// The last line is whole, but has no line break.
     EndLine,
-    /// A cut left a piece of a line after so many bytes.
+    /// The process was cut off while it wrote: so many bytes are whole lines.
     CutTo(u64),
 }
 
 impl<L: Keyed + Serialize + DeserializeOwned> Journal<L> {
-    /// Reads the file, if there is one. A piece of a last line that a cut left does not count.
+    /// Reads the journal from its file, if there is one. A piece of a last line is left out, and cut off before the
+    /// next line is added.
     pub fn open(path: &Path) -> Result<Self> {
         let shown = path.display();
         let text = match std::fs::read_to_string(path) {
@@ -65,23 +66,24 @@ impl<L: Keyed + Serialize + DeserializeOwned> Journal<L> {
         Ok(journal)
     }
 
+    /// Takes a line into the journal, unless it has one of the same run.
     fn take(&mut self, line: L) {
         if !self.has(&line.key()) {
             self.lines.push(line);
         }
     }
 
-    /// Whether a run is done.
+    /// Whether the journal has the result of a run.
     pub fn has(&self, key: &L::Key) -> bool {
         self.find(key).is_some()
     }
 
-    /// What there is of a run.
+    /// The result of a run, if the journal has it.
     pub fn find(&self, key: &L::Key) -> Option<&L> {
         self.lines.iter().find(|line| line.key() == *key)
     }
 
-    /// Adds a line, and sees it to the disk.
+    /// Adds a line to the journal, and waits until it is on the disk.
     pub fn add(&mut self, line: L) -> Result<()> {
         let mut text = serde_json::to_string(&line)?;
         // JSON has no infinities: what cannot be read again is not written.
@@ -92,6 +94,7 @@ impl<L: Keyed + Serialize + DeserializeOwned> Journal<L> {
         Ok(())
     }
 
+    /// Appends a line to the file, which is repaired first where it needs that.
     fn write(&mut self, text: &str) -> std::io::Result<()> {
         let mut file = OpenOptions::new().create(true).append(true).open(&self.path)?;
         match self.repair.take() {
@@ -104,16 +107,17 @@ impl<L: Keyed + Serialize + DeserializeOwned> Journal<L> {
     }
 }
 
-/// Writes a number of a curve, which needs no more than six digits.
+/// Serialises a number of a learning curve with six digits: nobody draws more.
 pub fn six_digits<S: Serializer>(value: &f64, serializer: S) -> std::result::Result<S::Ok, S::Error> {
     serializer.serialize_f64(rounded(*value))
 }
 
-/// The same where there may be none.
+/// Serialises an optional number of a learning curve with six digits.
 pub fn six_digits_if_any<S: Serializer>(value: &Option<f64>, serializer: S) -> std::result::Result<S::Ok, S::Error> {
     value.map(rounded).serialize(serializer)
 }
 
+/// The value with six digits.
 fn rounded(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
 }
@@ -122,7 +126,7 @@ fn rounded(value: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::reproduce::grid::tests::line;
-    use crate::reproduce::grid::{Line, Model};
+    use crate::reproduce::grid::{GridLine, Model};
 
     #[test]
     fn curves_are_written_with_six_digits() {
@@ -136,7 +140,7 @@ mod tests {
     #[test]
     fn what_could_not_be_read_again_is_not_written() {
         let folder = tempfile::tempdir().unwrap();
-        let mut journal = Journal::<Line>::open(&folder.path().join("results.jsonl")).unwrap();
+        let mut journal = Journal::<GridLine>::open(&folder.path().join("results.jsonl")).unwrap();
         let error = journal.add(line(Model::Full, 1, 0, f64::NEG_INFINITY)).unwrap_err();
         assert_eq!(error.to_string(), "the results of a run are not finite");
         assert!(journal.lines.is_empty() && !folder.path().join("results.jsonl").exists());
@@ -146,27 +150,27 @@ mod tests {
     fn runs_come_back_and_a_torn_line_is_run_again() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("results.jsonl");
-        let mut results = Journal::<Line>::open(&path).unwrap();
+        let mut results = Journal::<GridLine>::open(&path).unwrap();
         for split in 0..3 {
             results.add(line(Model::Full, 1, split, 1.3)).unwrap();
         }
         let text = std::fs::read_to_string(&path).unwrap();
         assert_eq!(text.lines().count(), 3);
         std::fs::write(&path, text.trim_end()).unwrap();
-        let mut ended = Journal::<Line>::open(&path).unwrap();
+        let mut ended = Journal::<GridLine>::open(&path).unwrap();
         assert_eq!(ended.lines.len(), 3, "a whole line counts though nobody ended it");
         ended.add(line(Model::Full, 1, 3, 1.3)).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 4);
         std::fs::write(&path, &text[..text.len() - 30]).unwrap();
-        let mut again = Journal::<Line>::open(&path).unwrap();
+        let mut again = Journal::<GridLine>::open(&path).unwrap();
         assert_eq!(again.lines.len(), 2);
         assert_eq!(std::fs::read_to_string(&path).unwrap().len(), text.len() - 30, "reading changes nothing");
         assert!(!again.has(&line(Model::Full, 1, 2, 0.0).key()));
         again.add(line(Model::Full, 1, 2, 1.3)).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
         std::fs::write(&path, format!("{text}{text}")).unwrap();
-        assert_eq!(Journal::<Line>::open(&path).unwrap().lines.len(), 3, "of two machines' results, each run once");
+        assert_eq!(Journal::<GridLine>::open(&path).unwrap().lines.len(), 3, "of two machines' results, each run once");
         std::fs::write(&path, "what?\n").unwrap();
-        assert!(format!("{:#}", Journal::<Line>::open(&path).unwrap_err()).contains("line 1 is not the result"));
+        assert!(format!("{:#}", Journal::<GridLine>::open(&path).unwrap_err()).contains("line 1 is not the result"));
     }
 }

@@ -1,4 +1,5 @@
-//! Making runs: what they share, in which order they are made, how one is trained, what is written down of it.
+//! Runs of experiments: what they share, in which order they are made, how one is trained, and what is written down of
+//! it.
 
 pub mod journal;
 mod progress;

@@ -1,4 +1,5 @@
-//! How far all runs of an experiment are, and how long the rest will take: a bar on a terminal, lines elsewhere.
+//! The progress of an experiment: how many of its runs are done, and how long the rest will take. A bar on a terminal,
+//! lines elsewhere.
 
 use std::io::IsTerminal;
 use std::time::Instant;
@@ -6,15 +7,14 @@ use std::time::Instant;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::terminal::output::tell;
-use crate::terminal::progress::duration;
-use crate::terminal::text::count;
+use crate::terminal::text::{count, duration};
 
-/// Steps of the bar.
+/// The length of the bar, in units of its own.
 const FINE: u64 = 1000;
-/// Seconds between lines where there is no terminal.
+/// Seconds between two lines where there is no terminal.
 const LINE_EVERY: f64 = 30.0;
 
-/// The display of runs of so much work each, in any unit.
+/// The progress display of an experiment, whose runs are so much work each, in any unit.
 #[derive(Debug)]
 pub struct ExperimentProgress {
     work: Vec<f64>,
@@ -25,7 +25,7 @@ pub struct ExperimentProgress {
 }
 
 impl ExperimentProgress {
-    /// Before the first of them.
+    /// The display before the first run is made.
     pub fn new(work: Vec<f64>, quiet: bool) -> Self {
         let bar = (std::io::stderr().is_terminal() && !quiet && !work.is_empty()).then(|| {
             let bar = ProgressBar::with_draw_target(Some(FINE), ProgressDrawTarget::stderr_with_hz(4));
@@ -37,19 +37,20 @@ impl ExperimentProgress {
         Self { work, started: now, bar, quiet, last_line: now }
     }
 
-    /// Shows the share of each run that is done; `told` is news of one of them.
-    pub fn show(&mut self, shares: impl Iterator<Item = f64>, told: Option<String>, left: usize) {
+    /// Shows the share of each run that is done, with `left` runs to go. `news`, the result of one that has just ended,
+    /// stays on the terminal.
+    pub fn show(&mut self, shares: impl Iterator<Item = f64>, news: Option<String>, left: usize) {
         let all: f64 = self.work.iter().sum();
         let done = shares.zip(&self.work).map(|(share, work)| share * work).sum::<f64>() / all;
         let rest = rest(self.started.elapsed().as_secs_f64(), done, left);
         if let Some(bar) = &self.bar {
-            if let Some(told) = told {
-                bar.println(told);
+            if let Some(news) = news {
+                bar.println(news);
             }
             bar.set_position((done * FINE as f64) as u64);
             bar.set_message(rest);
-        } else if !self.quiet && (told.is_some() || self.last_line.elapsed().as_secs_f64() >= LINE_EVERY) {
-            let parts: Vec<String> = told.into_iter().chain([rest]).filter(|part| !part.is_empty()).collect();
+        } else if !self.quiet && (news.is_some() || self.last_line.elapsed().as_secs_f64() >= LINE_EVERY) {
+            let parts: Vec<String> = news.into_iter().chain([rest]).filter(|part| !part.is_empty()).collect();
             if !parts.is_empty() {
                 tell(&parts.join("; "));
             }
@@ -57,7 +58,7 @@ impl ExperimentProgress {
         }
     }
 
-    /// Takes it away.
+    /// Takes the bar off the terminal.
     pub fn finish(self) {
         if let Some(bar) = self.bar {
             bar.finish_and_clear();
@@ -65,7 +66,8 @@ impl ExperimentProgress {
     }
 }
 
-/// What is ahead, `elapsed` seconds after the start, with a share `done` of the work: nothing if that cannot be told.
+/// How many runs are left and how long they will take, `elapsed` seconds after the start with a share `done` of the
+/// work behind them; empty if that cannot be estimated.
 fn rest(elapsed: f64, done: f64, left: usize) -> String {
     if left == 0 || !(done > 0.0 && done <= 1.0) {
         return String::new();

@@ -1,4 +1,4 @@
-//! How a run came about: what every line of a journal says beside its results.
+//! Provenance of a result: with which settings, on which device, by which version, and in what time it was computed.
 
 use anyhow::Result;
 use deepgp::FitSettings;
@@ -9,34 +9,35 @@ use super::queue::Slot;
 use super::setup::Setup;
 use super::training_run::TrainedModel;
 
-/// When, where and with what.
+/// How the result of a run came about, in every line of a journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Provenance {
-    /// Of training, by the clock.
+    /// Seconds that training took, by the wall clock.
     pub seconds: f64,
-    /// How many runs were made at a time, this one included.
+    /// The number of runs made at a time, this one included.
     pub sharing: usize,
-    /// Steps made.
+    /// Steps that training made.
     pub steps: u64,
-    /// Where it was computed.
+    /// The name of the device that it was computed on.
     pub device: String,
-    /// All settings.
+    /// All settings of the fit, as JSON.
     pub settings: Value,
-    /// Of deepgp.
+    /// The version of deepgp.
     pub version: String,
 }
 
-/// Under what circumstances a time was taken; those with fewer runs at a time come first.
+/// The conditions under which a run was timed. Times are comparable where these are equal. Fewer runs at a time sort
+/// first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TimingConditions<'a> {
-    /// How many runs were made at a time.
+    /// The number of runs made at a time.
     pub sharing: usize,
-    /// Where they were computed.
+    /// The name of the device that they were computed on.
     pub device: &'a str,
 }
 
 impl Provenance {
-    /// Of a run that has ended.
+    /// The provenance of a run that has just ended.
     pub fn new(setup: &Setup, slot: &Slot, settings: &FitSettings, trained: &TrainedModel) -> Result<Self> {
         Ok(Self {
             seconds: trained.seconds,
@@ -48,13 +49,13 @@ impl Provenance {
         })
     }
 
-    /// What its time hangs on beside the work: times are compared where these are equal, as journals of several machines can be
-    /// joined.
+    /// The conditions under which the run was timed. Journals of several machines can be joined, so that a journal may
+    /// have several.
     pub fn timing(&self) -> TimingConditions<'_> {
         TimingConditions { sharing: self.sharing, device: &self.device }
     }
 
-    /// How many steps it was to make.
+    /// The number of steps that the settings ask for, if they say.
     pub fn planned_steps(&self) -> Option<u64> {
         self.settings["train"]["steps"].as_u64()
     }
@@ -64,7 +65,7 @@ impl Provenance {
 pub mod tests {
     use super::*;
 
-    /// Of a run that had a CPU to itself for so long.
+    /// The provenance of a run that had a CPU to itself for so many seconds.
     pub fn provenance(seconds: f64, steps: u64) -> Provenance {
         let (settings, device, version) = (Value::Null, "cpu".into(), "0".into());
         Provenance { seconds, sharing: 1, steps, device, settings, version }

@@ -1,7 +1,8 @@
-//! Works off the runs of an experiment, several at a time, and tells how long the rest will take.
+//! The queue of an experiment's runs: made several at a time, with a display of how long the rest will take.
 //!
-//! On the CPU a run has all threads to itself, unless several are asked for. A GPU is not filled by one small model, so runs share it, each with a thread of its
-//! own here. What they find does not hang on it, to the last bit; how long they take does.
+//! On the CPU a run has all threads to itself, unless several at a time are asked for. A GPU is not filled by one small
+//! model, so that runs share it, each with a thread of its own here. Results are the same to the last bit either way;
+//! times are not.
 
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,47 +20,48 @@ use super::progress::ExperimentProgress;
 use super::provenance::Provenance;
 use super::setup::Setup;
 
-/// How often to look how far runs are.
+/// The time between two updates of the display.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// One run of an experiment: what tells it from the others, and how it is made.
+/// A run of an experiment: what tells it from the others, and how it is made.
 pub trait Run: Display + PartialEq + Sync {
-    /// What is written down of it.
+    /// The line of the journal that holds the result of the run.
     type Line: Keyed<Key = Self> + Serialize + DeserializeOwned + Send;
 
-    /// All settings.
+    /// All settings of the run's fit.
     fn settings(&self, setup: &Setup) -> FitSettings;
 
-    /// Makes it. [`Slot::show`] is to be called now and then.
+    /// Trains and scores the model. It calls [`Slot::show`] as it goes.
     fn make(&self, setup: &Setup, slot: &Slot) -> Result<RunOutcome<Self::Line>>;
 
-    /// Its results in a few words.
+    /// The result in a few words, for the terminal.
     fn in_words(line: &Self::Line) -> String;
 
-    /// How it came about.
+    /// How the result came about.
     fn provenance(line: &Self::Line) -> &Provenance;
 }
 
-/// How a run ended, unless it failed.
+/// How a run ended, if it did not fail.
 #[derive(Debug)]
 pub enum RunOutcome<T> {
-    /// It was made.
+    /// The run was made, and this is its result.
     Done(T),
-    /// It was cut short, and will be made another time.
+    /// The run was cut short, and will be made another time.
     Cut,
-    /// It could not be finished, for this reason, and cannot be another time either.
+    /// The run could not be finished, for this reason, and cannot be another time either.
     Stuck(String),
 }
 
-/// A run's place among those made at the same time.
+/// A place in the queue: where a run shows how far it is, and learns how many others share the device.
 #[derive(Debug)]
 pub struct Slot {
     share: AtomicU64,
-    /// How many runs are made at a time, this one included.
+    /// The number of runs made at a time, this one included.
     pub sharing: usize,
 }
 
 impl Slot {
+    /// The place of a run that has not begun.
     fn new(sharing: usize) -> Self {
         Self { share: AtomicU64::new(0), sharing }
     }
@@ -69,31 +71,33 @@ impl Slot {
         self.share.store(share.to_bits(), Ordering::Relaxed);
     }
 
+    /// The share of the run that is done.
     fn share(&self) -> f64 {
         f64::from_bits(self.share.load(Ordering::Relaxed))
     }
 }
 
-/// How the work ended.
+/// How the work on a queue ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueOutcome {
-    /// Whether runs are left that were cut short or not begun.
+    /// Whether runs are left, cut short or not begun.
     pub cut: bool,
-    /// How many were made.
+    /// The number of runs that were made.
     pub made: usize,
-    /// How many could not be finished.
+    /// The number of runs that could not be finished.
     pub stuck: usize,
 }
 
-/// FinishedJob of one run.
+/// What a worker thread sends when its run has ended.
 struct FinishedJob<L> {
     run: usize,
     made: Result<RunOutcome<L>>,
-    /// To be told when it has been dealt with.
+    /// Where the worker waits until the result is in the journal.
     handled: Sender<()>,
 }
 
-/// Makes `runs`, and hands each finished one to `keep`. After an error those under way are cut, and no other is begun.
+/// Makes all of `runs`, and hands each result to `keep`. After an error those under way are cut short, and no other is
+/// begun.
 pub fn make_all<R: Run>(
     runs: &[&R],
     setup: &Setup,
@@ -153,7 +157,7 @@ pub fn make_all<R: Run>(
             if failure.is_some() {
                 setup.stop();
             }
-            // Whoever waits for this goes on with the next run, unless the lab has closed by then.
+            // Whoever waits for this goes on with the next run, unless all are to stop by then.
             if let Some(handled) = handled {
                 let _ = handled.send(());
             }
@@ -164,7 +168,7 @@ pub fn make_all<R: Run>(
     failure.map_or(Ok(QueueOutcome { cut: made + stuck < runs.len(), made, stuck }), Err)
 }
 
-/// About how much work a run is, in no particular unit.
+/// A rough measure of the work of a run, in no particular unit.
 fn work(settings: &FitSettings) -> f64 {
     settings.train.steps as f64 * (settings.model.hidden_layers as f64 + 0.5)
 }
@@ -178,14 +182,14 @@ mod tests {
     use super::*;
     use crate::reproduce::runs::provenance::tests::provenance;
 
-    /// A run that ends as it is told to.
+    /// A run that ends as its name says.
     #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
     enum Fake {
         Good(u32),
         Stuck,
         Wrong,
         Broken,
-        /// Until the lab closes.
+        /// A run that goes on until all are stopped.
         Long,
     }
 
@@ -244,7 +248,7 @@ mod tests {
         }
     }
 
-    /// What was kept, and how it ended.
+    /// The results that were kept of `runs`, made `jobs` at a time, and how the queue ended.
     fn worked(runs: &[Fake], jobs: usize) -> (Vec<FakeLine>, Result<QueueOutcome>) {
         let (setup, mut kept) = (Setup::empty(jobs), Vec::new());
         let ended = make_all(&runs.iter().collect::<Vec<_>>(), &setup, |line| {
@@ -293,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_are_cut_when_the_lab_closes() {
+    fn runs_are_cut_when_all_are_to_stop() {
         let setup = Setup::empty(2);
         let runs = [Fake::Long, Fake::Long, Fake::Good(0)];
         let ended = std::thread::scope(|scope| {

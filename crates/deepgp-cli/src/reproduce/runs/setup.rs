@@ -1,4 +1,4 @@
-//! What all runs of the experiments share: the data, the machine, the clock.
+//! The setup that all runs of the experiments share: the datasets, the machine, the time.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,33 +17,33 @@ use crate::terminal::output::Voice;
 
 /// The share of rows that models are tested on.
 const TEST: f64 = 0.2;
-/// Runs that share a GPU, unless it is told otherwise.
+/// The number of runs that share a GPU, unless another is asked for.
 const SHARING: usize = 4;
 
-/// What runs are made with.
+/// What every run is made with: datasets, device, threads, and when to stop.
 #[derive(Debug)]
 pub struct Setup {
     tables: HashMap<String, Dataset>,
-    /// Where to compute; `None` is the CPU.
+    /// The device to compute on; `None` is the CPU.
     pub accelerator: Option<Arc<dyn Backend>>,
-    /// Passes over the training rows.
+    /// Passes over the training rows in each run.
     pub epochs: u64,
     /// Threads of each run.
     pub threads: usize,
-    /// Runs made at a time.
+    /// The number of runs made at a time.
     pub jobs: usize,
-    /// When to stop, in seconds from the start.
+    /// Seconds after the start when all runs are to stop.
     deadline: Option<f64>,
-    /// When the command began.
+    /// The moment when the command began.
     started: Instant,
-    /// Whether somebody closed it.
-    closed: AtomicBool,
-    /// How to talk.
+    /// Whether all runs are to stop because one failed.
+    stopped: AtomicBool,
+    /// What is said, and to whom.
     pub voice: Voice,
 }
 
 impl Setup {
-    /// Reads the tables and opens the device.
+    /// Reads the datasets that the arguments ask for, and opens the device.
     pub fn open(args: &ReproduceArgs) -> Result<Self> {
         let mut tables = HashMap::new();
         // Baselines are those of the tables.
@@ -66,40 +66,40 @@ impl Setup {
             jobs,
             deadline: args.time_limit.map(|limit| limit.0),
             started: Instant::now(),
-            closed: AtomicBool::new(false),
+            stopped: AtomicBool::new(false),
             voice: args.voice,
         })
     }
 
-    /// A dataset that was asked for.
+    /// A dataset that was asked for, whole.
     pub fn table(&self, name: &str) -> &Dataset {
         &self.tables[name]
     }
 
-    /// The rows of a split to learn from, and those to be tested on.
+    /// The training rows and the test rows of a split.
     pub fn split(&self, name: &str, split: u64) -> Result<(Dataset, Dataset)> {
         Ok(self.table(name).split(TEST, split)?)
     }
 
-    /// How many of its rows are trained on.
+    /// The number of training rows of a dataset: every split has as many.
     pub fn training_rows(&self, name: &str) -> usize {
         split_rows(self.table(name).len(), TEST, 0).map_or(0, |(train, _)| train.len())
     }
 
-    /// The device's name in results.
+    /// The device's name, as results state it.
     pub fn device(&self) -> String {
         self.accelerator.as_ref().map_or_else(|| "cpu".into(), |accelerator| accelerator.name())
     }
 
-    /// Has all runs end.
+    /// Asks all runs to stop.
     pub fn stop(&self) {
-        self.closed.store(true, Ordering::Relaxed);
+        self.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Whether to stop: somebody asked for it, something failed, or the time is up.
+    /// Whether runs are to stop: somebody asked for it, a run failed, or the time is up.
     pub fn is_stopping(&self) -> bool {
-        let closed = interrupt::asked() || self.closed.load(Ordering::Relaxed);
-        closed || self.deadline.is_some_and(|limit| self.started.elapsed().as_secs_f64() >= limit)
+        let stopped = interrupt::asked() || self.stopped.load(Ordering::Relaxed);
+        stopped || self.deadline.is_some_and(|limit| self.started.elapsed().as_secs_f64() >= limit)
     }
 }
 
@@ -108,12 +108,12 @@ mod tests {
     use super::*;
 
     impl Setup {
-        /// One without tables, on the CPU.
+        /// A setup without datasets, on the CPU.
         pub fn empty(jobs: usize) -> Self {
             let voice = Voice { json: false, quiet: true };
             let (tables, accelerator, deadline) = (HashMap::new(), None, None);
-            let (started, closed) = (Instant::now(), AtomicBool::new(false));
-            Self { tables, accelerator, epochs: 1, threads: 1, jobs, deadline, started, closed, voice }
+            let (started, stopped) = (Instant::now(), AtomicBool::new(false));
+            Self { tables, accelerator, epochs: 1, threads: 1, jobs, deadline, started, stopped, voice }
         }
     }
 }

@@ -1,6 +1,6 @@
-//! One training run with looks at the model on the way.
+//! A training run whose model is scored along the way, for learning curves.
 //!
-//! The clock stands while somebody looks, so that learning curves against time do not depend on how often that is.
+//! The clock stands while the model is scored, so that curves against time do not depend on how often that is.
 
 use std::ops::ControlFlow;
 
@@ -15,48 +15,50 @@ use super::journal::{six_digits, six_digits_if_any};
 use super::queue::Slot;
 use super::setup::Setup;
 
-/// Looks are taken after these shares of the steps: more of them early, where more happens.
+/// The shares of the steps after which the model is scored at first, densely, since most happens early.
 const EARLY: [f64; 9] = [0.002, 0.004, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.1];
-/// And from then on at this distance.
+/// The share of the steps between two scorings from then on.
 const LATER: f64 = 0.05;
-/// Samples behind a test log likelihood on the way: fewer than behind a final one, which is a little higher for it.
+/// Samples behind each test log likelihood of a learning curve: fewer than behind a final one, which is a little higher
+/// for it.
 pub const CURVE_SAMPLES: usize = 20;
 
 /// A point of a learning curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CurvePoint {
-    /// Steps made.
+    /// Steps made so far.
     pub step: u64,
-    /// Of training, by the clock.
+    /// Seconds of training so far, by the wall clock.
     #[serde(serialize_with = "six_digits")]
     pub seconds: f64,
     /// The ELBO of the last step, an estimate from its minibatch.
     #[serde(serialize_with = "six_digits")]
     pub elbo: f64,
-    /// The lowest one since the point before.
+    /// The lowest ELBO of a step since the point before.
     #[serde(serialize_with = "six_digits")]
     pub lowest_elbo: f64,
-    /// Mean log density of the test rows, in the target's units; nothing if the model could not be asked.
+    /// Mean log density of the test rows, in the target's units; `None` if the model could not be computed there.
     #[serde(serialize_with = "six_digits_if_any")]
     pub test_log_likelihood: Option<f64>,
 }
 
-/// What came of a run.
+/// What a training run leaves: the model, and how it went.
 #[derive(Debug)]
 pub struct TrainedModel {
-    /// The model at the end, or the last that could be computed.
+    /// The model at the end, or the last one that could be computed.
     pub regressor: Regressor,
-    /// Of training, by the clock.
+    /// Seconds of training, by the wall clock.
     pub seconds: f64,
     /// Steps made.
     pub steps: u64,
-    /// Those that had to be rolled back.
+    /// Steps that had to be rolled back.
     pub rolled_back: u64,
-    /// Why it could not go on, if it could not.
+    /// The reason why training could not go on, if it could not.
     pub stuck: Option<String>,
 }
 
-/// The steps after which to look: multiples of [`BURST`], where steps allow, since accelerators make as many at once.
+/// The steps after which the model is scored: multiples of [`BURST`], where there are enough, since accelerators make
+/// as many steps at once.
 pub fn evaluation_steps(steps: u64) -> Vec<u64> {
     let shares = EARLY.into_iter().chain((3..=20).map(|k| f64::from(k) * LATER));
     let rounded = |share: f64| {
@@ -70,32 +72,32 @@ pub fn evaluation_steps(steps: u64) -> Vec<u64> {
     all
 }
 
-/// Rows to learn from and rows to be tested on, and how to learn.
+/// A training run: training rows, test rows, and the settings of the fit.
 #[derive(Debug)]
 pub struct TrainingRun<'a> {
     setup: &'a Setup,
-    /// The rows to learn from.
+    /// The rows to train on.
     pub train: Dataset,
-    /// The rows to be tested on.
+    /// The rows to test on.
     pub test: Dataset,
-    /// All settings.
+    /// All settings of the fit.
     pub settings: FitSettings,
 }
 
 impl<'a> TrainingRun<'a> {
-    /// On a split of a dataset.
+    /// A training run on one split of a dataset.
     pub fn new(setup: &'a Setup, dataset: &str, split: u64, settings: FitSettings) -> Result<Self> {
         let (train, test) = setup.split(dataset, split)?;
         Ok(Self { setup, train, test, settings })
     }
 
-    /// The model before the first step.
+    /// The model before its first step.
     pub fn start(&self) -> Result<Regressor> {
         Ok(Training::new(&self.train, &self.settings)?.regressor().clone())
     }
 
-    /// Trains from `start`. `look` sees the model and the point of the curve after each of the steps in `looks`. Returns nothing if
-    /// the run was cut short.
+    /// Trains from `start`. After each of the steps in `evaluation_steps`, `observe` sees the model and the point of
+    /// its learning curve. Returns `None` if the run was cut short.
     pub fn train(
         &self,
         start: Regressor,
@@ -145,7 +147,8 @@ impl<'a> TrainingRun<'a> {
         Ok(Some(TrainedModel { regressor, seconds, steps, rolled_back, stuck }))
     }
 
-    /// Scores on the test rows; in words why not, if training could not be finished or the model cannot be computed there.
+    /// The score of a trained model on the test rows; in words why there is none, if training could not be finished or
+    /// the model cannot be computed there.
     pub fn score(&self, trained: &TrainedModel) -> Result<std::result::Result<Score, String>> {
         if let Some(reason) = &trained.stuck {
             return Ok(Err(reason.clone()));
@@ -159,7 +162,7 @@ impl<'a> TrainingRun<'a> {
         }
     }
 
-    /// Mean log density of the test rows by a few samples; nothing if the model cannot be computed.
+    /// Mean log density of the test rows by [`CURVE_SAMPLES`] samples; `None` if the model cannot be computed there.
     pub fn test_log_likelihood(&self, regressor: &Regressor) -> Result<Option<f64>> {
         let settings =
             PredictSettings { threads: self.setup.threads, samples: CURVE_SAMPLES, ..PredictSettings::default() };
@@ -175,7 +178,7 @@ impl<'a> TrainingRun<'a> {
     }
 }
 
-/// Whether it is the model's parameters that do not allow it.
+/// Whether an error says that the model's parameters are such that it cannot be computed, and nothing else is wrong.
 pub fn cannot_be_computed(error: &Error) -> bool {
     matches!(error, Error::Diverged { .. } | Error::NotPositiveDefinite { .. })
 }

@@ -21,8 +21,8 @@ use crate::settings::PredictSettings;
 const ROWS_AT_ONCE: usize = 256;
 /// The number of rows, without their samples, that go through the first layer together, for the same reason.
 const FIRST_ROWS: usize = 64;
-/// The number of the last layer's means that are held at once, over all rows and samples.
-const MOMENTS_AT_ONCE: usize = 1 << 20;
+/// The number of inputs of rows, or of the last layer's means over all rows and samples, that are held at once.
+const NUMBERS_AT_ONCE: usize = 1 << 20;
 
 /// A model ready to predict on the CPU.
 #[derive(Debug)]
@@ -189,11 +189,14 @@ impl Mixtures for CpuMixtures<'_> {
     }
 
     fn rows_at_once(&self) -> usize {
-        let (group, samples) = match &self.chain {
-            RowChain::F64(chain, _) => (block_rows(chain) * blocks_at_first(chain), chain.mixture_size()),
-            RowChain::Mixed(chain, _) => (block_rows(chain) * blocks_at_first(chain), chain.mixture_size()),
+        fn sizes<T: Real>(chain: &Chain<'_, T>) -> (usize, usize, usize) {
+            (block_rows(chain) * blocks_at_first(chain), chain.mixture_size(), chain.layers[0].input_width())
+        }
+        let (group, samples, columns) = match &self.chain {
+            RowChain::F64(chain, _) => sizes(chain),
+            RowChain::Mixed(chain, _) => sizes(chain),
         };
         // Whole groups, and enough of them for many threads.
-        (MOMENTS_AT_ONCE / (samples * self.width)).div_ceil(group).max(16) * group
+        (NUMBERS_AT_ONCE / columns.max(samples * self.width)).div_ceil(group).max(16) * group
     }
 }

@@ -4,13 +4,18 @@ use std::io::Write as _;
 
 use cudarc::nvrtc::compile_ptx_with_opts;
 use deepgp::KernelChoice;
+use deepgp::ObjectiveForm;
 use deepgp::kernel::KernelForm;
+use deepgp::likelihood::LikelihoodDescription;
 
-use super::covariance_text::CovarianceText;
-use super::source::Source;
-use super::{Covariance, General, Group, Needs};
+use super::Source;
+use super::covariance::CovarianceText;
+use super::data_term::LikelihoodText;
+use super::on_host::others;
 use crate::device::program::options;
 use crate::device::real::Real;
+use crate::kernels::{Covariance, DataTerm, General};
+use crate::launch::Group;
 
 /// Every covariance function alone, at a width whose distances are differences and at one where they are products; and a sum with a
 /// product in it.
@@ -26,7 +31,7 @@ fn covariances() -> Vec<CovarianceText> {
     let nested = KernelForm::Sum(vec![KernelForm::One(choices[0]), product]);
     let wide = [(KernelForm::One(choices[0]), 40), (nested.clone(), 40), (nested, 1)];
     let forms = choices.map(|choice| (KernelForm::One(choice), 10)).into_iter().chain(wide);
-    forms.map(|(form, width)| CovarianceText::new(&form, width)).collect()
+    forms.map(|(form, width)| CovarianceText::alone(&form, width)).collect()
 }
 
 /// Compiles a source for an architecture, and looks for every kernel that a device of it can run.
@@ -35,12 +40,7 @@ fn compiles<G: Group>(source: &Source<G>, architecture: i32) {
         .unwrap_or_else(|error| panic!("{}", crate::fault::Fault::from(error).on("the compiler")));
     let ptx = ptx.to_src();
     for kernel in G::KERNELS.iter().copied().flatten() {
-        let newer = architecture / 10 >= Needs::HOPPER;
-        let there = match kernel.needs {
-            Needs::Nothing => true,
-            Needs::Hopper => newer,
-            Needs::HopperAndDouble => newer && source.is_double,
-        };
+        let there = kernel.needs.met(architecture / 10, source.is_double);
         assert_eq!(ptx.contains(&format!(".entry {}(", kernel.name)), there, "{} for {architecture}", kernel.name);
     }
 }
@@ -48,6 +48,9 @@ fn compiles<G: Group>(source: &Source<G>, architecture: i32) {
 /// Compiles every source with rows of one type.
 fn all_compile<T: Real>(architecture: i32) {
     compiles::<General>(&Source::general::<T>(), architecture);
+    let gaussian = LikelihoodText::new(LikelihoodDescription::Gaussian { outputs: 2 });
+    compiles::<DataTerm>(&gaussian.source::<T>(ObjectiveForm::Elbo), architecture);
+    compiles::<DataTerm>(&others::<T>(), architecture);
     for covariance in covariances() {
         compiles::<Covariance>(&covariance.source::<T>(), architecture);
     }

@@ -1,10 +1,13 @@
 //! From the sums over rows back to the parameters, rows not involved. The equations are those of `deepgp`'s `layer/mean.rs`,
 //! `layer/covariance.rs` and `layer/factor.rs`, all outputs at once.
 
-use deepgp::{CovarianceForm, MeanForm};
+use deepgp::MeanForm;
 
-use crate::arrays::{BackArrays, GramArrays, LayerArrays};
-use crate::chunks::SQUARE_CHUNKS;
+use super::Scope;
+use crate::arrays::LayerArrays;
+use crate::arrays::chunks::SQUARE_CHUNKS;
+use crate::arrays::prepared::{CovarianceArrays, GramArrays};
+use crate::arrays::rows::BackArrays;
 use crate::device::lane::Lane;
 use crate::device::memory::Span;
 use crate::device::product::{Operand, Shape};
@@ -14,9 +17,8 @@ use crate::kernels::covariance::{InducingGradient, ThetaGradient, WeighGram};
 use crate::kernels::matrix::{
     AddKl, AddRowDots, ClearAbove, DualHBar, FinishFactor, MirrorHalf, ScaleRows, SumWideChunks,
 };
-use crate::prologue::Scope;
 
-/// What has reached a kernel matrix so far.
+/// Which gradients have reached a kernel matrix so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reached {
     /// Something stands in `k_bar`.
@@ -41,12 +43,12 @@ pub fn mean<T: Real>(
     reached: &mut Reached,
     lane: &Lane,
 ) -> Outcome<()> {
-    let (plan, made) = (&layer.plan, &layer.made);
-    let gram = &made.grams[0];
-    let (n, p) = (plan.means, plan.outputs);
-    let (free, w, w_bar) = (scope.free(layer), made.weights_wide, back.weights_bar);
-    let free_bar = gradient.from(plan.free).first(n * p);
-    let [work, other] = made.mean_work;
+    let (blueprint, prepared) = (&layer.blueprint, &layer.prepared);
+    let gram = prepared.grams.mean();
+    let (n, p) = (blueprint.means, blueprint.outputs);
+    let (free, w, w_bar) = (scope.free(layer), prepared.weights_wide, back.weights_bar);
+    let free_bar = gradient.part(&blueprint.free);
+    let [work, other] = prepared.mean_work;
     let r = Operand::new(gram.r, n);
     let times = |a, b: Span<f64>, c: Span<f64>| {
         lane.product(Shape::new(n, p, n), 1.0, a, Operand::new(b, p), 0.0, Operand::new(c, p))
@@ -59,18 +61,18 @@ pub fn mean<T: Real>(
     let add_kl = |x: Span<f64>, z: Span<f64>, factor: f64, y: Span<f64>| {
         lane.run(scope.general, AddKl { x, z, factor, keep: 0.0, n: n * p, steps, control, y })
     };
-    match plan.mean_form {
-        MeanForm::Dual | MeanForm::ScaledDual => {
-            // `work` still holds K w.
-            let scaled = plan.mean_form == MeanForm::ScaledDual;
-            let total = if scaled { work } else { free_bar };
-            add_kl(w_bar, work, 1.0, total)?;
-            add_kl(Span::NONE, w, 0.5, other)?;
-            outer(1.0, other, w, beta(&mut reached.direct), gram.k_bar)?;
-            if scaled {
-                lane.run(scope.general, AddRowDots { a: total, b: free, n, width: p, k_bar: gram.k_bar })?;
-                lane.run(scope.general, ScaleRows { k: gram.k, from: total, n, width: p, to: free_bar })?;
-            }
+    // The dual forms: `total`, the whole gradient at w, and what reaches K through ½ wᵀ K w. `work` still holds K w.
+    let mut through_weights = |total: Span<f64>| {
+        add_kl(w_bar, work, 1.0, total)?;
+        add_kl(Span::NONE, w, 0.5, other)?;
+        outer(1.0, other, w, beta(&mut reached.direct), gram.k_bar)
+    };
+    match blueprint.mean_form {
+        MeanForm::Dual => through_weights(free_bar)?,
+        MeanForm::ScaledDual => {
+            through_weights(work)?;
+            lane.run(scope.general, AddRowDots { a: work, b: free, n, width: p, k_bar: gram.k_bar })?;
+            lane.run(scope.general, ScaleRows { k: gram.k, from: work, n, width: p, to: free_bar })?;
         }
         MeanForm::Standard => {
             times(r, w_bar, work)?;
@@ -98,13 +100,13 @@ pub fn covariance<T: Real>(
     reached: &mut Reached,
     lane: &Lane,
 ) -> Outcome<()> {
-    let (plan, made) = (&layer.plan, &layer.made);
+    let (blueprint, prepared) = (&layer.blueprint, &layer.prepared);
     let Scope { general, steps, control, .. } = scope;
-    let gram = &made.grams[made.grams.len() - 1];
-    let (m, p) = (plan.covariances, plan.outputs);
+    let gram = prepared.grams.covariance();
+    let (m, p) = (blueprint.covariances, blueprint.outputs);
     let (square, count) = (m * m, p * m * m);
     let (factor, g_bar) = (scope.factor(layer), back.explained_bar);
-    let factor_bar = gradient.from(plan.factor).first(count);
+    let factor_bar = gradient.part(&blueprint.factor);
     let all = |span: Span<f64>| Operand::new(span, m).each(square);
     let each = Shape::new(m, m, m).times(p);
     let into = |alpha: f64, a, b, beta: f64, c: Span<f64>| lane.product(each, alpha, a, b, beta, all(c));
@@ -116,14 +118,16 @@ pub fn covariance<T: Real>(
         let x = Span::NONE;
         lane.run(general, AddKl { x, z, factor: 1.0, keep: 1.0, n: count, steps, control, y })
     };
-    let [first, second, third, fourth] = made.square_work;
-    match plan.covariance_form {
-        CovarianceForm::Whitened => {
+    let [first, second, third, fourth] = prepared.square_work;
+    // Whether log |S| is in the KL.
+    let with_log = match prepared.covariance {
+        CovarianceArrays::Whitened => {
             into(-2.0, all(g_bar), all(factor), 0.0, factor_bar)?;
             add_kl(factor, factor_bar)?;
+            true
         }
-        CovarianceForm::Standard => {
-            let (v, v_bar) = (made.kept, first);
+        CovarianceArrays::Standard { v } => {
+            let v_bar = first;
             into(-2.0, all(g_bar), all(v), 0.0, v_bar)?;
             add_kl(v, v_bar)?;
             into(1.0, Operand::new(gram.r, m).t(), all(v_bar), 0.0, factor_bar)?;
@@ -131,9 +135,9 @@ pub fn covariance<T: Real>(
             sum_outputs(second, true, back.projection_bar)?;
             lane.run(general, ClearAbove { m: back.projection_bar, n: m })?;
             reached.log_dets = p;
+            true
         }
-        CovarianceForm::Dual => {
-            let h_inverse = made.kept;
+        CovarianceArrays::Dual { h_inverse, .. } => {
             let (b_h, g_b_h, h_square, h_bar) = (first, second, third, fourth);
             into(1.0, all(factor), all(h_inverse), 0.0, b_h)?;
             into(1.0, all(g_bar), all(b_h), 0.0, g_b_h)?;
@@ -147,9 +151,9 @@ pub fn covariance<T: Real>(
             into(1.0, all(b_h_bar), all(factor).t(), 0.0, b_h)?;
             let add = beta(&mut reached.direct) > 0.0;
             sum_outputs(b_h, add, gram.k_bar)?;
+            false
         }
-    }
-    let with_log = plan.projects();
+    };
     lane.run(general, FinishFactor { f: factor, n: m, count, with_log, steps, control, f_bar: factor_bar })
 }
 
@@ -160,11 +164,10 @@ pub fn projection<T: Real>(
     reached: &mut Reached,
     lane: &Lane,
 ) -> Outcome<()> {
-    let (m, made) = (layer.plan.covariances, &layer.made);
-    if !layer.plan.projects() {
+    let (m, gram) = (layer.blueprint.covariances, layer.prepared.grams.covariance());
+    if !layer.blueprint.projects() {
         return Ok(());
     }
-    let gram = &made.grams[made.grams.len() - 1];
     let (bar, r) = (Operand::new(back.projection_bar, m), Operand::new(gram.r, m).t());
     let to = Operand::new(gram.work[0], m);
     lane.product(Shape::new(m, m, m), -1.0, bar, r, beta(&mut reached.inner), to)
@@ -179,8 +182,9 @@ pub fn kernel_matrix<T: Real>(
     mut reached: Reached,
     lane: &Lane,
 ) -> Outcome<()> {
-    let (plan, made) = (&layer.plan, &layer.made);
-    let (n, d, leaves, columns) = (gram.plan.order, plan.width, plan.text.leaves, plan.columns());
+    let (blueprint, prepared) = (&layer.blueprint, &layer.prepared);
+    let (n, d) = (gram.blueprint.order, blueprint.width);
+    let (leaves, columns) = (blueprint.text.leaves, blueprint.columns());
     if reached.inner {
         // K̄ = Rᵀ Ψ R.
         let ([inner, psi], Scope { steps, control, .. }) = (gram.work, scope);
@@ -190,10 +194,10 @@ pub fn kernel_matrix<T: Real>(
         lane.product(shape, 1.0, r.t(), inner, beta(&mut reached.direct), Operand::new(gram.k_bar, n))?;
     }
     let GramArrays { k, jitter, k_bar, weights: w, partial, .. } = *gram;
-    let (z, theta) = (made.z_wide.from(gram.plan.first * (d + 1)), scope.theta(layer));
+    let (z, theta) = (prepared.z_wide.from(gram.blueprint.first * (d + 1)), scope.theta(layer));
     lane.run(scope.covariance, WeighGram { k, z1: z, theta, jitter, k_bar, n, w, partial })?;
     let (w, z) = (Operand::new(w, n).each(n * n), Operand::new(z, d + 1));
-    let to = Operand::new(back.gram_sums.from(gram.plan.first * (d + 1)), d + 1).each(columns * (d + 1));
+    let to = Operand::new(back.gram_sums.from(gram.blueprint.first * (d + 1)), d + 1).each(columns * (d + 1));
     lane.product(Shape::new(n, d + 1, n).times(leaves), 1.0, w, z, 0.0, to)
 }
 
@@ -205,10 +209,10 @@ pub fn finish<T: Real>(
     gradient: Span<f64>,
     lane: &Lane,
 ) -> Outcome<()> {
-    let plan = &layer.plan;
-    let (d, columns, leaves) = (plan.width, plan.columns(), plan.text.leaves);
+    let blueprint = &layer.blueprint;
+    let (d, columns, leaves) = (blueprint.width, blueprint.columns(), blueprint.text.leaves);
     let (z, theta) = (scope.inducing(layer), scope.theta(layer));
-    let (s, t, z_bar) = (back.z_sums, back.gram_sums, gradient.from(plan.inducing));
+    let (s, t, z_bar) = (back.z_sums, back.gram_sums, gradient.part(&blueprint.inducing));
     lane.run(scope.covariance, InducingGradient { z, s, t, theta, columns, z_bar, width: d })?;
     let of_theta = ThetaGradient {
         z,
@@ -220,10 +224,10 @@ pub fn finish<T: Real>(
         blocks: back.blocks,
         diagonal_bar: back.diagonal_bar,
         rows: layer.rows.rows,
-        prior: layer.made.prior,
+        prior: layer.prepared.prior,
         theta,
         columns,
-        theta_bar: gradient.from(plan.theta),
+        theta_bar: gradient.part(&blueprint.theta),
         leaves,
         width: d,
     };

@@ -1,18 +1,20 @@
 //! Kernel matrices that cannot be factored: they get more jitter, as much as the CPU would give them, for the step at hand.
 
-use deepgp::{DeepGp, Error, JitterEvent, Matrix};
+use deepgp::{DeepGp, Error, Jitter, JitterEvent, Matrix};
 
+use super::DeviceTask;
+use super::record::Record;
+use crate::arrays::prepared::CovarianceArrays;
 use crate::device::real::Real;
 use crate::fault::Outcome;
-use crate::task::{DeviceTask, Record};
 
 /// How often the jitter may be raised before a step counts as failed.
 const RAISES: usize = 6;
-
-/// Jitter above what was asked for.
+/// Kernel matrices whose jitter was raised above what was asked for.
 #[derive(Debug, Default)]
 pub struct Raised {
     pub events: Vec<JitterEvent>,
+    /// How often it was raised so far.
     raises: usize,
 }
 
@@ -26,8 +28,8 @@ impl Raised {
         let events = model.jitter_events()?;
         let mut infos = record.infos.iter();
         for (l, layer) in task.arrays.layers.iter().enumerate() {
-            for gram in layer.made.grams.iter().filter(|gram| gram.plan.factored) {
-                let (failed, matrix) = (infos.next().is_some_and(|info| *info != 0), gram.plan.matrix);
+            for gram in layer.prepared.grams.iter().filter(|gram| gram.blueprint.factored) {
+                let (failed, matrix) = (infos.next().is_some_and(|info| *info != 0), gram.blueprint.matrix);
                 let found = events.iter().find(|event| event.layer == l && event.matrix == matrix);
                 if !failed && found.is_none() {
                     continue;
@@ -37,32 +39,35 @@ impl Raised {
                 let asked = jitter.absolute + jitter.relative * prior;
                 let raised = match found {
                     // On the first raise the CPU's jitter is taken; if even that fails here, ten times more, and so on.
-                    Some(event) => event.jitter * 10f64.powi(self.raises as i32),
-                    None => asked.max(1e-10 * prior) * 10f64.powi(1 + self.raises as i32),
+                    Some(event) => event.jitter * Jitter::RAISE.powi(self.raises as i32),
+                    None => asked.max(Jitter::FIRST_RAISE * prior) * Jitter::RAISE.powi(1 + self.raises as i32),
                 };
                 // As on the CPU: next to no jitter is raised to something relative to the diagonal.
-                if 10.0 * asked < 1e-10 * prior {
-                    task.set_jitter(gram.jitter, 0.0, raised / prior)?;
+                let jitter = if Jitter::RAISE * asked < Jitter::FIRST_RAISE * prior {
+                    Jitter { absolute: 0.0, relative: raised / prior }
                 } else {
                     let factor = raised / asked;
-                    task.set_jitter(gram.jitter, jitter.absolute * factor, jitter.relative * factor)?;
-                }
+                    Jitter { absolute: jitter.absolute * factor, relative: jitter.relative * factor }
+                };
+                task.set_jitter(gram, jitter)?;
                 let cause = found.map_or_else(|| "the device needed more than the CPU".into(), |e| e.cause.clone());
                 self.events.retain(|event| (event.layer, event.matrix) != (l, matrix));
                 self.events.push(JitterEvent { layer: l, matrix, jitter: raised, cause });
             }
-            if let Some(dual) = &layer.made.dual {
-                let own: Vec<i32> = infos.by_ref().take(dual.infos.len()).copied().collect();
-                if let Some(pivot) = own.into_iter().find(|info| *info != 0) {
-                    return Err(Error::NotPositiveDefinite {
-                        layer: l,
-                        matrix: Matrix::DualPrecision,
-                        pivot: pivot.unsigned_abs() as usize - 1,
-                        jitter: 0.0,
-                        cause: "its entries are not finite or far too large".into(),
-                    }
-                    .into());
+            let own = match layer.prepared.covariance {
+                CovarianceArrays::Dual { infos: own, .. } => own.len(),
+                CovarianceArrays::Standard { .. } | CovarianceArrays::Whitened => 0,
+            };
+            let own: Vec<i32> = infos.by_ref().take(own).copied().collect();
+            if let Some(pivot) = own.into_iter().find(|info| *info != 0) {
+                return Err(Error::NotPositiveDefinite {
+                    layer: l,
+                    matrix: Matrix::DualPrecision,
+                    pivot: pivot.unsigned_abs() as usize - 1,
+                    jitter: 0.0,
+                    cause: "its entries are not finite or far too large".into(),
                 }
+                .into());
             }
         }
         self.raises += 1;
@@ -77,7 +82,7 @@ impl Raised {
         }
     }
 
-    /// Whether there is any.
+    /// Whether some matrix has more jitter than asked for.
     pub fn any(&self) -> bool {
         !self.events.is_empty()
     }
@@ -87,14 +92,15 @@ impl Raised {
         let raised = self.any();
         *self = Self::default();
         if raised {
-            for gram in task.arrays.layers.iter().flat_map(|layer| &layer.made.grams) {
-                task.set_jitter(gram.jitter, task.blueprint.jitter.absolute, task.blueprint.jitter.relative)?;
+            for gram in task.arrays.layers.iter().flat_map(|layer| layer.prepared.grams.iter()) {
+                task.set_jitter(gram, task.blueprint.jitter)?;
             }
         }
         Ok(())
     }
 }
 
+/// The error of a step in which everything could be factored, but not everything is finite.
 fn not_finite(record: &Record) -> Error {
     let what = match record.kl.iter().position(|kl| !kl.is_finite()) {
         Some(layer) => format!("the KL of layer {layer}"),

@@ -4,10 +4,10 @@ use crate::kernels::symmetric::symmetric_blocks;
 
 /// Rows are filled up to a multiple of this, so that sums over them can be cut into equal chunks.
 pub const ROW_MULTIPLE: usize = 16;
-/// Twice the multiprocessors of a large GPU: sums are cut into chunks until so many tiles of a product keep it busy, whatever else it
-/// does at the time.
+/// Tiles that keep a large GPU busy, twice its multiprocessors: sums are cut into chunks until a product has so many, whatever else the
+/// device does at the time.
 const BUSY: usize = 264;
-/// The tiles that products are computed by.
+/// Rows and columns of the tiles that products are computed by.
 const TILE: usize = 64;
 /// Chunks of rows in which `Σ s_n x_n²` is taken.
 pub const SQUARE_CHUNKS: usize = 128;
@@ -24,7 +24,7 @@ pub fn chunks(m: usize, n: usize) -> usize {
 
 /// From so many inducing inputs on `symmetric_sums` is faster than a product of whole matrices.
 pub const SYMMETRIC_FROM: usize = 128;
-/// Rows of a chunk there, at least.
+/// The fewest rows of a chunk of `symmetric_sums`.
 const SHORTEST: usize = 128;
 
 /// Into how many chunks of rows `symmetric_sums` cuts its sums.

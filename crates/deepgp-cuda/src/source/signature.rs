@@ -1,10 +1,11 @@
 //! Whether kernels are declared in Rust as they are in CUDA C: names, order and types of their parameters, and of the fields of structs
 //! that both sides share. A drift between the two fails here, without a GPU.
 
-use super::argument::Kind;
-use super::common::{Control, Step};
-use super::source::{COMMON, COVARIANCE, MATRIX, OPTIMISER, ROWS, SYMMETRIC};
-use super::{Declaration, covariance, matrix, optimiser, rows, symmetric};
+use super::{COMMON, COVARIANCE, DATA_TERM, MATRIX, OPTIMISER, ROWS, SYMMETRIC};
+use crate::kernels::common::{Control, Step};
+use crate::kernels::{covariance, data_term, matrix, optimiser, rows, symmetric};
+use crate::launch::Declaration;
+use crate::launch::argument::Kind;
 
 /// A name and its type, as text has it: `double`, or `double *` for a pointer.
 type Declared = (String, String);
@@ -58,12 +59,13 @@ fn in_rust(parameters: &[(&str, Kind)]) -> Vec<Declared> {
 }
 
 /// Kernels of a file in Rust, beside its CUDA text.
-const FILES: [(&[Declaration], &str); 5] = [
+const FILES: [(&[Declaration], &str); 6] = [
     (matrix::KERNELS, MATRIX),
     (symmetric::KERNELS, SYMMETRIC),
     (rows::KERNELS, ROWS),
     (optimiser::KERNELS, OPTIMISER),
     (covariance::KERNELS, COVARIANCE),
+    (data_term::KERNELS, DATA_TERM),
 ];
 
 #[test]

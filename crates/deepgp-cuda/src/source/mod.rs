@@ -1,19 +1,48 @@
 //! The text that is compiled: files of CUDA C, with the numbers before them that host and device share.
 
+/// Declares numbers that the CUDA text beside the file needs too: `NAME: type = value;`. `definitions` writes them out.
+macro_rules! constants {
+    ($($(#[$doc:meta])* $name:ident: $kind:ty = $value:expr;)+) => {
+        $($(#[$doc])* pub const $name: $kind = $value;)+
+
+        /// The constants above, for the text beside this file.
+        pub fn definitions() -> Vec<$crate::source::Definition> {
+            vec![$($crate::source::Definition::new(stringify!($name), $name)),+]
+        }
+    };
+}
+
+pub(crate) use constants;
+
+#[cfg(test)]
+mod compile;
+pub mod covariance;
+pub mod data_term;
+#[cfg(test)]
+mod on_host;
+#[cfg(test)]
+mod signature;
+
 use std::fmt::{self, Display, Write};
 use std::marker::PhantomData;
 
-use super::argument::Element;
-use super::{Covariance, General, common, covariance, matrix, optimiser, rows, symmetric};
 use crate::device::real::Real;
+use crate::kernels::{
+    Covariance, DataTerm, General, common, covariance as covariance_kernels, data_term as data_term_kernels, matrix,
+    optimiser, rows, symmetric,
+};
+use crate::launch::argument::Element;
 
-pub const COMMON: &str = include_str!("common.cu");
-pub const MATRIX: &str = include_str!("matrix.cu");
-pub const SYMMETRIC: &str = include_str!("symmetric.cu");
-pub const ROWS: &str = include_str!("rows.cu");
-pub const OPTIMISER: &str = include_str!("optimiser.cu");
-pub const PROFILES: &str = include_str!("profiles.cu");
-pub const COVARIANCE: &str = include_str!("covariance.cu");
+pub const COMMON: &str = include_str!("../kernels/common.cu");
+pub const MATRIX: &str = include_str!("../kernels/matrix.cu");
+pub const SYMMETRIC: &str = include_str!("../kernels/symmetric.cu");
+pub const ROWS: &str = include_str!("../kernels/rows.cu");
+pub const OPTIMISER: &str = include_str!("../kernels/optimiser.cu");
+pub const LIKELIHOODS: &str = include_str!("../kernels/likelihoods.cu");
+pub const OBJECTIVES: &str = include_str!("../kernels/objectives.cu");
+pub const DATA_TERM: &str = include_str!("../kernels/data_term.cu");
+pub const PROFILES: &str = include_str!("../kernels/profiles.cu");
+pub const COVARIANCE: &str = include_str!("../kernels/covariance.cu");
 
 /// The whole text of a program with the kernels of one group.
 #[derive(Clone, Debug)]
@@ -62,7 +91,19 @@ impl Source<General> {
 impl Source<Covariance> {
     /// The kernels of a covariance function; `function` is what was written out for it.
     pub fn covariance<T: Real>(function: &str) -> Self {
-        Self::new::<T>().with(&covariance::definitions(), PROFILES).with(&[], function).with(&[], COVARIANCE)
+        Self::new::<T>().with(&covariance_kernels::definitions(), PROFILES).with(&[], function).with(&[], COVARIANCE)
+    }
+}
+
+impl Source<DataTerm> {
+    /// The kernel of a data term; `sizes` are those of the likelihood's terms, `choice` says which objective and likelihood it is.
+    pub fn data_term<T: Real>(sizes: &[Definition], choice: &str) -> Self {
+        Self::new::<T>()
+            .with(&data_term_kernels::definitions(), "")
+            .with(sizes, LIKELIHOODS)
+            .with(&[], OBJECTIVES)
+            .with(&[], choice)
+            .with(&[], DATA_TERM)
     }
 }
 
@@ -136,7 +177,8 @@ mod tests {
             (symmetric::definitions(), SYMMETRIC.into()),
             (rows::definitions(), ROWS.into()),
             (optimiser::definitions(), OPTIMISER.into()),
-            (covariance::definitions(), PROFILES.to_string() + COVARIANCE),
+            (data_term_kernels::definitions(), LIKELIHOODS.into()),
+            (covariance_kernels::definitions(), PROFILES.to_string() + COVARIANCE),
         ] {
             for Definition { name, .. } in definitions {
                 assert!(has_word(&text, name), "{name} is used nowhere");

@@ -2,16 +2,20 @@
 
 use deepgp::CovarianceForm;
 
-use crate::arrays::Task;
-use crate::blueprint::Blueprint;
-use crate::chunks::ROW_MULTIPLE;
+use super::blueprint::Blueprint;
+use crate::arrays::chunks::ROW_MULTIPLE;
+use crate::arrays::workload::Extent;
 use crate::fault::{Fault, Outcome};
+use crate::kernels::covariance::TILE_ROWS;
 
 /// Fails if a factor has more than `largest` rows, all that can be inverted.
 pub fn check_orders(blueprint: &Blueprint, largest: usize) -> Outcome<()> {
     let orders = blueprint.layers.iter().flat_map(|layer| {
-        let dual = (layer.covariance_form == CovarianceForm::Dual).then_some(layer.covariances);
-        layer.grams.iter().filter(|gram| gram.factored).map(|gram| gram.order).chain(dual)
+        let of_covariance = match layer.covariance_form {
+            CovarianceForm::Dual => Some(layer.covariances),
+            CovarianceForm::Standard | CovarianceForm::Whitened => None,
+        };
+        layer.grams.iter().filter(|gram| gram.factored).map(|gram| gram.order).chain(of_covariance)
     });
     match orders.max().filter(|order| *order > largest) {
         None => Ok(()),
@@ -21,34 +25,35 @@ pub fn check_orders(blueprint: &Blueprint, largest: usize) -> Outcome<()> {
     }
 }
 
-/// Rows of a kernel matrix that one grid of blocks can have, numbers that its threads can count, and outputs whose gradients fit into
-/// the shared memory that every device has.
-const MOST_ROWS: usize = 65_535 * 32;
+/// The most rows of a kernel matrix that one grid of blocks can have.
+const MOST_ROWS: usize = 65_535 * TILE_ROWS;
+/// The most numbers that the threads of a kernel can count.
 const MOST_NUMBERS: usize = 1 << 26;
+/// The most outputs whose gradients fit into the shared memory that every device has.
 const MOST_OUTPUTS: usize = 6000;
 
 /// Fails if there are more rows or outputs than kernels can take.
-pub fn check_counts(blueprint: &Blueprint, shape: Task) -> Outcome<()> {
+pub fn check_counts(blueprint: &Blueprint, extent: Extent) -> Outcome<()> {
     let widest = blueprint.layers.iter().map(|layer| layer.outputs.max(layer.text.leaves)).max().unwrap_or(1);
     if widest > MOST_OUTPUTS {
         return Err(Fault::Device(format!(
             "a layer of {widest} outputs is wider than the {MOST_OUTPUTS} it can take; compute on the CPU"
         )));
     }
-    let samples = if blueprint.layers.len() == 1 { 1 } else { shape.samples };
+    let samples = extent.layer_samples(blueprint.layers.len() - 1);
     let most = MOST_ROWS.min(MOST_NUMBERS / widest) / samples / ROW_MULTIPLE * ROW_MULTIPLE;
-    if shape.rows <= most {
+    if extent.rows <= most {
         return Ok(());
     }
     let advice = match most {
-        1.. if shape.gradients => format!("set `batch_size` to {most}, or compute on the CPU"),
+        1.. if extent.work.gradients => format!("set `batch_size` to {most}, or compute on the CPU"),
         _ => "take fewer samples, or compute on the CPU".into(),
     };
-    let rows = shape.rows;
+    let rows = extent.rows;
     Err(Fault::TooLarge(format!("{rows} rows of {samples} samples at once are more than it can count; {advice}")))
 }
 
-/// How much is missing, and how many rows would fit.
+/// The fault of a task that needs more memory than is free, with the number of rows that would fit.
 pub fn too_large(needed: usize, free: usize, rows: usize, measure: impl Fn(usize) -> usize) -> Fault {
     let gib = |bytes: usize| bytes as f64 / (1u64 << 30) as f64;
     let (mut fits, mut over) = (0, rows);
@@ -73,6 +78,7 @@ pub fn too_large(needed: usize, free: usize, rows: usize, measure: impl Fn(usize
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arrays::workload::Workload;
     use deepgp::{DeepGp, InducingSize, Mat, ModelSettings};
 
     fn blueprint(hidden_layers: usize) -> Blueprint {
@@ -87,16 +93,18 @@ mod tests {
         assert!(check_orders(&blueprint(1), 9).is_ok());
         let Err(Fault::Device(message)) = check_orders(&blueprint(1), 8) else { panic!() };
         assert!(message.contains("9 inducing inputs are more than the 8"), "{message}");
-        let shape = |rows, samples, gradients| Task {
-            rows,
-            samples,
-            gradients,
-            plans: 1,
-            data: 0,
-            weighted: false,
-            given_noise: false,
-            lanes: 0,
-            symmetric: false,
+        let shape = |batch_rows, samples, gradients| {
+            let work = Workload {
+                batch_rows,
+                samples,
+                gradients,
+                burst: 1,
+                data_rows: 0,
+                weighted: false,
+                given_noise: false,
+                objective: deepgp::ObjectiveForm::default(),
+            };
+            Extent::new(work, 2, false)
         };
         assert!(check_counts(&blueprint(1), shape(10_000, 100, true)).is_ok());
         assert!(check_counts(&blueprint(0), shape(10_000, 1_000_000, true)).is_ok(), "one layer draws no samples");

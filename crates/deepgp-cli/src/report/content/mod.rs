@@ -1,0 +1,173 @@
+//! The content of a report: a model file and its scores as plain numbers and words.
+
+mod inducing;
+mod settings;
+
+use std::path::Path;
+
+use anyhow::Result;
+use deepgp::{Dataset, Mat, PredictSettings};
+use deepgp_io::note::ScoredRows;
+use deepgp_io::{ModelFile, Note, Record, ScoreRecord, noise_of_first_target};
+
+use inducing::inducing;
+use settings::all_settings;
+
+use crate::arguments::paths::file_name;
+use crate::model::description::describe;
+use crate::model::relevance::relevance as bends;
+use crate::model::score::{Scored, remarks};
+use crate::model::{device, notes as model_notes, units};
+use crate::report::{self, History, Interval, LayerRelevance, Output, Report, ScoreRow};
+use crate::terminal::date;
+use crate::terminal::text::{count, duration};
+
+/// What a report is made from, beside the model file.
+#[derive(Clone, Debug)]
+pub struct ReportSources<'a> {
+    /// The rows that were scored for the report, if there were any.
+    pub scored: Option<&'a Scored<'a>>,
+    /// The table of the scored rows, if it is not that of the fit.
+    pub table: Option<&'a Path>,
+    /// The training rows, if they are there.
+    pub train: Option<&'a Dataset>,
+    /// The settings of prediction.
+    pub settings: PredictSettings,
+    /// The notes that were shown while the report was made: who reads the page has not seen them.
+    pub notes: Vec<String>,
+}
+
+/// Gathers everything that the page shows. Without scored rows, the scores are those in the model file.
+pub fn gather(file: &ModelFile, sources: &ReportSources<'_>) -> Result<Report> {
+    let (schema, record) = (&file.schema, &file.record);
+    let &ReportSources { scored, table, train, settings, .. } = sources;
+    let scores = scored.map_or(&record.scores[..], |scored| &scored.scores);
+    let fitted = data_name(record);
+    let rows = scored.map_or(record.test_rows, Scored::rows);
+    let (title, scored_on) = match table.map(file_name) {
+        Some(other) => (format!(", scored on {other}"), format!("{} of {other}", count(rows, "row"))),
+        None => {
+            let then = if scored.is_none() { ", when the model was fitted" } else { "" };
+            (String::new(), format!("{} of {fitted} that training never saw{then}", count(rows, "row")))
+        }
+    };
+    Ok(Report {
+        title: format!("{} from {fitted}{title}", schema.targets.join(", ")),
+        summary: sentence(file),
+        created: date::date(date::now()),
+        version: format!("deepgp {}", env!("CARGO_PKG_VERSION")),
+        targets: schema.targets.clone(),
+        scores: score_rows(file, scores),
+        scored_on: (!scores.is_empty()).then_some(scored_on),
+        outputs: scored.map_or(Ok(Vec::new()), |scored| outputs(file, scored, settings))?,
+        history: history(file),
+        relevance: relevance(file),
+        inducing: inducing(file, train, settings)?,
+        settings: all_settings(file),
+        notes: notes(file, sources, scores, rows),
+    })
+}
+
+/// The file name of the table of the fit, or what there was in place of one.
+fn data_name(record: &Record) -> String {
+    record.data.table().map_or_else(|| record.data.to_string(), |table| file_name(Path::new(&table.path)))
+}
+
+/// The notes on the fit, on the rows that were scored, and on their scores, each with the table that it is about.
+fn notes(file: &ModelFile, sources: &ReportSources<'_>, scores: &[ScoreRecord], rows: usize) -> Vec<String> {
+    let record = &file.record;
+    let on = sources.table.map(file_name).map_or(ScoredRows::Test, |name| ScoredRows::Table { name });
+    let of_fit = |note: &Note| match sources.table {
+        Some(_) => format!("the fit to {}: {note}", data_name(record)),
+        None => note.to_string(),
+    };
+    let of_scores = model_notes::sentences(&remarks(scores, &on, rows, &file.schema.targets));
+    record.notes.iter().map(of_fit).chain(sources.notes.iter().cloned()).chain(of_scores).collect()
+}
+
+/// The sentence on the model and its training.
+fn sentence(file: &ModelFile) -> String {
+    let record = &file.record;
+    let held_out = record.test_rows;
+    let rows = record.settings.training_rows(record.data.rows().saturating_sub(held_out));
+    let described = describe(&file.regressor);
+    let mut first = described.chars();
+    let described = first.next().map_or(String::new(), |c| c.to_uppercase().collect::<String>() + first.as_str());
+    let took = duration(record.train_seconds);
+    let kept = file.history.kept().filter(|(step, _)| *step < record.steps);
+    let kept =
+        kept.map_or(String::new(), |(step, _)| format!(" Step {step} was kept, the best by the validation rows."));
+    let (rows, steps) = (count(rows, "row"), count(record.steps as usize, "step"));
+    format!("{described}, trained on {rows} in {steps} ({took}).{kept}")
+}
+
+/// The scores in the targets' units and in standardised ones.
+fn score_rows(file: &ModelFile, scores: &[ScoreRecord]) -> Vec<ScoreRow> {
+    let row = |ScoreRecord { of, score }: &ScoreRecord| {
+        let of_model = of.baseline().is_none();
+        ScoreRow {
+            name: of.to_string(),
+            original: score.clone(),
+            standardised: score.standardised(&file.regressor.standardiser.y),
+            seconds: of_model.then_some(file.record.train_seconds),
+            of_model,
+        }
+    };
+    scores.iter().map(row).collect()
+}
+
+/// The predictions on the scored rows, target by target. Two quantiles cost more than all scores of a row: they are
+/// taken for the rows that are drawn with them.
+fn outputs(file: &ModelFile, scored: &Scored, settings: PredictSettings) -> Result<Vec<Output>> {
+    let drawn = report::rows_with_interval(scored.rows());
+    let x = Mat::from_fn(drawn.len(), scored.data.x().ncols(), |i, d| scored.data.x()[(drawn[i], d)]);
+    let ends = file.regressor.predictor(settings).map_err(device::explain)?.quantiles(x.view(), &[0.025, 0.975])?;
+    let column = |m: &Mat, p: usize| (0..m.nrows()).map(|i| m[(i, p)]).collect::<Vec<f64>>();
+    let interval =
+        |i: usize, p: usize| Interval { row: drawn[i], lower: ends[(i, 2 * p)], upper: ends[(i, 2 * p + 1)] };
+    let each = file.schema.targets.iter().enumerate();
+    let output = |(p, name): (usize, &String)| Output {
+        name: name.clone(),
+        y: column(scored.data.y(), p),
+        mean: column(&scored.model.mean, p),
+        intervals_95: (0..drawn.len()).map(|i| interval(i, p)).collect(),
+        pit: column(&scored.model.pit, p),
+        deviation: column(&scored.model.deviation, p),
+    };
+    Ok(each.map(output).collect())
+}
+
+/// The course of training, in columns.
+fn history(file: &ModelFile) -> History {
+    let points = file.history.points();
+    let column = |of: fn(&deepgp_io::HistoryPoint) -> f64| points.iter().map(of).collect::<Vec<f64>>();
+    History {
+        step: column(|p| p.step as f64),
+        seconds: column(|p| p.seconds),
+        elbo: column(|p| p.elbo),
+        data_term: column(|p| p.data_term),
+        kl: column(|p| p.kl),
+        noise: column(|p| noise_of_first_target(&p.likelihood)),
+        model_noise: units::noise(file),
+        validation: units::validation(file).into_iter().map(|(step, score)| (step as f64, score)).collect(),
+        kept_step: file.history.kept().map(|(step, _)| step as f64),
+    }
+}
+
+/// The name of a layer, counted from 1.
+fn layer_name(file: &ModelFile, layer: usize) -> String {
+    let last = file.regressor.model.layers().len() - 1;
+    match layer {
+        _ if last == 0 => "the one layer".into(),
+        0 => "layer 1 (input)".into(),
+        _ if layer == last => format!("layer {} (output)", layer + 1),
+        _ => format!("layer {}", layer + 1),
+    }
+}
+
+/// The inverse lengthscales of the layers that have some.
+fn relevance(file: &ModelFile) -> Vec<LayerRelevance> {
+    let layers = 0..file.regressor.model.layers().len();
+    let each = layers.map(|l| LayerRelevance { layer: layer_name(file, l), inputs: bends(file, l) });
+    each.filter(|own| !own.inputs.is_empty()).collect()
+}

@@ -1,0 +1,84 @@
+//! How much work a device is asked to do, and how much room that takes there.
+
+use deepgp::ObjectiveForm;
+
+use super::chunks::ROW_MULTIPLE;
+
+/// What a caller asks of the device.
+#[derive(Clone, Copy, Debug)]
+pub struct Workload {
+    /// Rows of the largest batch.
+    pub batch_rows: usize,
+    /// Samples of the hidden layers for each row.
+    pub samples: usize,
+    /// Whether gradients are wanted.
+    pub gradients: bool,
+    /// The most steps that are given out at once.
+    pub burst: usize,
+    /// Rows of the dataset that stays on the device.
+    pub data_rows: usize,
+    /// Whether those rows have weights.
+    pub weighted: bool,
+    /// Whether the noise is uploaded and not drawn.
+    pub given_noise: bool,
+    /// What is maximised, where gradients are wanted.
+    pub objective: ObjectiveForm,
+}
+
+/// A [`Workload`] as it is laid out on one device for one model.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    pub work: Workload,
+    /// Rows of a batch, filled up so that sums over them can be cut into equal chunks.
+    pub rows: usize,
+    /// Lanes, each with a workspace: the main one, then for each layer two, or with gradients four.
+    pub lanes: usize,
+    /// Whether `Ḡ` is summed by a kernel of its own.
+    pub symmetric: bool,
+}
+
+impl Extent {
+    /// The extent for a model of so many layers, on a device that has the kernel for `Ḡ` or has not.
+    pub fn new(work: Workload, layers: usize, has_symmetric_sums: bool) -> Self {
+        Self {
+            rows: work.batch_rows.next_multiple_of(ROW_MULTIPLE),
+            lanes: 1 + layers * if work.gradients { 4 } else { 2 },
+            symmetric: work.gradients && has_symmetric_sums,
+            work,
+        }
+    }
+
+    /// Rows that layer `layer` sees.
+    pub fn layer_rows(&self, layer: usize) -> usize {
+        self.rows * self.layer_samples(layer)
+    }
+
+    /// Rows that layer `layer` sees for each row of the batch: samples are drawn after the first.
+    pub fn layer_samples(&self, layer: usize) -> usize {
+        if layer == 0 { 1 } else { self.work.samples }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_filled_up_and_lanes_follow_the_layers() {
+        let work = Workload {
+            batch_rows: 70,
+            samples: 3,
+            gradients: true,
+            burst: 1,
+            data_rows: 70,
+            weighted: false,
+            given_noise: false,
+            objective: deepgp::ObjectiveForm::default(),
+        };
+        let extent = Extent::new(work, 2, true);
+        assert_eq!((extent.rows, extent.lanes, extent.symmetric), (80, 9, true));
+        assert_eq!((extent.layer_rows(0), extent.layer_rows(1)), (80, 240));
+        let forward = Extent::new(Workload { gradients: false, ..work }, 2, true);
+        assert_eq!((forward.lanes, forward.symmetric), (5, false));
+    }
+}

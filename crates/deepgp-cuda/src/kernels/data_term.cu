@@ -1,0 +1,35 @@
+// The data term of an objective. Before this text stand likelihoods.cu, objectives.cu and, for the model at hand, the type Objective: an
+// objective with its likelihood.
+
+// Gradients at the last layer's moments, [rows, latents], and partial sums a block of the data term and of the gradients of the
+// likelihood's parameters, [blocks, 1 + parameters]. A thread for each row of the last layer, which is a sample of a row of the batch.
+extern "C" __global__ void data_term(const REAL *mean, const REAL *variance, const double *y, const double *weights,
+                                     const unsigned *ids, const double *theta, int rows, int samples, int latents,
+                                     int observed, int parameters, const Step *steps, const Control *control, REAL *mean_bar,
+                                     REAL *variance_bar, double *partial) {
+    __shared__ double sums[32];
+    const int row = blockIdx.x * blockDim.x + threadIdx.x, terms = latents / LATENTS;
+    const bool there = row < rows;
+    const unsigned *own_ids = ids + (size_t)control->cursor * (rows / samples);
+    const Rows all = {mean, variance, y, weights, theta, own_ids, samples, latents, observed, terms, steps[control->cursor]};
+    // Threads beyond the last row compute nothing, but take part in sums.
+    Objective objective(all, there ? row : 0);
+    if (!there) objective.total = 0;
+    partial += (size_t)blockIdx.x * (1 + parameters);
+    for (int t = 0; t < terms; t++) {
+        TermBars bars = {};
+        if (there) {
+            objective.add(all.term(row, t), bars);
+            for (int i = 0; i < LATENTS; i++) {
+                mean_bar[(size_t)row * latents + t * LATENTS + i] = bars.mean[i];
+                variance_bar[(size_t)row * latents + t * LATENTS + i] = bars.variance[i];
+            }
+        }
+        for (int i = 0; i < PARAMETERS; i++) {
+            const double sum = block_sum(bars.theta[i], sums);
+            if (threadIdx.x == 0) partial[1 + i * terms + t] = sum;
+        }
+    }
+    const double total = block_sum(objective.total, sums);
+    if (threadIdx.x == 0) partial[0] = total;
+}

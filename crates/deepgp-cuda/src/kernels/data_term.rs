@@ -1,0 +1,26 @@
+//! Launches of `data_term.cu`: the data term of an objective, for one likelihood.
+
+use super::DataTerm;
+use super::common::{Control, Step};
+use crate::device::memory::Span;
+use crate::launch::Grid;
+
+crate::source::constants! {
+    /// `2π`.
+    TAU: f64 = std::f64::consts::TAU;
+}
+
+/// Threads, and so rows, of a block of the data term.
+pub const DATA_TERM_ROWS: usize = 128;
+
+crate::launch::kernels! {
+    DataTerm;
+
+    /// Gradients at the last layer's moments, `[rows, latents]`, `samples` rows for each of the batch; and sums a block of the data term
+    /// and of the gradient of the likelihood's `parameters`, `[blocks, 1 + parameters]`.
+    "data_term" => DataTermSums<T> {
+        mean: Span<T>, variance: Span<T>, y: Span<f64>, weights: Span<f64>, ids: Span<u32>, theta: Span<f64>, rows: usize,
+        samples: usize, latents: usize, observed: usize, parameters: usize, steps: Span<Step>, control: Span<Control>,
+        mean_bar: Span<T>, variance_bar: Span<T>, partial: Span<f64>,
+    }: |k| Grid::new((k.rows.div_ceil(DATA_TERM_ROWS), 1), DATA_TERM_ROWS);
+}

@@ -1,0 +1,336 @@
+//! What the device must know of a model: shapes, forms, and where each parameter stands in the flat vector.
+
+use std::ops::Range;
+
+use deepgp::likelihood::Likelihood;
+use deepgp::{CovarianceForm, DeepGp, Floor, Inducing, Jitter, Layer, Matrix, MeanForm, MeanFunction};
+
+use super::parameter_list::{ParameterList, joined, mismatch};
+use crate::fault::{Fault, Outcome};
+use crate::source::covariance::CovarianceText;
+use crate::source::data_term::LikelihoodText;
+
+/// A model without its numbers.
+#[derive(Clone, Debug)]
+pub struct Blueprint {
+    pub layers: Vec<LayerBlueprint>,
+    pub likelihood: LikelihoodBlueprint,
+    /// How many parameters there are.
+    pub parameters: usize,
+    pub jitter: Jitter,
+    pub floor: Floor,
+}
+
+/// A likelihood without its numbers.
+#[derive(Clone, Debug)]
+pub struct LikelihoodBlueprint {
+    pub text: LikelihoodText,
+    /// Latent functions that it reads: the outputs of the last layer.
+    pub latents: usize,
+    /// Columns of `y`.
+    pub observed: usize,
+    /// Where its parameters stand.
+    pub parameters: Range<usize>,
+}
+
+/// A layer without its numbers. Columns of its kernel matrix belong to `Z_a`, then to `Z_b`, or to the one tied set.
+#[derive(Clone, Debug)]
+pub struct LayerBlueprint {
+    /// `D`.
+    pub width: usize,
+    /// `P`.
+    pub outputs: usize,
+    /// `M_a`.
+    pub means: usize,
+    /// `M_b`.
+    pub covariances: usize,
+    /// The first column of `Z_b`.
+    pub start: usize,
+    pub mean_form: MeanForm,
+    pub covariance_form: CovarianceForm,
+    pub mean_function: MeanFunction,
+    pub text: CovarianceText,
+    /// The kernel matrices of inducing inputs: `K_aa` and `K_bb`, or one.
+    pub grams: Grams<GramBlueprint>,
+    /// Where the covariance function's parameters stand.
+    pub theta: Range<usize>,
+    /// Where inducing inputs stand: those of the mean, then those of the covariance, or the one tied set.
+    pub inducing: Range<usize>,
+    /// Where the mean's `free` stands.
+    pub free: Range<usize>,
+    /// Where the covariance's `factor` stands.
+    pub factor: Range<usize>,
+}
+
+/// A kernel matrix of inducing inputs.
+#[derive(Clone, Copy, Debug)]
+pub struct GramBlueprint {
+    /// The first of its inducing inputs among all of the layer.
+    pub first: usize,
+    /// How many there are.
+    pub order: usize,
+    /// Whether a form asks for its Cholesky factor.
+    pub factored: bool,
+    pub matrix: Matrix,
+}
+
+/// Something for each kernel matrix of a layer's inducing inputs.
+#[derive(Clone, Copy, Debug)]
+pub enum Grams<G> {
+    /// Mean and covariance share one.
+    Tied(G),
+    /// Each has its own.
+    Decoupled { mean: G, covariance: G },
+}
+
+impl<G> Grams<G> {
+    /// The mean's.
+    pub fn mean(&self) -> &G {
+        match self {
+            Self::Tied(one) => one,
+            Self::Decoupled { mean, .. } => mean,
+        }
+    }
+
+    /// The covariance's.
+    pub fn covariance(&self) -> &G {
+        match self {
+            Self::Tied(one) => one,
+            Self::Decoupled { covariance, .. } => covariance,
+        }
+    }
+
+    /// Each once, the mean's first.
+    pub fn iter(&self) -> impl Iterator<Item = &G> {
+        let (first, second) = match self {
+            Self::Tied(one) => (one, None),
+            Self::Decoupled { mean, covariance } => (mean, Some(covariance)),
+        };
+        std::iter::once(first).chain(second)
+    }
+
+    /// Something else for each, the mean's first.
+    pub fn map<H>(&self, mut make: impl FnMut(&G) -> H) -> Grams<H> {
+        match self {
+            Self::Tied(one) => Grams::Tied(make(one)),
+            Self::Decoupled { mean, covariance } => {
+                let mean = make(mean);
+                Grams::Decoupled { mean, covariance: make(covariance) }
+            }
+        }
+    }
+}
+
+impl LayerBlueprint {
+    /// Columns of the kernel matrix between rows and inducing inputs.
+    pub fn columns(&self) -> usize {
+        self.start + self.covariances
+    }
+
+    /// Whether rows are projected by `R = L⁻¹`, so that variances are quadratic forms in `A = k_b Rᵀ` and not in `k_b` itself.
+    pub fn projects(&self) -> bool {
+        needs_factor_for_covariance(self.covariance_form)
+    }
+
+    /// Whether the mean function hands inputs on as they are, as far as there are outputs.
+    pub fn hands_on(&self) -> bool {
+        match self.mean_function {
+            MeanFunction::Identity | MeanFunction::ZeroPadding => true,
+            MeanFunction::Zero | MeanFunction::Linear(_) => false,
+        }
+    }
+
+    fn new(layer: &Layer, index: usize, list: &mut ParameterList) -> Outcome<Self> {
+        let Some(form) = layer.kernel.form() else {
+            return Err(Fault::Device(format!(
+                "layer {index} has the kernel `{}`, which was not written for this device; compute this model on the CPU",
+                layer.kernel.name()
+            )));
+        };
+        let (width, outputs) = (layer.input_width(), layer.output_width());
+        let (means, covariances) = (layer.inducing.mean().nrows(), layer.inducing.covariance().nrows());
+        let of_mean = needs_factor_for_mean(layer.mean.form);
+        let of_covariance = needs_factor_for_covariance(layer.covariance.form);
+        let named = |name: &str| format!("layers.{index}.{name}");
+        let (text, theta) = CovarianceText::new(&form, width, &named("kernel"), list)?;
+        let (start, inducing, grams) = match layer.inducing {
+            Inducing::Tied(_) => {
+                let factored = of_mean || of_covariance;
+                let one = GramBlueprint { first: 0, order: means, factored, matrix: Matrix::TiedGram };
+                (0, list.take(&named("inducing"), means * width)?, Grams::Tied(one))
+            }
+            Inducing::Decoupled { .. } => {
+                let sets = [
+                    list.take(&named("mean_inducing"), means * width)?,
+                    list.take(&named("covariance_inducing"), covariances * width)?,
+                ];
+                let mean = GramBlueprint { first: 0, order: means, factored: of_mean, matrix: Matrix::MeanGram };
+                let (order, factored) = (covariances, of_covariance);
+                let covariance = GramBlueprint { first: means, order, factored, matrix: Matrix::CovarianceGram };
+                (means, joined(&sets)?, Grams::Decoupled { mean, covariance })
+            }
+        };
+        let factor_numbers = match layer.covariance.form {
+            CovarianceForm::Dual | CovarianceForm::Standard | CovarianceForm::Whitened => {
+                outputs * covariances * covariances
+            }
+        };
+        Ok(Self {
+            width,
+            outputs,
+            means,
+            covariances,
+            start,
+            mean_form: layer.mean.form,
+            covariance_form: layer.covariance.form,
+            mean_function: layer.mean_function.clone(),
+            text,
+            grams,
+            theta,
+            inducing,
+            free: list.take(&named("mean.free"), means * outputs)?,
+            factor: list.take(&named("covariance.factor"), factor_numbers)?,
+        })
+    }
+}
+
+/// Whether a form of the mean asks for the factor of its kernel matrix.
+fn needs_factor_for_mean(form: MeanForm) -> bool {
+    match form {
+        MeanForm::Standard | MeanForm::Whitened => true,
+        MeanForm::Dual | MeanForm::ScaledDual => false,
+    }
+}
+
+/// Whether a form of the covariance asks for the factor of its kernel matrix.
+fn needs_factor_for_covariance(form: CovarianceForm) -> bool {
+    match form {
+        CovarianceForm::Standard | CovarianceForm::Whitened => true,
+        CovarianceForm::Dual => false,
+    }
+}
+
+impl LikelihoodBlueprint {
+    fn new(likelihood: &dyn Likelihood, list: &mut ParameterList) -> Outcome<Self> {
+        let Some(form) = likelihood.description() else {
+            return Err(Fault::Device(format!(
+                "the likelihood `{}` was not written for this device; compute this model on the CPU",
+                likelihood.name()
+            )));
+        };
+        let text = LikelihoodText::new(form);
+        let (latents, observed) = (likelihood.latent_width(), likelihood.observed_width());
+        let terms = latents / text.latents;
+        if (terms * text.latents, terms * text.observed) != (latents, observed) {
+            let expected = format!("{} latent functions for every {} columns of y", text.latents, text.observed);
+            return Err(mismatch(expected, format!("{latents} for {observed}")));
+        }
+        let own = text.parameters.iter().map(|name| list.take(&format!("likelihood.{name}"), terms));
+        let parameters = match &own.collect::<Outcome<Vec<_>>>()?[..] {
+            [] => list.numbers()..list.numbers(),
+            ranges => joined(ranges)?,
+        };
+        Ok(Self { text, latents, observed, parameters })
+    }
+}
+
+impl Blueprint {
+    /// Fails if the device cannot compute the model.
+    pub fn new(model: &DeepGp) -> Outcome<Self> {
+        let mut list = ParameterList::new(model);
+        let parameters = list.numbers();
+        let layer = |(index, layer): (usize, &Layer)| LayerBlueprint::new(layer, index, &mut list);
+        let layers = model.layers().iter().enumerate().map(layer).collect::<Outcome<Vec<_>>>()?;
+        let likelihood = LikelihoodBlueprint::new(model.likelihood(), &mut list)?;
+        list.finish()?;
+        // The gradient is checked in two parts: that of the layers, and after it that of the likelihood.
+        if likelihood.parameters.end != parameters {
+            let expected = format!("the likelihood's parameters up to {parameters}");
+            return Err(mismatch(expected, likelihood.parameters.end.to_string()));
+        }
+        if i32::try_from(parameters).is_err() {
+            return Err(mismatch("fewer than 2^31 parameters".into(), parameters.to_string()));
+        }
+        let (jitter, floor) = (model.jitter(), model.precision().floor());
+        Ok(Self { layers, likelihood, parameters, jitter, floor })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use deepgp::likelihood::Gaussian;
+    use deepgp::{InducingSize, LayerCovariance, LayerMean, Mat, ModelSettings};
+
+    /// A layer of 2 inputs, 3 outputs and 5 inducing inputs for the mean, 4 for the covariance.
+    fn layer(mean: MeanForm, covariance: CovarianceForm, tied: bool) -> Layer {
+        let points = |n: usize| Mat::from_fn(n, 2, |i, j| (3 * i + j) as f64);
+        let means = if tied { 4 } else { 5 };
+        Layer {
+            kernel: deepgp::KernelChoice::RationalQuadratic.start(2),
+            mean_function: MeanFunction::Zero,
+            inducing: match tied {
+                true => Inducing::Tied(points(4)),
+                false => Inducing::Decoupled { mean: points(5), covariance: points(4) },
+            },
+            mean: LayerMean { form: mean, free: Mat::zeros(means, 3) },
+            covariance: LayerCovariance {
+                form: covariance,
+                factor: Mat::from_fn(12, 4, |i, j| f64::from(u8::from(i % 4 == j))),
+            },
+        }
+    }
+
+    #[test]
+    fn every_parameter_stands_where_the_models_list_has_it() {
+        for tied in [false, true] {
+            let layers = vec![layer(MeanForm::Dual, CovarianceForm::Whitened, tied)];
+            let model = DeepGp::new(layers, Box::new(Gaussian::new(0.1, 3))).unwrap();
+            let blueprint = Blueprint::new(&model).unwrap();
+            let listed = |name: &str| model.parameters().into_iter().find(|own| own.name == name).unwrap().range;
+            let own = &blueprint.layers[0];
+            let inducing = match tied {
+                true => listed("layers.0.inducing"),
+                false => listed("layers.0.mean_inducing").start..listed("layers.0.covariance_inducing").end,
+            };
+            assert_eq!(own.inducing, inducing);
+            assert_eq!(own.theta, listed("layers.0.kernel.lengthscales").start..listed("layers.0.kernel.alpha").end);
+            assert_eq!(own.free, listed("layers.0.mean.free"));
+            assert_eq!(own.factor, listed("layers.0.covariance.factor"));
+            assert_eq!(blueprint.likelihood.parameters, listed("likelihood.noise"));
+            assert_eq!((blueprint.likelihood.latents, blueprint.likelihood.observed), (3, 3));
+            assert_eq!(blueprint.parameters, model.raw().len());
+        }
+    }
+
+    #[test]
+    fn a_kernel_matrix_is_factored_where_a_form_asks_for_it() {
+        let factored = |mean, covariance, tied| -> Vec<bool> {
+            let layers = vec![layer(mean, covariance, tied)];
+            let model = DeepGp::new(layers, Box::new(Gaussian::new(0.1, 3))).unwrap();
+            Blueprint::new(&model).unwrap().layers[0].grams.iter().map(|gram| gram.factored).collect()
+        };
+        assert_eq!(factored(MeanForm::Dual, CovarianceForm::Dual, false), [false, false]);
+        assert_eq!(factored(MeanForm::Whitened, CovarianceForm::Dual, false), [true, false]);
+        assert_eq!(factored(MeanForm::ScaledDual, CovarianceForm::Standard, false), [false, true]);
+        assert_eq!(factored(MeanForm::Dual, CovarianceForm::Whitened, true), [true]);
+        assert_eq!(factored(MeanForm::Dual, CovarianceForm::Dual, true), [false]);
+    }
+
+    #[test]
+    fn layers_are_numbered_in_the_list_too() {
+        let x = Mat::from_fn(60, 3, |i, j| ((7 * i + 3 * j) % 61) as f64);
+        let inducing = InducingSize::decoupled(20, 10);
+        let settings = ModelSettings { hidden_layers: 2, width: 4, inducing, ..ModelSettings::default() };
+        let model = DeepGp::for_regression(x.view(), 2, &settings).unwrap();
+        let blueprint = Blueprint::new(&model).unwrap();
+        let mut at = 0;
+        for own in &blueprint.layers {
+            for range in [&own.theta, &own.inducing, &own.free, &own.factor] {
+                assert_eq!(range.start, at);
+                at = range.end;
+            }
+        }
+        assert_eq!(blueprint.likelihood.parameters, at..at + 2);
+    }
+}

@@ -1,0 +1,164 @@
+//! All rows of a batch forward through one layer. The equations are those of `deepgp`'s `layer/rows.rs`.
+
+use deepgp::{Floor, MeanFunction};
+
+use super::Scope;
+use crate::arrays::LayerArrays;
+use crate::arrays::rows::RowArrays;
+use crate::device::lane::Lane;
+use crate::device::memory::Span;
+use crate::device::product::{Operand, Shape};
+use crate::device::real::Real;
+use crate::fault::Outcome;
+use crate::kernels::covariance::{Cross, Norms};
+use crate::kernels::rows::{Moments, Sample};
+
+/// Where samples of the hidden layers get their noise.
+#[derive(Clone, Copy, Debug)]
+pub enum NoiseSource {
+    /// Each row has its own, by its number: training.
+    Rows {
+        /// Philox's key.
+        key: [u32; 2],
+    },
+    /// The same for all rows: prediction.
+    Shared {
+        /// Philox's key.
+        key: [u32; 2],
+    },
+    /// It was uploaded with the batch.
+    Given,
+}
+
+/// What rows go through layers with, the same for all layers.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// What variances are raised to.
+    pub floor: Floor,
+    /// Samples of the hidden layers for each row.
+    pub samples: usize,
+    pub noise: NoiseSource,
+    /// Row numbers of the batch.
+    pub ids: Span<u32>,
+}
+
+/// `k(x, Z)` for the rows in `rows.x`: needs [`super::prologue::begin`] alone.
+pub fn cross<T: Real>(scope: Scope<'_>, layer: &LayerArrays<T>, lane: &Lane, beside: &Lane) -> Outcome<()> {
+    let (blueprint, prepared, own) = (&layer.blueprint, &layer.prepared, &layer.rows);
+    let (n, columns, d, leaves) = (own.rows, blueprint.columns(), blueprint.width, blueprint.text.leaves);
+    let theta = scope.theta(layer);
+    if blueprint.text.products {
+        beside.after(lane)?;
+        let of_rows = Norms { x1: own.x, theta, rows: n, norm: own.x_norms, scaled: Span::NONE, leaves };
+        beside.run(scope.covariance, of_rows)?;
+        let of_inducing =
+            Norms { x1: prepared.z, theta, rows: columns, norm: own.z_norms, scaled: own.z_scaled, leaves };
+        lane.run(scope.covariance, of_inducing)?;
+        let x = Operand::new(own.x.from(1), d + 1);
+        let z = Operand::new(own.z_scaled, d).t().each(columns * d);
+        let to = Operand::new(own.products, columns).each(n * columns);
+        lane.product(Shape::new(n, columns, d).times(leaves), 1.0, x, z, 0.0, to)?;
+        lane.after(beside)?;
+    }
+    let RowArrays { products, x_norms, z_norms, k, .. } = *own;
+    lane.run(
+        scope.covariance,
+        Cross { x1: own.x, z1: prepared.z, theta, products, x_norms, z_norms, rows: n, columns, k },
+    )
+}
+
+/// `A` and `Q`, after the covariance's part of the prologue.
+pub fn project<T: Real>(layer: &LayerArrays<T>, lane: &Lane) -> Outcome<()> {
+    let (blueprint, prepared, own) = (&layer.blueprint, &layer.prepared, &layer.rows);
+    let (n, m, p) = (own.rows, blueprint.covariances, blueprint.outputs);
+    if blueprint.projects() {
+        let k_b = Operand::new(own.k.from(blueprint.start), blueprint.columns());
+        let r = Operand::new(prepared.projection, m);
+        lane.product(Shape::new(n, m, m), 1.0, k_b, r.t(), 0.0, Operand::new(own.a, m))?;
+    }
+    let (a, g) = (Operand::new(own.a, own.a_stride), Operand::new(prepared.explained, m).t());
+    lane.product(Shape::new(n, p * m, m), 1.0, a, g, 0.0, Operand::new(own.q, p * m))
+}
+
+/// `mean`, after the mean's part of the prologue.
+pub fn means<T: Real>(layer: &LayerArrays<T>, lane: &Lane) -> Outcome<()> {
+    let (blueprint, prepared, own) = (&layer.blueprint, &layer.prepared, &layer.rows);
+    let (n, d, p) = (own.rows, blueprint.width, blueprint.outputs);
+    let (k_a, w, mean) =
+        (Operand::new(own.k, blueprint.columns()), Operand::new(prepared.weights, p), Operand::new(own.mean, p));
+    lane.product(Shape::new(n, p, blueprint.means), 1.0, k_a, w, 0.0, mean)?;
+    match blueprint.mean_function {
+        MeanFunction::Linear(_) => {
+            let (x, linear) = (Operand::new(own.x.from(1), d + 1), Operand::new(prepared.linear, p));
+            lane.product(Shape::new(n, p, d), 1.0, x, linear, 1.0, mean)
+        }
+        // `moments` adds inputs that are handed on as they are.
+        MeanFunction::Zero | MeanFunction::Identity | MeanFunction::ZeroPadding => Ok(()),
+    }
+}
+
+/// `variance`, after [`project`], and the mean function's share of `mean`, after [`means`].
+pub fn moments<T: Real>(
+    scope: Scope<'_>,
+    layer: &LayerArrays<T>,
+    setting: Setting,
+    fan: usize,
+    lane: &Lane,
+) -> Outcome<()> {
+    let (blueprint, prepared, own) = (&layer.blueprint, &layer.prepared, &layer.rows);
+    let moments = Moments {
+        a: own.a,
+        a_stride: own.a_stride,
+        q: own.q,
+        prior: prepared.prior,
+        floor_absolute: setting.floor.absolute,
+        floor_relative: setting.floor.relative,
+        x1: own.x,
+        width: blueprint.width,
+        identity: blueprint.hands_on(),
+        rows: own.rows,
+        outputs: blueprint.outputs,
+        m: blueprint.covariances,
+        fan,
+        steps: scope.steps,
+        control: scope.control,
+        mean: own.mean,
+        variance: own.variance,
+    };
+    lane.run(scope.general, moments)
+}
+
+/// Samples of hidden layer `index` into the rows of the one above it.
+pub fn sample<T: Real>(
+    scope: Scope<'_>,
+    below: &LayerArrays<T>,
+    above: &LayerArrays<T>,
+    index: usize,
+    setting: Setting,
+    lane: &Lane,
+) -> Outcome<()> {
+    let RowArrays { rows, mean, variance, noise, given, .. } = below.rows;
+    let (given, ids, [k0, k1]) = match setting.noise {
+        NoiseSource::Rows { key } => (Span::NONE, setting.ids, key),
+        NoiseSource::Shared { key } => (Span::NONE, Span::NONE, key),
+        NoiseSource::Given => (given, Span::NONE, [0; 2]),
+    };
+    let sample = Sample {
+        mean,
+        variance,
+        given,
+        ids,
+        k0,
+        k1,
+        layer: index as u32,
+        rows,
+        fan: above.rows.rows / rows,
+        samples: setting.samples,
+        outputs: below.blueprint.outputs,
+        steps: scope.steps,
+        control: scope.control,
+        noise,
+        x1: above.rows.x,
+    };
+    lane.run(scope.general, sample)
+}
