@@ -1,0 +1,55 @@
+//! The settings of a fit, from data to a trained model.
+
+use super::{ModelSettings, TrainSettings};
+use crate::data::{ConstantColumns, held_out};
+
+/// The settings of a fit, from data to a trained model.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct FitSettings {
+    /// The settings of the model.
+    pub model: ModelSettings,
+    /// The settings of the training run.
+    pub train: TrainSettings,
+    /// The fraction of the rows held out for early stopping; `None` to train on all rows for all steps.
+    pub validation: Option<f64>,
+    /// What to do with inputs that do not vary.
+    pub constant_columns: ConstantColumns,
+}
+
+impl Default for FitSettings {
+    fn default() -> Self {
+        Self {
+            model: ModelSettings::default(),
+            train: TrainSettings::default(),
+            validation: Some(0.1),
+            constant_columns: ConstantColumns::Reject,
+        }
+    }
+}
+
+impl FitSettings {
+    /// The number of rows, of so many, that are left to train on when those for early stopping are held out.
+    pub fn training_rows(&self, rows: usize) -> usize {
+        match self.validation {
+            Some(fraction) if rows >= 2 => rows - held_out(rows, fraction),
+            _ => rows,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn training_rows_are_those_that_a_split_leaves() {
+        let settings = FitSettings::default();
+        for rows in [3, 15, 25, 100] {
+            let data = crate::data::simulate::step_curve(rows, 1);
+            let (train, _) = data.split(settings.validation.unwrap(), 0).unwrap();
+            assert_eq!(settings.training_rows(rows), train.len(), "{rows}");
+        }
+        assert_eq!(FitSettings { validation: None, ..settings }.training_rows(15), 15);
+    }
+}

@@ -1,0 +1,37 @@
+//! Every setting and its default: of a model, of training, of both together in a fit, and of predictions.
+
+mod fit;
+mod inducing_size;
+mod kernel_choice;
+mod model;
+mod predict;
+mod schedule;
+mod train;
+
+pub use fit::FitSettings;
+pub(crate) use inducing_size::ResolvedSize;
+pub use inducing_size::{COVARIANCE_INDUCING, InducingSize, MEAN_INDUCING, inducing_for};
+pub use kernel_choice::KernelChoice;
+pub use model::ModelSettings;
+pub use predict::PredictSettings;
+pub use schedule::Schedule;
+pub use train::TrainSettings;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layer::{CovarianceForm, MeanForm};
+    use crate::likelihood::LikelihoodForm;
+
+    #[test]
+    fn the_defaults_are_those_of_the_design() {
+        let (model, train) = (ModelSettings::default(), TrainSettings::default());
+        assert_eq!((model.hidden_layers, model.width), (2, 10));
+        assert_eq!(model.likelihood, LikelihoodForm::Gaussian { noise: 0.5 });
+        let sizes = [30, 300, 700, 1000, 1_000_000].map(inducing_for);
+        assert_eq!(sizes, [(30, 30), (100, 60), (140, 87), (200, 100), (500, 100)]);
+        assert_eq!((model.mean_form, model.covariance_form), (MeanForm::Whitened, CovarianceForm::Whitened));
+        assert_eq!((train.steps, train.batch_size, train.samples, train.learning_rate), (3000, 10_000, 1, 0.01));
+        assert_eq!(PredictSettings::default().samples, 100);
+    }
+}

@@ -1,0 +1,127 @@
+//! The settings of a training run.
+
+use super::Schedule;
+use crate::error::{Error, Result};
+use crate::objective::ObjectiveForm;
+use crate::train::optimiser::OptimiserForm;
+
+/// The settings of a training run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct TrainSettings {
+    /// The number of steps of the optimiser.
+    pub steps: u64,
+    /// The most rows of a minibatch; all of them if there are fewer.
+    pub batch_size: usize,
+    /// The number of samples of the hidden layers for each row.
+    pub samples: usize,
+    /// The learning rate of the optimiser, before the schedule.
+    pub learning_rate: f64,
+    /// The schedule of the learning rate.
+    pub schedule: Schedule,
+    /// The number of steps over which the factor on the KL grows to 1; 0 for none, see [`TrainSettings::kl_weight`].
+    pub kl_warm_up: u64,
+    /// The number of steps between two validations, if there are validation rows.
+    pub validate_every: u64,
+    /// The number of validations without a better result after which training stops.
+    pub patience: u32,
+    /// The number of samples of the hidden layers in a validation.
+    pub validation_samples: usize,
+    /// The seed of minibatches, noise and the hold-out.
+    pub seed: u64,
+    /// The number of threads to work on; 0 for all. No result depends on it.
+    pub threads: usize,
+    /// The objective that is maximised.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub objective: ObjectiveForm,
+    /// The optimiser that moves the parameters.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub optimiser: OptimiserForm,
+}
+
+impl Default for TrainSettings {
+    fn default() -> Self {
+        Self {
+            steps: 3000,
+            batch_size: 10_000,
+            samples: 1,
+            learning_rate: 0.01,
+            schedule: Schedule::Constant,
+            kl_warm_up: 0,
+            validate_every: 50,
+            patience: 10,
+            validation_samples: 20,
+            seed: 0,
+            threads: 0,
+            objective: ObjectiveForm::Elbo,
+            optimiser: OptimiserForm::Adam,
+        }
+    }
+}
+
+impl TrainSettings {
+    /// The factor `κ` on the KL at `step`, from 0: over [`TrainSettings::kl_warm_up`] steps `W` it grows linearly,
+    /// `κ(t) = min(1, (t + 1) / W)`; without a warm-up it is 1.
+    pub fn kl_weight(&self, step: u64) -> f64 {
+        match self.kl_warm_up {
+            0 => 1.0,
+            over => ((step + 1) as f64 / over as f64).min(1.0),
+        }
+    }
+
+    /// Fails if a setting makes no sense.
+    pub fn check(&self) -> Result<()> {
+        let at_least_one = [
+            ("batch_size", self.batch_size as u64),
+            ("samples", self.samples as u64),
+            ("validate_every", self.validate_every),
+            ("patience", u64::from(self.patience)),
+            ("validation_samples", self.validation_samples as u64),
+        ];
+        for (name, value) in at_least_one {
+            if value == 0 {
+                return Err(Error::Setting { name, value: "0".into(), requirement: "at least 1" });
+            }
+        }
+        let positive = |name, value: f64| {
+            if value > 0.0 && value.is_finite() {
+                Ok(())
+            } else {
+                Err(Error::Setting { name, value: value.to_string(), requirement: "a positive number" })
+            }
+        };
+        positive("learning_rate", self.learning_rate)?;
+        match self.schedule {
+            Schedule::Constant => Ok(()),
+            Schedule::Cosine { last } if (0.0..=1.0).contains(&last) => Ok(()),
+            Schedule::Cosine { last } => {
+                let requirement = "between 0 and 1";
+                Err(Error::Setting { name: "schedule: last", value: last.to_string(), requirement })
+            }
+            Schedule::Step { every: 0, .. } => {
+                Err(Error::Setting { name: "schedule: every", value: "0".into(), requirement: "at least 1" })
+            }
+            Schedule::Step { factor, .. } => positive("schedule: factor", factor),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_that_make_no_sense_are_refused_by_name() {
+        let refused = |change: fn(&mut TrainSettings)| {
+            let mut settings = TrainSettings::default();
+            change(&mut settings);
+            settings.check().unwrap_err().to_string()
+        };
+        assert!(refused(|s| s.batch_size = 0).contains("`batch_size` is 0"));
+        assert!(refused(|s| s.samples = 0).contains("`samples` is 0"));
+        assert!(refused(|s| s.learning_rate = -1.0).contains("`learning_rate` is -1"));
+        assert!(refused(|s| s.learning_rate = f64::NAN).contains("NaN"));
+        assert!(refused(|s| s.schedule = Schedule::Cosine { last: 2.0 }).contains("schedule: last"));
+        assert!(refused(|s| s.schedule = Schedule::Step { every: 0, factor: 0.5 }).contains("schedule: every"));
+    }
+}
