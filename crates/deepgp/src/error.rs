@@ -1,19 +1,19 @@
-//! Every way to fail, and what to do about it.
+//! Errors: every way to fail that a user can cause, and what to do about it.
 
-/// What the library returns.
+/// The result of a call of the library.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Something a user can cause. Each message says what is wrong, with the numbers, and what to do.
+/// An error that a user can cause. Each message says what is wrong, with the numbers, and what to do.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Error {
     /// An array has the wrong shape.
     #[error("{what}: expected {expected}, found {found}")]
     Shape {
-        /// Which array.
+        /// The array's name.
         what: &'static str,
-        /// What would fit.
+        /// The shape that would fit.
         expected: String,
-        /// What was given.
+        /// The shape that was given.
         found: String,
     },
 
@@ -22,66 +22,66 @@ pub enum Error {
         "{what}: row {row}, column {column} is {value}; remove such rows or fill them in (rows and columns count from 0)"
     )]
     NotFinite {
-        /// `x`, `y` or `weights`.
+        /// The array's name: `x`, `y`, `weights` or the like.
         what: &'static str,
-        /// Row, from 0.
+        /// The row, from 0.
         row: usize,
-        /// Column, from 0.
+        /// The column, from 0.
         column: usize,
-        /// The number.
+        /// The number itself.
         value: f64,
     },
 
-    /// A number is so far from the training rows that it cannot be told in their units.
+    /// A number is so far from the training rows that it overflows in their units.
     #[error(
         "{what}: row {row}, column {column} is {value}, out of all proportion to the training rows, whose standard deviation there \
          is {scale:e}; remove such rows (rows and columns count from 0)"
     )]
     OutOfReach {
-        /// `x` or `y`.
+        /// The array's name, `x` or `y`.
         what: &'static str,
-        /// Row, from 0.
+        /// The row, from 0.
         row: usize,
-        /// Column, from 0.
+        /// The column, from 0.
         column: usize,
-        /// The number.
+        /// The number itself.
         value: f64,
-        /// The standard deviation of the training rows.
+        /// The standard deviation of the training rows in this column.
         scale: f64,
     },
 
     /// A row weight is negative, or all of them are zero.
     #[error("row weights must be zero or more and not all zero; row {row} has {value}")]
     Weight {
-        /// Row, from 0.
+        /// The row, from 0.
         row: usize,
-        /// The weight.
+        /// The row's weight.
         value: f64,
     },
 
-    /// A target that the likelihood does not know.
+    /// A target is impossible under the likelihood.
     #[error(
         "the target of row {row} is {value}, but for the likelihood `{likelihood}` it must be {requirement} (rows count from 0)"
     )]
     Target {
-        /// Row, from 0.
+        /// The row, from 0.
         row: usize,
-        /// The target.
+        /// The row's target.
         value: f64,
         /// The likelihood's name.
         likelihood: String,
-        /// What it must be.
+        /// What the target must be.
         requirement: &'static str,
     },
 
     /// A column that should be standardised does not vary.
     #[error("{what}: column {column} has the value {value} in every row, so it cannot be standardised; {advice}")]
     ConstantColumn {
-        /// `x` or `y`.
+        /// The array's name, `x` or `y`.
         what: &'static str,
-        /// Column, from 0.
+        /// The column, from 0.
         column: usize,
-        /// Its one value.
+        /// The value in every row.
         value: f64,
         /// What to do.
         advice: &'static str,
@@ -90,22 +90,22 @@ pub enum Error {
     /// A column's spread leaves the range of numbers when squared.
     #[error("{what}: column {column} has a standard deviation of {deviation:e}; bring it between 1e-150 and 1e150")]
     Spread {
-        /// `x` or `y`.
+        /// The array's name, `x` or `y`.
         what: &'static str,
-        /// Column, from 0.
+        /// The column, from 0.
         column: usize,
-        /// Its standard deviation.
+        /// The column's standard deviation.
         deviation: f64,
     },
 
     /// There are not enough rows for what was asked.
     #[error("{what} needs at least {needed} rows, but there are {rows}; {advice}")]
     TooFewRows {
-        /// What was asked.
+        /// What was asked for.
         what: &'static str,
-        /// How many it takes.
+        /// The least number of rows that it takes.
         needed: usize,
-        /// How many there are.
+        /// The number of rows that there are.
         rows: usize,
         /// What to do.
         advice: &'static str,
@@ -117,24 +117,24 @@ pub enum Error {
          remove one of them"
     )]
     DuplicateInducing {
-        /// Layer, from 0.
+        /// The layer, from 0.
         layer: usize,
-        /// Whose set it is.
+        /// The set that they belong to: the mean's, the covariance's or the one for both.
         set: &'static str,
-        /// Row of the first.
+        /// The row of the first in its set.
         first: usize,
-        /// Row of the second.
+        /// The row of the second in its set.
         second: usize,
     },
 
     /// The widths of the layers do not fit together, or not the data.
     #[error("layer {layer}: {what} has width {found}, but {expected} is needed; {advice}")]
     Width {
-        /// Layer, from 0.
+        /// The layer, from 0.
         layer: usize,
-        /// What has the wrong width.
+        /// The part that has the wrong width.
         what: &'static str,
-        /// Its width.
+        /// The part's width.
         found: usize,
         /// The width that fits.
         expected: usize,
@@ -145,11 +145,11 @@ pub enum Error {
     /// A setting has a value that makes no sense.
     #[error("`{name}` is {value}, but must be {requirement}")]
     Setting {
-        /// The setting.
+        /// The setting's name.
         name: &'static str,
-        /// Its value.
+        /// The value that it has.
         value: String,
-        /// What it must be.
+        /// What the value must be.
         requirement: &'static str,
     },
 
@@ -158,20 +158,20 @@ pub enum Error {
     UnknownParameter {
         /// The name that was asked for.
         name: String,
-        /// Those there are, or the likely one.
+        /// The names that there are, or the one that was likely meant.
         known: String,
     },
 
     /// A parameter cannot take this value.
     #[error("`{name}`: entry {index} cannot be {value:?} (constraint: {constraint})")]
     ParameterValue {
-        /// The parameter.
+        /// The parameter's name.
         name: String,
-        /// Which of its entries.
+        /// The entry of the array, from 0.
         index: usize,
-        /// The value.
+        /// The value that was given.
         value: f64,
-        /// What it must keep to.
+        /// What the value must be.
         constraint: String,
     },
 
@@ -181,29 +181,29 @@ pub enum Error {
         matrix.advice()
     )]
     NotPositiveDefinite {
-        /// Layer, from 0.
+        /// The layer, from 0.
         layer: usize,
-        /// Which matrix.
+        /// The matrix that could not be factored.
         matrix: Matrix,
-        /// Where elimination stopped.
+        /// The row at which elimination stopped.
         pivot: usize,
         /// The largest jitter tried.
         jitter: f64,
-        /// The likely cause.
+        /// The likely cause, as a phrase.
         cause: String,
     },
 
     /// The objective of training or its gradient is not finite.
     #[error("the ELBO or its gradient is not finite ({what}); lower the learning rate or check the scale of the data")]
     Diverged {
-        /// Where it was seen first.
+        /// The part of them that is not finite.
         what: String,
     },
 
     /// Something that is computed from the data or given with a model is not finite.
     #[error("{what}: not all numbers are finite; check the scale of the data and of what was given")]
     Overflow {
-        /// What it is.
+        /// What is not finite.
         what: String,
     },
 
@@ -213,18 +213,18 @@ pub enum Error {
          The model holds the last good parameters"
     )]
     Stuck {
-        /// The step.
+        /// The number of steps so far.
         step: u64,
-        /// How many attempts failed.
+        /// The number of steps in a row that were rolled back.
         attempts: u32,
-        /// Why the last one did.
+        /// The reason of the last roll-back.
         reason: Box<Error>,
     },
 
     /// An accelerator cannot do what was asked, or failed.
     #[error("{device}: {what}")]
     Device {
-        /// Which one.
+        /// The accelerator's name.
         device: String,
         /// What happened, and what to do.
         what: String,
@@ -233,11 +233,11 @@ pub enum Error {
     /// A saved state does not belong to this model, data or settings.
     #[error("this training state does not fit: {what} is {found} here but {expected} in the state")]
     ForeignState {
-        /// What differs.
+        /// What differs between the state and this run.
         what: &'static str,
-        /// The state's.
+        /// The value in the state.
         expected: String,
-        /// What is here.
+        /// The value in this run.
         found: String,
     },
 }
@@ -249,23 +249,23 @@ impl Error {
     }
 }
 
-/// Names the matrices that are factored.
+/// The matrices that are factored, for errors and reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Matrix {
-    /// `k(Z_a, Z_a)`, the mean's.
+    /// The kernel matrix of the mean's inducing inputs, `K_aa = k(Z_a, Z_a)`.
     MeanGram,
-    /// `k(Z_b, Z_b)`, the covariance's.
+    /// The kernel matrix of the covariance's inducing inputs, `K_bb = k(Z_b, Z_b)`.
     CovarianceGram,
-    /// `k(Z, Z)` of a layer with one set for both.
+    /// The kernel matrix `k(Z, Z)` of a layer with one set for both.
     TiedGram,
-    /// `I + L_Bᵀ K_bb L_B` of the dual covariance, for one output.
+    /// The matrix `I + L_Bᵀ K_bb L_B` of the dual covariance, for one output.
     DualPrecision,
     /// The covariance of a layer at many rows, for joint draws.
     Joint,
 }
 
 impl Matrix {
-    /// What to do if it cannot be factored.
+    /// What to do if the matrix cannot be factored.
     fn advice(self) -> &'static str {
         match self {
             Self::MeanGram => {

@@ -1,4 +1,4 @@
-//! [`Regressor`]: a model and the change of units around it. What goes in and comes out is in the user's units.
+//! [`Regressor`]: a model with the change of units around it. Rows and predictions are in the user's units.
 
 use std::ops::ControlFlow;
 
@@ -19,7 +19,7 @@ use crate::train::{Fit, Training};
 pub struct Regressor {
     /// The model, for standardised inputs and targets.
     pub model: DeepGp,
-    /// Between the user's units and the model's.
+    /// The change between the user's units and the model's.
     pub standardiser: Standardiser,
 }
 
@@ -33,7 +33,7 @@ impl Regressor {
         Training::new(data, settings)?.run(callback)
     }
 
-    /// Makes the model ready to answer.
+    /// The model ready to predict, in the user's units.
     pub fn predictor(&self, settings: PredictSettings) -> Result<UserPredictor<'_>> {
         let likelihood = self.model.likelihood();
         let targets = self.standardiser.y.scale.len();
@@ -48,7 +48,7 @@ impl Regressor {
         Ok(UserPredictor { inner: self.model.predictor(settings)?, standardiser: &self.standardiser, latent })
     }
 
-    /// What the parameters of the likelihood mean, in the user's units.
+    /// The likelihood's parameters in the user's units, e.g. the noise's standard deviation.
     pub fn likelihood_summary(&self) -> Vec<Quantity> {
         self.model.likelihood().summary(&self.standardiser.y)
     }
@@ -59,21 +59,28 @@ impl Regressor {
     }
 }
 
-/// A [`Predictor`] that speaks the user's units.
+/// A model ready to predict, in the user's units: a [`Predictor`] with the change of units around it.
+///
+/// With `x = (u − shift_x) / scale_x` and `y = (v − shift_y) / scale_y` for inputs `u` and targets `v` in the user's units, means and
+/// quantiles are `scale_y · y + shift_y`, variances are times `scale_y²`, the slope of a mean is times `scale_y / scale_x`, and a log
+/// density is less `Σ log scale_y`.
 #[derive(Debug)]
 pub struct UserPredictor<'a> {
+    /// The predictor in the model's units.
     inner: Predictor<'a>,
+    /// The units of inputs and targets.
     standardiser: &'a Standardiser,
     /// The units of latent functions.
     latent: Scaling,
 }
 
 impl UserPredictor<'_> {
+    /// The inputs in the model's units.
     fn inputs(&self, x: View<'_>) -> Result<Mat> {
         self.standardiser.x.apply("x", x)
     }
 
-    /// See [`Predictor::moments`].
+    /// Mean and variance of `f` and `y` at each row, as [`Predictor::moments`] gives them.
     pub fn moments(&self, x: View<'_>) -> Result<Prediction> {
         let Prediction { mut f, mut y } = self.inner.moments(self.inputs(x)?.view())?;
         for (Moments { mean, variance }, units) in [(&mut f, &self.latent), (&mut y, &self.standardiser.y)] {
@@ -83,7 +90,7 @@ impl UserPredictor<'_> {
         Ok(Prediction { f, y })
     }
 
-    /// See [`Predictor::quantiles`].
+    /// Quantiles of `y` at each row, as [`Predictor::quantiles`] gives them: column `p · levels + l` is level `l` of output `p`.
     pub fn quantiles(&self, x: View<'_>, levels: &[f64]) -> Result<Mat> {
         let mut out = self.inner.quantiles(self.inputs(x)?.view(), levels)?;
         let units = &self.standardiser.y;
@@ -97,7 +104,7 @@ impl UserPredictor<'_> {
         Ok(out)
     }
 
-    /// See [`Predictor::log_density`].
+    /// The log density of each row's targets, jointly over outputs, as [`Predictor::log_density`] gives it.
     pub fn log_density(&self, x: View<'_>, y: View<'_>) -> Result<Vec<f64>> {
         let y = self.standardiser.y.apply("y", y)?;
         let mut out = self.inner.log_density(self.inputs(x)?.view(), y.view())?;
@@ -105,7 +112,7 @@ impl UserPredictor<'_> {
         Ok(out)
     }
 
-    /// A density of `y / scale` is `scale` times the density of `y`.
+    /// Brings log densities to the user's units: `log p(v) = log p(y) − Σ log scale` where `y = (v − shift) / scale`.
     fn undo_density(&self, log_density: &mut [f64]) {
         let volume = self.standardiser.y.log_volume();
         for v in log_density {
@@ -113,23 +120,23 @@ impl UserPredictor<'_> {
         }
     }
 
-    /// See [`Predictor::cumulative`].
+    /// The probability integral transform `P(Y ≤ y)` of each target, as [`Predictor::cumulative`] gives it.
     pub fn cumulative(&self, x: View<'_>, y: View<'_>) -> Result<Mat> {
         let y = self.standardiser.y.apply("y", y)?;
         self.inner.cumulative(self.inputs(x)?.view(), y.view())
     }
 
-    /// See [`Predictor::draws_of_f`].
+    /// Draws of `f` at each row by itself, as [`Predictor::draws_of_f`] gives them.
     pub fn draws_of_f(&self, x: View<'_>, draws: usize) -> Result<Vec<Mat>> {
         Ok(undo_all(&self.latent, self.inner.draws_of_f(self.inputs(x)?.view(), draws)?))
     }
 
-    /// See [`Predictor::draws_of_y`].
+    /// Draws of observations `y` at each row by itself, as [`Predictor::draws_of_y`] gives them.
     pub fn draws_of_y(&self, x: View<'_>, draws: usize) -> Result<Vec<Mat>> {
         Ok(undo_all(&self.standardiser.y, self.inner.draws_of_y(self.inputs(x)?.view(), draws)?))
     }
 
-    /// See [`Predictor::input_gradient`].
+    /// The slopes of the predicted mean and variance of `f` in the inputs, as [`Predictor::input_gradient`] gives them.
     pub fn input_gradient(&self, x: View<'_>) -> Result<InputGradient> {
         let InputGradient { mut mean, mut variance } = self.inner.input_gradient(self.inputs(x)?.view())?;
         let (from, to) = (&self.standardiser.x.scale, &self.latent.scale);
@@ -144,7 +151,7 @@ impl UserPredictor<'_> {
         Ok(InputGradient { mean, variance })
     }
 
-    /// See [`Predictor::joint_moments`].
+    /// Mean and covariance of `f` over all rows, as [`Predictor::joint_moments`] gives them.
     pub fn joint_moments(&self, x: View<'_>) -> Result<JointMoments> {
         let JointMoments { mut mean, mut covariance } = self.inner.joint_moments(self.inputs(x)?.view())?;
         self.latent.undo(&mut mean);
@@ -156,13 +163,13 @@ impl UserPredictor<'_> {
         Ok(JointMoments { mean, covariance })
     }
 
-    /// See [`Predictor::joint_draws`].
+    /// Draws of whole functions over all rows, as [`Predictor::joint_draws`] gives them.
     pub fn joint_draws(&self, x: View<'_>, draws: usize) -> Result<JointDraws> {
         let JointDraws { f, y } = self.inner.joint_draws(self.inputs(x)?.view(), draws)?;
         Ok(JointDraws { f: undo_all(&self.latent, f), y: undo_all(&self.standardiser.y, y) })
     }
 
-    /// See [`Predictor::assess`].
+    /// The predictions beside what was observed, row by row, as [`Predictor::assess`] gives them.
     pub fn assess(&self, data: &Dataset) -> Result<Assessment> {
         let (x, y) = (self.inputs(data.x().view())?, self.standardiser.y.apply("y", data.y().view())?);
         let mut assessment = self.inner.assess(x.view(), y.view())?;
@@ -178,13 +185,13 @@ impl UserPredictor<'_> {
         Ok(assessment)
     }
 
-    /// How well the model predicts `data`; rows count by their weights.
+    /// The quality of the model's predictions of `data`; rows count by their weights.
     pub fn score(&self, data: &Dataset) -> Result<Score> {
         Ok(Score::weighted(data.y().view(), &self.assess(data)?, data.weights()))
     }
 }
 
-/// Every matrix back in the user's units.
+/// Brings every matrix back to the user's units.
 fn undo_all(units: &Scaling, mut all: Vec<Mat>) -> Vec<Mat> {
     for own in &mut all {
         units.undo(own);
@@ -202,7 +209,7 @@ impl UserPredictor<'_> {
 
 /// The verbs of version 0.1, which are one [`Training`] now.
 impl Regressor {
-    /// A model at its starting point, for data that looks like `data`.
+    /// A model at its starting point, for `data`.
     #[deprecated(since = "0.2.0", note = "take `Training::new(data, settings)?.regressor().clone()`")]
     pub fn start(data: &Dataset, settings: &FitSettings) -> Result<Self> {
         Ok(Training::new(data, settings)?.regressor().clone())
@@ -219,7 +226,7 @@ impl Regressor {
         Training::of(self, data, settings)?.run(callback)
     }
 
-    /// Trains further, after runs with these settings that made `made` steps.
+    /// Trains this model further, after runs with these settings that took `made` steps.
     #[deprecated(since = "0.2.0", note = "take `Training::of(regressor, data, settings)?.further(made).run(callback)`")]
     pub fn train_further(
         self,
@@ -231,13 +238,13 @@ impl Regressor {
         Training::of(self, data, settings)?.further(made).run(callback)
     }
 
-    /// The state before the first step.
+    /// The state of a run before its first step.
     #[deprecated(since = "0.2.0", note = "take `Training::of(regressor, data, settings)?.state()`")]
     pub fn begin(&self, data: &Dataset, settings: &FitSettings) -> Result<TrainState> {
         Ok(Training::of(self.clone(), data, settings)?.state())
     }
 
-    /// Goes on training from a saved state.
+    /// Trains this model on from a saved state.
     #[deprecated(since = "0.2.0", note = "take `Training::of(regressor, data, settings)?.resume(state).run(callback)`")]
     pub fn resume(
         self,

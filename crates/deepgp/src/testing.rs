@@ -1,4 +1,4 @@
-//! What the unit tests share: seeded matrices and central differences.
+//! Helpers that unit tests share: seeded matrices and central differences.
 
 use crate::numeric::linalg::times;
 use crate::numeric::mat::Mat;
@@ -21,7 +21,7 @@ pub(crate) fn positive_definite(n: usize, ridge: f64, seed: u64) -> Mat {
     k
 }
 
-/// `Σ a ∘ b`.
+/// The sum over entries `Σ a ∘ b`.
 pub(crate) fn dot_all(a: &Mat, b: &Mat) -> f64 {
     assert_eq!(a.as_slice().len(), b.as_slice().len());
     a.as_slice().iter().zip(b.as_slice()).map(|(x, y)| x * y).sum()
