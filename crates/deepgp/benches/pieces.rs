@@ -1,4 +1,4 @@
-//! The hot pieces of a step: a block of 128 rows in a hidden layer, decoupled 500/100, in both precisions.
+//! Times the pieces that take most of a step: a block of 128 rows in a hidden layer, decoupled 500/100, in both precisions.
 //!
 //! `cargo bench -p deepgp`; one piece: `cargo bench -p deepgp -- "quadratic forms"`.
 

@@ -1,4 +1,4 @@
-//! A step in its steady state allocates next to nothing, however many rows it sees.
+//! Proves that a training step in its steady state allocates next to nothing, however many rows it sees.
 #![allow(unsafe_code, reason = "counting allocations takes an allocator, which is an unsafe trait")]
 
 use std::alloc::{GlobalAlloc, Layout, System};

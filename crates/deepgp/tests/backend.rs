@@ -1,5 +1,6 @@
-//! The seam for other machines, with one that computes on the CPU after all: training through it must have the CPU's bits, in bursts,
-//! with validation, after a stop, and around steps that fail.
+//! Proves that a backend can be added from outside the library: one that holds parameters elsewhere, as a device does, and computes on
+//! the CPU. Training through it has the CPU's bits, in bursts, with validation, after a stop, and around steps that fail; the objective
+//! and predictions go through it too.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -11,12 +12,13 @@ use deepgp::{
     Result, Snapshot, StepOutcome, StepReport, TrainSettings, TrainState, Trainer, Update, View, simulate,
 };
 
-/// Hands everything back to the CPU, but keeps parameters to itself as a device does; step `fails_at` cannot be made.
+/// A backend that computes everything on the CPU, but holds parameters itself as a device does; step `fails_at` cannot be computed.
 #[derive(Debug)]
 struct Mirror {
     fails_at: Option<u64>,
 }
 
+/// A training run of [`Mirror`].
 #[derive(Debug)]
 struct MirrorRun<'d> {
     model: DeepGp,
@@ -26,6 +28,7 @@ struct MirrorRun<'d> {
     fails_at: Option<u64>,
 }
 
+/// A model of [`Mirror`] that is ready to predict.
 #[derive(Debug)]
 struct MirrorMixtures {
     model: DeepGp,

@@ -1,4 +1,5 @@
-//! Several processes, played by threads: each has a share of the rows, and the sums make their gradients that of all rows.
+//! Proves that several processes, here threads, that hold some of the rows each and sum over all of them, find the objective and the
+//! gradient of all rows, the same bits in every process.
 
 mod common;
 
@@ -8,14 +9,14 @@ use common::*;
 use deepgp::backend::{Communicator, Cpu};
 use deepgp::{Batch, CovarianceForm, Dataset, DeepGp, Evaluation, MeanForm, MeanFunction, Precision, Result, Shard};
 
-/// What the threads share: a place for each one's numbers, and a barrier around it.
+/// The memory that the threads share: a place for each one's numbers, and a barrier around it.
 #[derive(Debug)]
 struct Table {
     places: Mutex<Vec<Vec<f64>>>,
     barrier: Barrier,
 }
 
-/// One thread's seat at the table.
+/// The communicator of one thread: its seat at the table.
 #[derive(Debug)]
 struct Seat {
     rank: usize,

@@ -1,4 +1,4 @@
-//! The paper's equations, transcribed with dense inverses, against the library.
+//! Proves that the library computes the paper's equations, which are transcribed here with dense inverses.
 //!
 //! Misprints are mended: eq. 6 has `+½ log |K|/|S|`; Table 2's labels are swapped back and its `Z_a` read as `Z_b`; eq. 7's
 //! mean has no `diag(K)`, Table 1's has.

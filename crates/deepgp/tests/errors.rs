@@ -1,4 +1,4 @@
-//! Bad input is an error that says what is wrong and what to do, never a panic.
+//! Proves that bad input is an error that says what is wrong and what to do, never a panic.
 
 mod common;
 

@@ -1,4 +1,6 @@
-//! What a user adds in one file: a kernel, and a likelihood without a closed form.
+//! Proves that kernels and likelihoods can be added from outside the library: a kernel with gradients of its own, a likelihood by
+//! quadrature, one given by its log density alone, and one with more latent functions than targets. They train, predict, and pass the
+//! gradient check, which is proved able to fail.
 
 mod common;
 
@@ -251,7 +253,7 @@ fn they_train_and_predict() {
     assert!(predictor.log_density(ends.view(), impossible.view()).is_err());
 }
 
-/// The same counts, told by one function and its slope.
+/// The same likelihood of counts, given by its log density and its slope alone.
 #[derive(Clone, Debug)]
 struct PoissonInOneFunction;
 
@@ -344,7 +346,7 @@ impl Likelihood for NoiseThatFollows {
         1
     }
 
-    /// `f` is told in the target's units, and `g` as the log variance in those.
+    /// Users see `f` in the target's units, and `g` as the log variance in those.
     fn latent_units(&self, targets: &Scaling) -> Scaling {
         Scaling { shift: vec![targets.shift[0], 2.0 * targets.scale[0].ln()], scale: vec![targets.scale[0], 1.0] }
     }

@@ -1,4 +1,5 @@
-//! The gradient of the whole ELBO against central differences.
+//! Proves that the gradient of the whole ELBO in every parameter is its slope, by central differences: in every form and depth, with
+//! several samples, outputs, weights and blocks; and so are the slopes of predictions in the inputs.
 
 mod common;
 

@@ -1,4 +1,5 @@
-//! Laws that the models must keep: changes of variables, limits, bounds, invariances.
+//! Proves laws that hold of the models whatever their numbers: changes of variables between forms, limits (exact GP regression, the
+//! prior), bounds, and invariances (weights, batches, threads, precisions).
 
 mod common;
 

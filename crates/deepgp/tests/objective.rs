@@ -1,4 +1,5 @@
-//! A user's objective: one that the library does not know, with a parameter of its own that belongs to no layer.
+//! Proves that an objective can be added from outside the library, with a parameter of its own that belongs to no layer: it has its
+//! gradient, trains, and its parameter is listed, saved and frozen like any other.
 
 mod common;
 

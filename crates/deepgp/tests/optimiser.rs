@@ -1,4 +1,5 @@
-//! A user's optimiser: natural-gradient steps on the whitened mean's variables, which need the factors that a step has prepared.
+//! Proves that an optimiser can be added from outside the library: natural-gradient steps on a standard mean's variables, which need the
+//! factors that a step has prepared. Its state is saved, resumed to the same bits, and not mistaken for another optimiser's.
 
 mod common;
 

@@ -1,6 +1,6 @@
-//! Value, moments and every gradient against an independent implementation (JAX, reverse mode).
+//! Proves that value, moments and every gradient are those of an independent implementation (JAX, reverse mode).
 //!
-//! `oracle/*.npz` hold parameters, a batch, the noise of the hidden layers, and what that implementation made of them. The
+//! `oracle/*.npz` hold parameters, a batch, the noise of the hidden layers, and what that implementation computed of them. The
 //! full models have whitened mean and covariance, the decoupled ones whitened mean and standard covariance. Gradients of
 //! lengthscales, variances and noise are with respect to their logarithms.
 

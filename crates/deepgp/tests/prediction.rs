@@ -1,4 +1,5 @@
-//! Predictions: the mixture and its summaries, rows alone and rows together, units.
+//! Proves that predictions are those of the mixture of Gaussians at each row: moments, densities, quantiles and draws agree with one
+//! another, rows do not depend on other rows, joint predictions agree with single ones, and all are in the user's units.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! Sparse inputs are found by themselves, and change nothing but the time: a kernel inside a sum of one takes the same rows
-//! dense.
+//! Proves that sparse inputs are detected, and change nothing but the time: objective, gradient and training are those of dense rows,
+//! which a kernel inside a sum of one takes.
 
 mod common;
 

@@ -1,4 +1,5 @@
-//! The training loop: determinism, resumption, stopping, and steps that fail.
+//! Proves the training loop's promises: the same bits on any number of threads and after a resumption, early stopping at the best
+//! parameters, frozen parameters, hold-outs, and roll-backs of steps that fail.
 
 mod common;
 

@@ -1,4 +1,5 @@
-//! What version 0.1 computed, to the last bit: fits in every form and every way to train, and all that can be asked of them.
+//! Proves that the library computes what version 0.1 computed, to the last bit: fits in every form and every way to train, and all
+//! kinds of predictions of them.
 //!
 //! `version_0_1/*.txt` were recorded with version 0.1 (commit 68ab374); `version_0_1/fixture.rs` says how they are written. A version
 //! that means to compute the same thing, however its code is arranged, must find the same numbers:

@@ -1,4 +1,4 @@
-//! What the integration tests share: seeded models, dense naive algebra, gradient checks.
+//! Helpers that integration tests share: seeded models, naive dense algebra, gradient checks.
 #![allow(dead_code, reason = "every test binary uses a part of it")]
 
 pub mod dense;

@@ -1,4 +1,4 @@
-//! Reads the oracle files: NumPy arrays in a zip archive without compression (`numpy.savez`).
+//! A reader of the oracle files: NumPy arrays in a zip archive without compression (`numpy.savez`).
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
-//! All that the fixtures of version 0.1 ask of the library: training in each of its ways, and every kind of answer.
+//! The calls of the library that the fixtures of version 0.1 need: training in each of its ways, and every kind of prediction.
 //!
-//! Cases know settings and data; how a fit is started, stopped and gone on with, they leave to the functions here.
+//! Cases know settings and data; how a fit is started, stopped and resumed is written here.
 
 use std::ops::ControlFlow;
 

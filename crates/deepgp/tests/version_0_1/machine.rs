@@ -1,4 +1,4 @@
-//! What a machine brings to a result, beside the library: its vectors and the C library's elementary functions.
+//! The probe of the machine: what a result depends on beside the library, vector instructions and the C library's elementary functions.
 //!
 //! Nothing here calls `deepgp`. So a change of the library cannot pass for a change of the machine, which would be forgiven.
 

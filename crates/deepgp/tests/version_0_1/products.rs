@@ -1,4 +1,4 @@
-//! What the linear-algebra library makes of fixed matrices on this machine: products in both precisions, and factorisations.
+//! The probe of the linear-algebra library: products of fixed matrices in both precisions, and factorisations, on this machine.
 
 use faer::linalg::{matmul::matmul, triangular_inverse::invert_lower_triangular};
 use faer::traits::RealField;
