@@ -1,4 +1,4 @@
-//! Times one fit on the simulated arm and prints its seconds: what `python/benchmarks/fit.py` compares Python with.
+//! Times one fit on the simulated arm and prints its seconds and steps; `python/benchmarks/fit.py` compares Python with it.
 //!
 //! ```sh
 //! cargo run --release --example fit_time -- rows=2000 steps=200 hidden=2

@@ -1,12 +1,12 @@
-//! The paper's experiment on one table: an 80/20 split, its settings, test log likelihood and RMSE.
+//! Runs the paper's experiment on one table: an 80/20 split, the paper's settings, test log likelihood and RMSE.
 //!
-//! Reads CSV with a header from standard input, the target in the last column:
+//! It reads CSV with a header from standard input, the target in the last column:
 //!
 //! ```text
 //! gunzip -c kin8nm.csv.gz | cargo run --release --example paper -- hidden=1
 //! ```
 //!
-//! Words (defaults): `hidden=1` layers, `model=decoupled` or `full`, `covariance=standard`, `whitened` or `dual`,
+//! Options, their defaults first: `hidden=1` layers, `model=decoupled` or `full`, `covariance=standard`, `whitened` or `dual`,
 //! `mean=whitened`, `standard`, `dual` or `scaled-dual`, `steps=5000`, `split=0`, `precision=f64` or `mixed`, `threads=0` (all).
 
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ use deepgp::{
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut words = BTreeMap::from(
+    let mut options = BTreeMap::from(
         [
             ("hidden", "1"),
             ("model", "decoupled"),
@@ -37,38 +37,38 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
     for argument in std::env::args().skip(1) {
         let (name, value) = argument.split_once('=').ok_or(format!("`{argument}` is not of the form name=value"))?;
-        *words.get_mut(name).ok_or(format!("there is no word `{name}`"))? = value.to_string();
+        *options.get_mut(name).ok_or(format!("there is no option `{name}`"))? = value.to_string();
     }
 
     let mut text = String::new();
     std::io::stdin().read_to_string(&mut text)?;
     let data = parse(&text)?;
-    let split: u64 = words["split"].parse()?;
+    let split: u64 = options["split"].parse()?;
     let (train, test) = data.split(0.2, split)?;
 
     let settings = FitSettings {
         model: ModelSettings {
-            hidden_layers: words["hidden"].parse()?,
+            hidden_layers: options["hidden"].parse()?,
             likelihood: LikelihoodForm::Gaussian { noise: 0.05 },
-            inducing: match words["model"].as_str() {
+            inducing: match options["model"].as_str() {
                 "full" => InducingSize::Tied(200),
                 "decoupled" => InducingSize::decoupled(500, 100),
                 other => return Err(format!("`model` cannot be `{other}`").into()),
             },
-            mean_form: match words["mean"].as_str() {
+            mean_form: match options["mean"].as_str() {
                 "whitened" => MeanForm::Whitened,
                 "standard" => MeanForm::Standard,
                 "dual" => MeanForm::Dual,
                 "scaled-dual" => MeanForm::ScaledDual,
                 other => return Err(format!("`mean` cannot be `{other}`").into()),
             },
-            covariance_form: match words["covariance"].as_str() {
+            covariance_form: match options["covariance"].as_str() {
                 "standard" => CovarianceForm::Standard,
                 "whitened" => CovarianceForm::Whitened,
                 "dual" => CovarianceForm::Dual,
                 other => return Err(format!("`covariance` cannot be `{other}`").into()),
             },
-            precision: match words["precision"].as_str() {
+            precision: match options["precision"].as_str() {
                 "f64" => Precision::F64,
                 "mixed" => Precision::Mixed,
                 other => return Err(format!("`precision` cannot be `{other}`").into()),
@@ -77,8 +77,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             ..ModelSettings::default()
         },
         train: TrainSettings {
-            steps: words["steps"].parse()?,
-            threads: words["threads"].parse()?,
+            steps: options["steps"].parse()?,
+            threads: options["threads"].parse()?,
             seed: split,
             ..TrainSettings::default()
         },
@@ -110,7 +110,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let score = fit.regressor.predictor(PredictSettings::default())?.score(&test)?;
     times.sort_by(f64::total_cmp);
     println!(
-        "{words:?}: test LL {:.4}, RMSE {:.4}, coverage {:.3}; {seconds:.0} s, median step {:.1} ms",
+        "{options:?}: test LL {:.4}, RMSE {:.4}, coverage {:.3}; {seconds:.0} s, median step {:.1} ms",
         score.log_likelihood,
         score.rmse[0],
         score.coverage_95[0],
@@ -119,6 +119,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// The table in `text`: a header, then a row a line, its cells separated by commas and the target in the last one.
 fn parse(text: &str) -> Result<Dataset, Box<dyn Error>> {
     let rows: Vec<Vec<f64>> = text
         .lines()

@@ -10,18 +10,23 @@ use std::ops::ControlFlow;
 use deepgp::simulate::step_curve;
 use deepgp::{Dataset, FitSettings, InducingSize, Mat, ModelSettings, PredictSettings, Regressor, TrainSettings};
 
+/// The width and height of a panel.
 const PANEL: (f64, f64) = (370.0, 240.0);
-/// Room around panels: at the left for labels, between, above for titles, below for labels and the legend.
+/// The room to the left of a panel, for labels.
 const LEFT: f64 = 34.0;
+/// The room between panels.
 const GAP: f64 = 16.0;
+/// The room above panels, for titles.
 const TOP: f64 = 40.0;
+/// The room below panels, for labels and the legend.
 const BOTTOM: f64 = 60.0;
-/// What the axes span.
+/// The range of the horizontal axis.
 const X: (f64, f64) = (-1.05, 1.05);
+/// The range of the vertical axis.
 const Y: (f64, f64) = (-1.9, 1.9);
-/// Where they have a grid line and a label.
+/// The places of both axes at which there are a grid line and a label.
 const TICKS: [f64; 3] = [-1.0, 0.0, 1.0];
-/// Colours for light pages, and for dark ones.
+/// The style sheet: colours for light pages, and for dark ones.
 const STYLE: &str = "svg{color-scheme:light dark;--paper:#fff;--ink:#1f2328;--muted:#5b636d;--grid:#e7e9ec;--band:#bcd7ee;--mean:#0b66a8}\
 @media (prefers-color-scheme:dark){svg{--paper:#15181c;--ink:#e7e9ec;--muted:#a4acb6;--grid:#2a2f36;--band:#1f4a6b;--mean:#5ab4e8}}\
 .paper{fill:var(--paper)}.title{fill:var(--ink);font-size:16px}.muted{fill:var(--muted)}.grid{stroke:var(--grid);fill:none}\
@@ -50,6 +55,7 @@ fn main() -> deepgp::Result<()> {
     Ok(())
 }
 
+/// A model of so many hidden layers, trained on all rows.
 fn fit(data: &Dataset, hidden_layers: usize) -> deepgp::Result<Regressor> {
     let settings = FitSettings {
         model: ModelSettings {
@@ -65,6 +71,7 @@ fn fit(data: &Dataset, hidden_layers: usize) -> deepgp::Result<Regressor> {
     Ok(Regressor::fit(data, &settings, |_, _| ControlFlow::Continue(()))?.regressor)
 }
 
+/// A panel as SVG: title, grid, band, observations and mean.
 fn draw(left: f64, title: &str, data: &Dataset, grid: &Mat, mean: &Mat, band: &Mat) -> String {
     let (right, bottom) = (left + PANEL.0, TOP + PANEL.1);
     let at = |x: f64, y: f64| {
@@ -108,7 +115,7 @@ fn draw(left: f64, title: &str, data: &Dataset, grid: &Mat, mean: &Mat, band: &M
     out
 }
 
-/// What is what, in one line with its left end and baseline there.
+/// The legend as SVG, in one line with this left end and baseline.
 fn legend(left: f64, baseline: f64) -> String {
     let middle = baseline - 4.5;
     let entries = [

@@ -82,7 +82,12 @@
 //! | `x_bar`, `bars` | gradients of the objective at `x`, of `x`'s shape; a *pullback* makes them, going backward |
 //! | raw | the unconstrained numbers that the optimiser moves; *values* are what the mathematics sees |
 //! | prologue, blocks, epilogue | the parts of a step: what rows do not enter, rows, and the way back to the parameters |
-//! | mixture | what the model says of a row: one Gaussian for each sample of the hidden layers |
+//! | prepared | what the prologue computes of a layer: everything of size `M × M` |
+//! | epoch, burst | a pass over all rows, in minibatches; some steps that a backend takes without a word in between |
+//! | held-out rows | the rows that decide when training stops, the validation rows; training does not see them |
+//! | roll-back | the return to the parameters before the last update, where these cannot be evaluated |
+//! | form | one of a closed set, as settings and files name it: of means, covariances, kernels, likelihoods, objectives, optimisers |
+//! | mixture | the predictive distribution at a row: one Gaussian for each sample of the hidden layers |
 //! | user's units, model's units | before and after standardising |
 //!
 //! # Conventions

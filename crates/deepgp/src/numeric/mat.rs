@@ -11,24 +11,33 @@ use crate::numeric::real::Real;
 /// An owned `[rows, cols]` matrix, row-major.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mat<T = f64> {
+    /// All entries, row after row.
     data: Vec<T>,
+    /// The number of rows.
     rows: usize,
+    /// The number of columns.
     cols: usize,
 }
 
 /// Borrowed rows of a matrix.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a, T = f64> {
+    /// The entries, row after row.
     data: &'a [T],
+    /// The number of rows.
     rows: usize,
+    /// The number of columns.
     cols: usize,
 }
 
 /// Mutably borrowed rows of a matrix.
 #[derive(Debug)]
 pub struct ViewMut<'a, T = f64> {
+    /// The entries, row after row.
     data: &'a mut [T],
+    /// The number of rows.
     rows: usize,
+    /// The number of columns.
     cols: usize,
 }
 

@@ -57,7 +57,12 @@ pub(crate) enum ResolvedSize {
     /// One set of `M`.
     Tied(usize),
     /// Sets of `M_a` and `M_b`.
-    Decoupled { mean: usize, covariance: usize },
+    Decoupled {
+        /// The size of the mean's set, `M_a`.
+        mean: usize,
+        /// The size of the covariance's set, `M_b`.
+        covariance: usize,
+    },
 }
 
 /// The sizes `M_a` and `M_b` for so many distinct rows, where they are not given: one for each five rows for the mean and each eight for

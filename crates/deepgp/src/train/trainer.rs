@@ -68,7 +68,7 @@ struct PlannedStep {
     epoch: f64,
 }
 
-/// The counters of a [`TrainState`] that move on with every step.
+/// The counters of a [`TrainState`] that move on with every step, under the same names.
 #[derive(Clone, Copy, Debug)]
 struct Counters {
     step: u64,
@@ -117,7 +117,9 @@ pub struct Trainer<'a> {
 /// A state that was fetched from a device, and when.
 #[derive(Debug)]
 struct Fetched {
+    /// The state that was fetched.
     state: Box<TrainState>,
+    /// The time at which it was fetched.
     at: Instant,
 }
 
