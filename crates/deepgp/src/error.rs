@@ -83,7 +83,7 @@ pub enum Error {
         column: usize,
         /// The value in every row.
         value: f64,
-        /// What to do.
+        /// The advice on what to do.
         advice: &'static str,
     },
 
@@ -107,7 +107,7 @@ pub enum Error {
         needed: usize,
         /// The number of rows that there are.
         rows: usize,
-        /// What to do.
+        /// The advice on what to do.
         advice: &'static str,
     },
 
@@ -138,7 +138,7 @@ pub enum Error {
         found: usize,
         /// The width that fits.
         expected: usize,
-        /// What to do.
+        /// The advice on what to do.
         advice: &'static str,
     },
 

@@ -68,7 +68,7 @@ pub(crate) struct Gram {
 /// parts, `inner + a bᵀ`. What no form asks for stays `None`: at `M_a = 500` each square is 2 MB.
 #[derive(Clone, Debug)]
 pub(crate) struct GramBar {
-    /// `M`.
+    /// The order `M` of the matrix.
     order: usize,
     /// `K̄`, `[M, M]`, without what comes through `L`.
     k: Option<Mat>,

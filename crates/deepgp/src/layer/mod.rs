@@ -84,10 +84,10 @@ impl Inducing {
     }
 }
 
-/// One layer: `[N, D] → [N, P]`. All outputs share the kernel and the inducing inputs.
+/// A sparse-GP layer, `[N, D] → [N, P]`. All outputs share the kernel and the inducing inputs.
 #[derive(Clone, Debug)]
 pub struct Layer {
-    /// The prior covariance.
+    /// The kernel: the prior covariance that all outputs share.
     pub kernel: Box<dyn Kernel>,
     /// The fixed function that is added to the mean.
     pub mean_function: MeanFunction,

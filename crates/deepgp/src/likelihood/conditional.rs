@@ -20,7 +20,7 @@ pub enum Support {
     Real,
     /// Numbers above 0.
     Positive,
-    /// 0, 1, 2, …
+    /// Counts: 0, 1, 2, …
     Counts,
 }
 

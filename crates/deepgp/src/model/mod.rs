@@ -197,7 +197,7 @@ impl DeepGp {
         Ok(())
     }
 
-    /// Undoes [`DeepGp::freeze`].
+    /// Lets training move frozen parameters again: undoes [`DeepGp::freeze`].
     pub fn unfreeze(&mut self, name: &str) -> Result<()> {
         for found in self.named(name)? {
             self.frozen.remove(&found);

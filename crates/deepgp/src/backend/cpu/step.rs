@@ -36,7 +36,7 @@ const BLOCK_ROWS: usize = 128;
 const LARGE_BLOCK_ROWS: usize = 512;
 /// The most bytes of `G_p` that are taken to stay in cache.
 const CACHED_BYTES: usize = 8 << 20;
-/// The most partial sums.
+/// The largest number of partial sums.
 const ACCUMULATORS: usize = 16;
 
 /// The memory of a step, reused by the next. It carries nothing from one step to the next but the last gradient and the layers prepared
