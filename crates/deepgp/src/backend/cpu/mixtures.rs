@@ -197,6 +197,6 @@ impl Mixtures for CpuMixtures<'_> {
             RowChain::Mixed(chain, _) => sizes(chain),
         };
         // Whole groups, and enough of them for many threads.
-        (NUMBERS_AT_ONCE / columns.max(samples * self.width)).div_ceil(group).max(16) * group
+        (NUMBERS_AT_ONCE / columns.max(samples * self.width)).div_ceil(group).max(4) * group
     }
 }
