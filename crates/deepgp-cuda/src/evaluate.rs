@@ -54,7 +54,7 @@ pub fn evaluate<T: Real>(
             (NoiseSource::Given, 0)
         }
     };
-    let scale = batch.num_data as f64 / rows as f64 / mixture_size(model, batch.samples) as f64;
+    let scale = batch.num_data as f64 / rows as f64 / model.mixture_size(batch.samples) as f64;
     let step = Step { rate: 0.0, kl_weight: batch.kl_weight, scale, number, live: rows as u32 };
     let mut jitter = Raised::default();
     loop {
@@ -70,11 +70,6 @@ pub fn evaluate<T: Real>(
         }
         jitter.raise(&task, model, &record)?;
     }
-}
-
-/// Rows of the last layer for each row of a batch.
-pub fn mixture_size(model: &DeepGp, samples: usize) -> usize {
-    if model.layers().len() == 1 { 1 } else { samples }
 }
 
 /// Uploads inputs, targets and weights.

@@ -11,7 +11,7 @@ use crate::arrays::Arrays;
 use crate::arrays::workload::Workload;
 use crate::device::memory::Span;
 use crate::device::real::Real;
-use crate::evaluate::{evaluation, known_objective, known_optimiser, mixture_size, upload_data, upload_values};
+use crate::evaluate::{evaluation, known_objective, known_optimiser, upload_data, upload_values};
 use crate::fault::{Fault, Outcome};
 use crate::kernels::common::{Control, Step};
 use crate::kernels::optimiser::Constrain;
@@ -87,7 +87,7 @@ impl<T: Real> DeviceRun<T> {
         task.main().stream().synchronize()?;
         let graph = Owned(task.capture(|| task.step(noise))?);
         graph.0.upload()?;
-        let scale = data.len() as f64 / mixture_size(model, settings.samples) as f64;
+        let scale = data.len() as f64 / model.mixture_size(settings.samples) as f64;
         Ok(Box::new(Self {
             graph,
             task,
