@@ -167,14 +167,15 @@ impl Engine {
             if (first.len(), second.len()) != (count, count) {
                 return Err(PyValueError::new_err("the pickled model has the optimiser's memory of another one"));
             }
-            *lock(&engine.adam) = Some(OptimiserState { updates, slots: vec![first, second] });
+            *lock(&engine.adam) =
+                Some(OptimiserState { name: Adam.name().into(), updates, slots: vec![first, second] });
         }
         Ok(engine)
     }
 
     /// The optimiser's memory: both moments, and how many steps it has seen.
     fn adam<'py>(&self, py: Python<'py>) -> Option<Memory<'py>> {
-        let OptimiserState { updates, slots } = lock(&self.adam).clone()?;
+        let OptimiserState { updates, slots, .. } = lock(&self.adam).clone()?;
         let [first, second] = <[Vec<f64>; 2]>::try_from(slots).ok()?;
         Some((arrays::vector(py, first), arrays::vector(py, second), updates))
     }
@@ -313,7 +314,7 @@ impl Engine {
             own.regressor.model.propagate(x.view(), noise, 1)
         };
         let mut moments = background::run(py, work)?.map_err(errors::library)?;
-        let units = &file.regressor.standardiser.y;
+        let units = file.regressor.model.likelihood().latent_units(&file.regressor.standardiser.y);
         units.undo(&mut moments.mean);
         units.undo_variance(&mut moments.variance);
         Ok((arrays::array(py, moments.mean)?, arrays::array(py, moments.variance)?))

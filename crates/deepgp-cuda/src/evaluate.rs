@@ -1,7 +1,7 @@
 //! The ELBO of one batch and its gradient, and what both of training and evaluation do around a step. An evaluation takes everything on board
 //! anew, so it is no faster than a few steps of training.
 
-use deepgp::objective::{EvidenceLowerBound, Objective};
+use deepgp::objective::Objective;
 use deepgp::{Batch, Dataset, DeepGp, Evaluation, JitterEvent, Noise, ObjectiveForm, Optimiser, OptimiserForm};
 
 use crate::Cuda;
@@ -54,7 +54,7 @@ pub fn evaluate<T: Real>(
             (NoiseSource::Given, 0)
         }
     };
-    let scale = batch.num_data as f64 / rows as f64 / mixture_size(model, batch.samples) as f64;
+    let scale = batch.num_data as f64 / rows as f64 / model.mixture_size(batch.samples) as f64;
     let step = Step { rate: 0.0, kl_weight: batch.kl_weight, scale, number, live: rows as u32 };
     let mut jitter = Raised::default();
     loop {
@@ -66,15 +66,10 @@ pub fn evaluate<T: Real>(
         if record.good {
             let mut gradient = vec![0.0; task.blueprint.parameters];
             task.main().download(task.arrays.gradient, &mut gradient)?;
-            return Ok((evaluation(&record, jitter.events), gradient));
+            return Ok((evaluation(&record, objective, jitter.events), gradient));
         }
         jitter.raise(&task, model, &record)?;
     }
-}
-
-/// Rows of the last layer for each row of a batch.
-pub fn mixture_size(model: &DeepGp, samples: usize) -> usize {
-    if model.layers().len() == 1 { 1 } else { samples }
 }
 
 /// Uploads inputs, targets and weights.
@@ -95,9 +90,9 @@ pub fn upload_values<T: Real>(task: &DeviceTask<T>, model: &DeepGp) -> Outcome<(
 }
 
 /// The evaluation that a good step found.
-pub fn evaluation(record: &Record, jitter: Vec<JitterEvent>) -> Evaluation {
+pub fn evaluation(record: &Record, objective: ObjectiveForm, jitter: Vec<JitterEvent>) -> Evaluation {
     Evaluation {
-        objective: EvidenceLowerBound.name(),
+        objective: objective.objective().name(),
         data_term: record.data_term,
         kl: record.kl.clone(),
         clamped: record.clamped,

@@ -12,7 +12,7 @@ use deepgp::{DeepGp, Error, Mat, Moments, ObjectiveForm, PredictSettings, View};
 use crate::Cuda;
 use crate::arrays::workload::Workload;
 use crate::device::real::Real;
-use crate::evaluate::{mixture_size, upload_values};
+use crate::evaluate::upload_values;
 use crate::fault::{Fault, Outcome};
 use crate::kernels::common::Step;
 use crate::step::forward::NoiseSource;
@@ -36,7 +36,7 @@ pub struct DeviceMixtures<T> {
 impl<T: Real> DeviceMixtures<T> {
     /// Takes a model on board and computes what does not depend on rows.
     pub fn boxed(cuda: &Cuda, model: &DeepGp, settings: PredictSettings) -> Outcome<Box<dyn Mixtures>> {
-        let samples = mixture_size(model, settings.samples);
+        let samples = model.mixture_size(settings.samples);
         let mut rows = AT_ONCE.div_ceil(samples);
         let task = loop {
             let work = Workload {

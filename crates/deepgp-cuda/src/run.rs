@@ -11,7 +11,7 @@ use crate::arrays::Arrays;
 use crate::arrays::workload::Workload;
 use crate::device::memory::Span;
 use crate::device::real::Real;
-use crate::evaluate::{evaluation, known_objective, known_optimiser, mixture_size, upload_data, upload_values};
+use crate::evaluate::{evaluation, known_objective, known_optimiser, upload_data, upload_values};
 use crate::fault::{Fault, Outcome};
 use crate::kernels::common::{Control, Step};
 use crate::kernels::optimiser::Constrain;
@@ -24,7 +24,7 @@ const FIRST: usize = 0;
 const SECOND: usize = 1;
 
 /// The most steps that are given out at once.
-const BURST: usize = 16;
+const PLANS_ON_BOARD: usize = 16;
 
 /// A model in training on a GPU, with the graph of its step.
 pub struct DeviceRun<T> {
@@ -64,12 +64,12 @@ impl<T: Real> DeviceRun<T> {
         let TrainingTask { data, settings, objective, optimiser } = task;
         let objective = known_objective(objective)?;
         known_optimiser(optimiser)?;
-        let batches = data.len().div_ceil(settings.batch_size.max(1));
+        let batches = settings.batches(data.len());
         let work = Workload {
             batch_rows: data.len().div_ceil(batches),
             samples: settings.samples,
             gradients: true,
-            burst: BURST,
+            burst: PLANS_ON_BOARD,
             data_rows: data.len(),
             weighted: data.weights().is_some(),
             given_noise: false,
@@ -87,7 +87,7 @@ impl<T: Real> DeviceRun<T> {
         task.main().stream().synchronize()?;
         let graph = Owned(task.capture(|| task.step(noise))?);
         graph.0.upload()?;
-        let scale = data.len() as f64 / mixture_size(model, settings.samples) as f64;
+        let scale = data.len() as f64 / model.mixture_size(settings.samples) as f64;
         Ok(Box::new(Self {
             graph,
             task,
@@ -107,7 +107,7 @@ impl<T: Real> DeviceRun<T> {
             return Ok(());
         }
         // If all steps take all rows, so will those to come: every place is filled.
-        let count = if all { BURST } else { plans.len() };
+        let count = if all { PLANS_ON_BOARD } else { plans.len() };
         self.task.set_rows((0..count).map(|i| plans[i.min(plans.len() - 1)].rows))?;
         self.all_rows = all;
         Ok(())
@@ -134,11 +134,15 @@ impl<T: Real> DeviceRun<T> {
         while outcomes.len() < plans.len() {
             let rest = &plans[outcomes.len()..];
             // Jitter is raised for one step, as on the CPU.
-            let burst = &rest[..if raised.any() { 1 } else { rest.len().min(BURST) }];
+            let burst = &rest[..if raised.any() { 1 } else { rest.len().min(PLANS_ON_BOARD) }];
             self.give_out(burst)?;
             let records = self.task.records(burst.len())?;
             let good = records.iter().take_while(|record| record.good).count();
-            outcomes.extend(records[..good].iter().map(|record| Ok(evaluation(record, raised.events.clone()))));
+            outcomes.extend(
+                records[..good]
+                    .iter()
+                    .map(|record| Ok(evaluation(record, self.task.extent.work.objective, raised.events.clone()))),
+            );
             if good > 0 {
                 (self.updates, self.updates_before) = (self.updates + good as u64, self.updates + good as u64 - 1);
             }

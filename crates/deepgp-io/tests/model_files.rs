@@ -7,9 +7,10 @@ use std::path::Path;
 use deepgp::kernel::{Combination, Kernel, Matern32, Profile, RationalQuadratic, SquaredExponential, Stationary};
 use deepgp::likelihood::Gaussian;
 use deepgp::likelihood::Quantity;
+use deepgp::params::Constraint;
 use deepgp::{
     CovarianceForm, DeepGp, FitSettings, InducingSize, KernelChoice, MeanForm, Precision, Real, Regressor, Score,
-    TrainState, simulate,
+    SharedParameter, SharedParameters, TrainState, simulate,
 };
 use deepgp_io::note::{Note, Number, TrainingEvent};
 use deepgp_io::table::{InputColumn, Kind, Missing, Schema};
@@ -290,9 +291,12 @@ fn a_description_that_does_not_fit_the_arrays_is_damage() {
             .contains("alpha")
     );
     assert!(wrong(|d| d["model"]["layers"][0]["mean_function"] = "identity".into()).contains("mean function"));
-    assert!(
-        wrong(|d| d["model"]["likelihood"] = serde_json::json!({"gaussian": {"outputs": 3}})).contains("3 outputs")
-    );
+    let likelihood =
+        wrong(|d| d["model"]["likelihood"] = serde_json::json!({"gaussian": {"outputs": 3_000_000_000_000u64}}));
+    assert!(likelihood.contains("reads 3000000000000 functions, but its last layer has"), "{likelihood}");
+    let twice = serde_json::json!([{"name": "a", "constraint": "real"}, {"name": "a", "constraint": "real"}]);
+    let shared = load(&with_description(move |d| d["model"]["shared"] = twice)).unwrap_err().to_string();
+    assert!(shared.contains("`shared.a` is missing") || shared.contains("described twice"), "{shared}");
     assert!(wrong(|d| d["schema"]["targets"] = serde_json::json!(["a", "b"])).contains("2 targets"));
     assert!(wrong(|d| d["model"]["frozen"] = serde_json::json!(["nothing"])).contains("nothing"));
     assert!(wrong(|d| d["model"]["jitter"]["absolute"] = serde_json::json!(-1.0)).contains("jitter"));
@@ -353,4 +357,20 @@ fn replace(value: &mut serde_json::Value, left: &mut usize, by: &serde_json::Val
             *left = left.wrapping_sub(1);
         }
     }
+}
+
+#[test]
+fn parameters_that_belong_to_no_layer_come_back() {
+    let (regressor, _) = trained(&settings());
+    let sites = SharedParameter { name: "sites".into(), constraint: Constraint::Real, shape: vec![2, 3] };
+    let scale =
+        SharedParameter { name: "scale".into(), constraint: Constraint::Positive { floor: 1e-3 }, shape: vec![] };
+    let numbers = [0.1, -0.2, 1.0 / 3.0, 4.0, 5e-9, -6.0];
+    let shared = SharedParameters::default().with(sites, &numbers).with(scale, &[0.7]);
+    let mut model = regressor.model.clone().with_shared(shared).unwrap();
+    model.freeze("shared.scale").unwrap();
+    let before = file(Regressor { model, ..regressor }, None, settings());
+    let after = load(&before.to_bytes().unwrap()).unwrap();
+    assert_eq!(after.regressor.model.shared(), before.regressor.model.shared());
+    assert_eq!(after.regressor.model.parameters(), before.regressor.model.parameters());
 }

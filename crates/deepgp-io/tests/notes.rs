@@ -170,3 +170,11 @@ fn facts_are_stored_under_their_names() {
     let note = Note::RowsLeftOut { rows: 2, of: 9 };
     assert_eq!(serde_json::to_string(&note).unwrap(), r#"{"rows-left-out":{"rows":2,"of":9}}"#);
 }
+
+#[test]
+fn a_note_of_a_later_version_is_kept_and_shown_as_it_stands() {
+    let text = r#"{"moon-phase":{"full":true}}"#;
+    let note: Note = serde_json::from_str(text).unwrap();
+    assert_eq!(note.to_string(), format!("a later version of deepgp noted {text}"));
+    assert_eq!(serde_json::to_string(&note).unwrap(), text);
+}

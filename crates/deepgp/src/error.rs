@@ -194,7 +194,9 @@ pub enum Error {
     },
 
     /// The objective of training or its gradient is not finite.
-    #[error("the ELBO or its gradient is not finite ({what}); lower the learning rate or check the scale of the data")]
+    #[error(
+        "the objective or its gradient is not finite ({what}); lower the learning rate or check the scale of the data"
+    )]
     Diverged {
         /// The part of them that is not finite.
         what: String,
@@ -244,7 +246,7 @@ pub enum Error {
 
 impl Error {
     /// Whether the error says that the model cannot be computed at its parameters, so that training can roll back to others.
-    pub(crate) fn can_be_rolled_back(&self) -> bool {
+    pub fn can_be_rolled_back(&self) -> bool {
         matches!(self, Self::Diverged { .. } | Self::NotPositiveDefinite { .. })
     }
 }

@@ -9,8 +9,8 @@ use deepgp::noise::{Key, Purpose};
 use deepgp::objective::{Objective, ObjectiveForm, RowBars, RowTerm};
 use deepgp::params::Constraint;
 use deepgp::{
-    Batch, CovarianceForm, DeepGp, MeanForm, MeanFunction, Method, Noise, OptimiserForm, SharedParameter,
-    SharedParameters, TrainSettings, Trainer,
+    Batch, CovarianceForm, DeepGp, Error, MeanForm, MeanFunction, Method, Noise, OptimiserForm, Result,
+    SharedParameter, SharedParameters, TrainSettings, Trainer,
 };
 
 /// `Σ_s ω_s E_s − ½ θ²`, with weights `ω = softmax(θ s)` over the samples: a bound that may prefer late samples, if one likes.
@@ -32,6 +32,17 @@ impl Tilted {
 impl Objective for Tilted {
     fn name(&self) -> &'static str {
         "tilted bound"
+    }
+
+    fn check(&self, model: &DeepGp) -> Result<()> {
+        match model.shared().values() {
+            [_] => Ok(()),
+            other => Err(Error::Shape {
+                what: "the tilted bound",
+                expected: "one parameter that belongs to no layer".into(),
+                found: other.len().to_string(),
+            }),
+        }
     }
 
     fn add(&self, row: &RowTerm<'_>, sum: &mut f64) {
@@ -70,6 +81,9 @@ fn its_gradient_reaches_every_parameter_its_own_too() {
     assert_gradient("tilted", &model(0.7), batch, training_noise(1), 5e-6);
     let value = model(0.7).objective(batch, training_noise(1)).unwrap();
     assert_eq!(value.objective, "tilted bound");
+    let without = model(0.7).with_shared(SharedParameters::default()).unwrap();
+    let message = without.objective(batch, training_noise(1)).unwrap_err().to_string();
+    assert!(message.contains("one parameter that belongs to no layer"), "{message}");
 }
 
 #[test]

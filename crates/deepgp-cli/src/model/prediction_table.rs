@@ -83,7 +83,9 @@ impl PredictionColumns<'_> {
             match own {
                 0 => moments.y.mean[(i, p)],
                 1 => moments.y.variance[(i, p)].sqrt(),
-                2 => moments.f.variance[(i, p)].sqrt(),
+                // Of a target with several latent functions, none is its own.
+                2 if moments.f.variance.ncols() == outputs => moments.f.variance[(i, p)].sqrt(),
+                2 => f64::NAN,
                 _ if own < 3 + levels => quantiles[(i, p * levels + own - 3)],
                 _ => draws[own - 3 - levels][(i, p)],
             }

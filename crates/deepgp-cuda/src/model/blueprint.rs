@@ -129,7 +129,7 @@ impl LayerBlueprint {
 
     /// Whether rows are projected by `R = L⁻¹`, so that variances are quadratic forms in `A = k_b Rᵀ` and not in `k_b` itself.
     pub fn projects(&self) -> bool {
-        needs_factor_for_covariance(self.covariance_form)
+        self.covariance_form.needs_factor()
     }
 
     /// Whether the mean function hands inputs on as they are, as far as there are outputs.
@@ -149,8 +149,8 @@ impl LayerBlueprint {
         };
         let (width, outputs) = (layer.input_width(), layer.output_width());
         let (means, covariances) = (layer.inducing.mean().nrows(), layer.inducing.covariance().nrows());
-        let of_mean = needs_factor_for_mean(layer.mean.form);
-        let of_covariance = needs_factor_for_covariance(layer.covariance.form);
+        let of_mean = layer.mean.form.needs_factor();
+        let of_covariance = layer.covariance.form.needs_factor();
         let named = |name: &str| format!("layers.{index}.{name}");
         let (text, theta) = CovarianceText::new(&form, width, &named("kernel"), list)?;
         let (start, inducing, grams) = match layer.inducing {
@@ -191,22 +191,6 @@ impl LayerBlueprint {
             free: list.take(&named("mean.free"), means * outputs)?,
             factor: list.take(&named("covariance.factor"), factor_numbers)?,
         })
-    }
-}
-
-/// Whether a form of the mean asks for the factor of its kernel matrix.
-fn needs_factor_for_mean(form: MeanForm) -> bool {
-    match form {
-        MeanForm::Standard | MeanForm::Whitened => true,
-        MeanForm::Dual | MeanForm::ScaledDual => false,
-    }
-}
-
-/// Whether a form of the covariance asks for the factor of its kernel matrix.
-fn needs_factor_for_covariance(form: CovarianceForm) -> bool {
-    match form {
-        CovarianceForm::Standard | CovarianceForm::Whitened => true,
-        CovarianceForm::Dual => false,
     }
 }
 

@@ -9,7 +9,7 @@ use crate::device::real::Real;
 use crate::fault::Outcome;
 
 /// How often the jitter may be raised before a step counts as failed.
-const RAISES: usize = 6;
+const DEVICE_RAISES: usize = 6;
 /// Kernel matrices whose jitter was raised above what was asked for.
 #[derive(Debug, Default)]
 pub struct Raised {
@@ -72,7 +72,7 @@ impl Raised {
         }
         self.raises += 1;
         match self.events.last() {
-            Some(event) if self.raises > RAISES => {
+            Some(event) if self.raises > DEVICE_RAISES => {
                 let JitterEvent { layer, matrix, jitter, cause } = event.clone();
                 let pivot =
                     record.infos.iter().find(|info| **info != 0).map_or(0, |info| info.unsigned_abs() as usize - 1);

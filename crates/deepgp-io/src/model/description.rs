@@ -47,6 +47,9 @@ pub(super) struct ModelDescription {
     shared: Vec<SharedDescription>,
 }
 
+/// The most parameters that belong to no layer.
+const MOST_SHARED: usize = 100;
+
 /// A parameter that belongs to no layer; its shape is that of its array.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct SharedDescription {
@@ -178,7 +181,13 @@ impl ModelDescription {
 impl ModelDescription {
     fn build_shared(&self, arrays: &Arrays) -> Result<SharedParameters, String> {
         let mut all = SharedParameters::default();
-        for SharedDescription { name, constraint } in &self.shared {
+        if self.shared.len() > MOST_SHARED {
+            return Err(format!("it has more than {MOST_SHARED} parameters that belong to no layer"));
+        }
+        for (i, SharedDescription { name, constraint }) in self.shared.iter().enumerate() {
+            if self.shared[..i].iter().any(|before| before.name == *name) {
+                return Err(format!("the parameter `shared.{name}` is described twice"));
+            }
             let Array { shape, values } = find(arrays, &format!("shared.{name}"))?;
             let constraint = Constraint::from(*constraint);
             if let Constraint::LowerTriangular { order: 0 } = constraint {

@@ -7,6 +7,10 @@ use deepgp::likelihood::Quantity;
 
 /// How many steps are kept at most.
 const KEPT: usize = 1000;
+/// The most numbers of a likelihood that are kept of a step: those of the first targets, where there are many.
+const MOST_QUANTITIES: usize = 20;
+/// The longest name of such a number.
+const LONGEST_NAME: usize = 100;
 /// How the names of arrays begin that hold what a likelihood has learnt.
 const LIKELIHOOD: &str = "history.likelihood.";
 /// What is wrong with a history whose columns do not tell of the same steps.
@@ -53,6 +57,7 @@ impl History {
         }
         point.likelihood.retain(|own| !own.value.is_nan());
         point.likelihood.sort_by(|a, b| (&a.name, a.output).cmp(&(&b.name, b.output)));
+        point.likelihood.truncate(MOST_QUANTITIES);
         self.points.push(point);
         if self.points.len() > KEPT {
             self.every *= 2;
@@ -134,6 +139,12 @@ impl History {
             let of_target = name.rsplit_once('.').and_then(|(name, output)| Some((name, output.parse().ok()?)));
             let (name, output) = of_target.map_or((name, None), |(name, output)| (name, Some(output)));
             columns.push((name, output, &array.values));
+        }
+        if columns.len() > MOST_QUANTITIES || columns.iter().any(|(name, ..)| name.len() > LONGEST_NAME) {
+            return Err(format!(
+                "its history has more than {MOST_QUANTITIES} quantities of the likelihood, or one with a name of more than \
+                 {LONGEST_NAME} bytes"
+            ));
         }
         columns.sort_by_key(|(name, output, _)| (*name, *output));
         let point = |row: usize| {

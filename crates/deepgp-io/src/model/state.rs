@@ -64,7 +64,10 @@ impl StateDescription {
             let part = |part: &str| vector(arrays, &format!("state.{name}.{part}"));
             let slot = |slot: &&str| part(&format!("{}.{slot}", optimiser.name()));
             let slots = optimiser.slots().iter().map(slot).collect::<Result<_, _>>()?;
-            Ok::<_, String>(Snapshot { raw: part("raw")?, optimiser: OptimiserState { updates, slots } })
+            Ok::<_, String>(Snapshot {
+                raw: part("raw")?,
+                optimiser: OptimiserState { name: optimiser.name().into(), updates, slots },
+            })
         };
         let best = match self.best {
             None => None,

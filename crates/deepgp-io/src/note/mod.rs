@@ -221,6 +221,9 @@ pub enum Note {
     /// A sentence, as files of version 0.1 keep all their notes.
     #[serde(untagged)]
     Text(String),
+    /// A fact that this version does not know, as it stands in the file: a later version wrote it.
+    #[serde(untagged)]
+    Unknown(serde_json::Value),
 }
 
 /// What may happen at a step of training, and is noted once for a whole run.

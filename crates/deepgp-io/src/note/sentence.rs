@@ -130,6 +130,7 @@ impl fmt::Display for Note {
             ),
             Self::Training { event, cause } => write!(f, "{event}: {cause}"),
             Self::Text(sentence) => f.write_str(sentence),
+            Self::Unknown(fact) => write!(f, "a later version of deepgp noted {fact}"),
         }
     }
 }

@@ -167,6 +167,7 @@ impl DeepGp {
     pub fn objective(&self, batch: Batch<'_>, noise: Noise<'_>) -> Result<Evaluation> {
         self.check_data(batch.data)?;
         self.check_batch(batch, &noise)?;
+        batch.objective.check(self)?;
         Ok(self.backend.evaluate(self, batch, noise, false)?.0)
     }
 
@@ -175,6 +176,7 @@ impl DeepGp {
     pub fn objective_gradient(&self, batch: Batch<'_>, noise: Noise<'_>) -> Result<(Evaluation, Vec<f64>)> {
         self.check_data(batch.data)?;
         self.check_batch(batch, &noise)?;
+        batch.objective.check(self)?;
         self.backend.evaluate(self, batch, noise, true)
     }
 
@@ -188,6 +190,12 @@ impl DeepGp {
     #[deprecated(since = "0.2.0", note = "call `objective_gradient`: the batch says which one")]
     pub fn elbo_gradient(&self, batch: Batch<'_>, noise: Noise<'_>) -> Result<(Evaluation, Vec<f64>)> {
         self.objective_gradient(batch, noise)
+    }
+
+    /// The backend under the name that it had in version 0.1; `None` is the CPU.
+    #[deprecated(since = "0.2.0", note = "it is `backend`, and the CPU is one too")]
+    pub fn accelerator(&self) -> Option<&Arc<dyn Backend>> {
+        Some(&self.backend).filter(|backend| backend.name() != "cpu")
     }
 
     /// The kernel matrices that need more jitter than asked for, at the present parameters; fails where no jitter helps.

@@ -26,6 +26,13 @@ pub(crate) enum InputLayout<'a> {
     Sparse(&'a [f64]),
 }
 
+impl InputLayout<'_> {
+    /// The layout of the rows that reach layer `l`, from 0, of a model whose first layer has this one: samples of a layer are dense.
+    pub fn of_layer(self, l: usize) -> Self {
+        if l == 0 { self } else { Self::Dense }
+    }
+}
+
 impl<T: Default> Default for Inputs<T> {
     fn default() -> Self {
         Self::Dense(Mat::default())

@@ -33,7 +33,7 @@ pub enum CovarianceForm {
 
 impl CovarianceForm {
     /// Whether the form needs `L`, the factor of `K_bb`.
-    pub(crate) fn needs_factor(self) -> bool {
+    pub fn needs_factor(self) -> bool {
         match self {
             Self::Dual => false,
             Self::Standard | Self::Whitened => true,

@@ -27,7 +27,7 @@ pub enum MeanForm {
 
 impl MeanForm {
     /// Whether the form needs `L`, the factor of `K_aa`.
-    pub(crate) fn needs_factor(self) -> bool {
+    pub fn needs_factor(self) -> bool {
         match self {
             Self::Dual | Self::ScaledDual => false,
             Self::Standard | Self::Whitened => true,

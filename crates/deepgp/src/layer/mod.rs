@@ -75,6 +75,15 @@ impl Inducing {
         }
     }
 
+    /// `Z_a` above `Z_b`, or the one tied set, in memory that is to be given back.
+    fn stacked(&self, scratch: &mut Scratch<f64>) -> Mat {
+        let mut z = scratch.take_mat(self.covariance_start() + self.covariance().nrows(), self.covariance().ncols());
+        let (above, below) = z.as_mut_slice().split_at_mut(self.covariance_start() * self.covariance().ncols());
+        above.copy_from_slice(&self.mean().as_slice()[..above.len()]);
+        below.copy_from_slice(self.covariance().as_slice());
+        z
+    }
+
     /// The row at which `Z_b` starts where both sets are stacked, `Z_a` above `Z_b`; 0 for a tied set, which is stored once.
     fn covariance_start(&self) -> usize {
         match self {
@@ -99,13 +108,43 @@ pub struct Layer {
     pub covariance: LayerCovariance,
 }
 
+/// The kernel matrices of a layer's inducing inputs.
+#[derive(Clone, Debug)]
+enum Grams {
+    /// The one `K_ZZ` of a tied layer.
+    Tied(Gram),
+    /// A matrix for each set.
+    Decoupled {
+        /// `K_aa`.
+        mean: Gram,
+        /// `K_bb`.
+        covariance: Gram,
+    },
+}
+
+impl Grams {
+    /// `K_aa`, or the one `K_ZZ`.
+    fn mean(&self) -> &Gram {
+        match self {
+            Self::Tied(gram) => gram,
+            Self::Decoupled { mean, .. } => mean,
+        }
+    }
+
+    /// `K_bb`, or the one `K_ZZ`.
+    fn covariance(&self) -> &Gram {
+        match self {
+            Self::Tied(gram) => gram,
+            Self::Decoupled { covariance, .. } => covariance,
+        }
+    }
+}
+
 /// A layer as rows need it, computed once a step by [`Layer::prepare`]: everything of size `M × M`.
 #[derive(Clone, Debug)]
 pub(crate) struct Prepared {
-    /// `K_aa`; `None` where the sets are tied.
-    mean_gram: Option<Gram>,
-    /// `K_bb`, or the one `K_ZZ` of a tied layer.
-    gram: Gram,
+    /// The kernel matrices of the inducing inputs.
+    grams: Grams,
     /// `w`, and the mean's term of the KL.
     pub mean: PreparedMean,
     /// `G`, and the covariance's term of the KL.
@@ -117,23 +156,33 @@ pub(crate) struct Prepared {
 impl Prepared {
     /// `L⁻¹` of `K_aa`, or of the one `K_ZZ` of a tied layer, if a form asked for its factor.
     pub(crate) fn mean_factor(&self) -> Option<&Mat> {
-        self.mean_gram.as_ref().unwrap_or(&self.gram).inverse_factor()
+        self.grams.mean().inverse_factor()
     }
 
     /// `L⁻¹` of `K_bb`, or of the one `K_ZZ` of a tied layer, if a form asked for its factor.
     pub(crate) fn covariance_factor(&self) -> Option<&Mat> {
-        self.gram.inverse_factor()
+        self.grams.covariance().inverse_factor()
+    }
+
+    /// `K_bb`, or the one `K_ZZ` of a tied layer.
+    fn covariance_gram(&self) -> &Gram {
+        self.grams.covariance()
     }
 
     /// Gives its memory back.
     pub(crate) fn give(self, memory: &mut LayerMemory) {
-        let Self { mean_gram, gram, mean, covariance, .. } = self;
-        let own = if mean_gram.is_some() { &mut memory.mean } else { &mut memory.covariance };
-        own.give_mat(mean.weights);
-        if let Some(mean_gram) = mean_gram {
-            mean_gram.give(&mut memory.mean);
+        let Self { grams, mean, covariance, .. } = self;
+        match grams {
+            Grams::Tied(gram) => {
+                memory.covariance.give_mat(mean.weights);
+                gram.give(&mut memory.covariance);
+            }
+            Grams::Decoupled { mean: mean_gram, covariance: gram } => {
+                memory.mean.give_mat(mean.weights);
+                mean_gram.give(&mut memory.mean);
+                gram.give(&mut memory.covariance);
+            }
         }
-        gram.give(&mut memory.covariance);
         covariance.give(&mut memory.covariance);
     }
 }
@@ -204,13 +253,17 @@ impl Layer {
     pub(crate) fn prepare(&self, jitter: Jitter, index: usize, memory: &mut LayerMemory) -> Result<Prepared> {
         let kernel = &*self.kernel;
         let (mean_factors, covariance_factors) = (self.mean.form.needs_factor(), self.covariance.form.needs_factor());
-        let Inducing::Decoupled { mean: z_a, covariance: z_b } = &self.inducing else {
-            let (z, factor) = (self.inducing.mean().view(), mean_factors || covariance_factors);
-            let scratch = &mut memory.covariance;
-            let (gram, event) = Gram::new(kernel, z, jitter, factor, (index, Matrix::TiedGram), scratch)?;
-            let mean = self.mean.prepare(&gram, scratch);
-            let covariance = self.covariance.prepare(&gram, index, scratch)?;
-            return Ok(Prepared { mean_gram: None, gram, mean, covariance, events: event.into_iter().collect() });
+        let (z_a, z_b) = match &self.inducing {
+            Inducing::Tied(z) => {
+                let (z, factor) = (z.view(), mean_factors || covariance_factors);
+                let scratch = &mut memory.covariance;
+                let (gram, event) = Gram::new(kernel, z, jitter, factor, (index, Matrix::TiedGram), scratch)?;
+                let mean = self.mean.prepare(&gram, scratch);
+                let covariance = self.covariance.prepare(&gram, index, scratch)?;
+                let events = event.into_iter().collect();
+                return Ok(Prepared { grams: Grams::Tied(gram), mean, covariance, events });
+            }
+            Inducing::Decoupled { mean, covariance } => (mean, covariance),
         };
         let LayerMemory { mean: of_mean, covariance: of_covariance } = memory;
         let (mean, covariance) = rayon::join(
@@ -229,7 +282,8 @@ impl Layer {
         );
         let ((mean_gram, mean, mean_event), (gram, covariance, event)) = (mean?, covariance?);
         let events = mean_event.into_iter().chain(event).collect();
-        Ok(Prepared { mean_gram: Some(mean_gram), gram, mean, covariance, events })
+        let grams = Grams::Decoupled { mean: mean_gram, covariance: gram };
+        Ok(Prepared { grams, mean, covariance, events })
     }
 
     /// Writes the gradient, in the order of [`Parameters::visit`], to `out`, from the sums over all rows and `∂/∂KL`; `layout` is that
@@ -243,17 +297,17 @@ impl Layer {
         memory: &mut LayerMemory,
         out: &mut [f64],
     ) {
-        let Prepared { mean_gram, gram, mean, covariance, .. } = prepared;
+        let Prepared { grams, mean, covariance, .. } = prepared;
         let kernel = &*self.kernel;
         let d = self.input_width();
         let (theta, rest) = out.split_at_mut(sums.kernel.theta.len());
         let stacked = self.inducing.covariance_start() + self.inducing.covariance().nrows();
         let (inducing, rest) = rest.split_at_mut(stacked * d);
         let (free, factor) = rest.split_at_mut(self.mean.free.as_slice().len());
-        let mut z = memory.covariance.take_mat(stacked, d);
-        let (above, below) = z.as_mut_slice().split_at_mut(self.inducing.covariance_start() * d);
-        above.copy_from_slice(&self.inducing.mean().as_slice()[..above.len()]);
-        below.copy_from_slice(self.inducing.covariance().as_slice());
+        let z = match layout {
+            InputLayout::Dense => Mat::default(),
+            InputLayout::Sparse(_) => self.inducing.stacked(&mut memory.covariance),
+        };
         finish(kernel, layout, z.view(), &sums.kernel, ViewMut::new(inducing, stacked, d), theta);
         memory.covariance.give_mat(z);
         let order = self.covariance.factor.ncols();
@@ -262,8 +316,9 @@ impl Layer {
         let symmetric = SymmetricSums { order, outputs: self.output_width() };
         let bars = CovarianceBars { projection, explained, sums: symmetric, kl: kl_bar };
         let LayerMemory { mean: of_mean, covariance: of_covariance } = memory;
-        match (&self.inducing, mean_gram) {
-            (Inducing::Decoupled { mean: z_a, covariance: z_b }, Some(mean_gram)) => {
+        match grams {
+            Grams::Decoupled { mean: mean_gram, covariance: gram } => {
+                let (z_a, z_b) = (self.inducing.mean(), self.inducing.covariance());
                 let (above, below) = inducing.split_at_mut(z_a.as_slice().len());
                 let mut mean_theta = of_mean.zeros(1, theta.len());
                 rayon::join(
@@ -287,7 +342,7 @@ impl Layer {
                 }
                 of_mean.give_mat(mean_theta);
             }
-            _ => {
+            Grams::Tied(gram) => {
                 let mut bar = gram.zero_bar();
                 self.covariance.pullback(gram, covariance, bars, &mut bar, factor, of_covariance);
                 let free_bar = self.mean.pullback(gram, mean, weights, kl_bar, &mut bar, of_covariance);

@@ -176,7 +176,7 @@ impl<'a, T: Real> RowLayer<'a, T> {
         narrow(&z_a.as_slice()[..above.len()], above);
         narrow(z_b.as_slice(), below);
         cast_matrix(&prepared.mean.weights, &mut arrays.weights);
-        match layer.covariance.projection(&prepared.gram) {
+        match layer.covariance.projection(prepared.covariance_gram()) {
             Some(r) => cast_matrix(r, arrays.projection.get_or_insert_default()),
             None => arrays.projection = None,
         }

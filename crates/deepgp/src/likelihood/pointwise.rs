@@ -20,6 +20,8 @@ use crate::random::noise::Key;
 
 /// The number of nodes of the quadrature.
 const POINTS: usize = 20;
+/// The most parameters for whose slopes nothing is allocated.
+const FEW: usize = 8;
 
 /// A likelihood `p(y | f)` of one target and one latent function, given by its log density.
 pub trait Pointwise: Parameters + Clone + std::fmt::Debug + Send + Sync + 'static {
@@ -73,7 +75,11 @@ impl<L: Pointwise> ByQuadrature<L> {
 
     /// `log p(y | f)` without its slopes.
     fn log_p(&self, y: f64, f: f64) -> f64 {
-        self.likelihood.log_density(y, f, &mut vec![0.0; self.parameters]).0
+        // A few slopes that nobody looks at find room on the stack: this is called for every node of every row.
+        match self.parameters {
+            few @ 0..=FEW => self.likelihood.log_density(y, f, &mut [0.0; FEW][..few]).0,
+            many => self.likelihood.log_density(y, f, &mut vec![0.0; many]).0,
+        }
     }
 
     /// The distribution of `y` given `f`, for integration over `y`.

@@ -55,7 +55,15 @@ impl<'a> Batch<'a> {
 impl DeepGp {
     /// Fails unless the batch has rows, all of them exist, and there is noise for them.
     pub(crate) fn check_batch(&self, batch: Batch<'_>, noise: &Noise<'_>) -> Result<()> {
-        for (name, value) in [("batch rows", batch.rows.len()), ("num_data", batch.num_data)] {
+        let batch_rows = batch.shard.map_or(batch.rows.len(), |shard| shard.batch_rows);
+        if batch_rows < batch.rows.len() {
+            return Err(Error::Shape {
+                what: "the rows of a batch that several processes hold",
+                expected: format!("at least {}, those of this process", batch.rows.len()),
+                found: batch_rows.to_string(),
+            });
+        }
+        for (name, value) in [("batch rows", batch_rows), ("num_data", batch.num_data)] {
             if value == 0 {
                 return Err(Error::Setting { name, value: "0".into(), requirement: "at least 1" });
             }
@@ -66,6 +74,10 @@ impl DeepGp {
                 expected: format!("numbers below {}, the rows of the dataset", batch.data.len()),
                 found: row.to_string(),
             });
+        }
+        if batch.rows.is_empty() {
+            // A process may hold none of a batch's rows, and still takes part in the sums.
+            return Ok(());
         }
         self.check_noise(noise, batch.rows.len(), batch.samples)
     }

@@ -160,6 +160,11 @@ impl DeepGp {
         self.likelihood.latent_width()
     }
 
+    /// The number of Gaussians in the mixture at a row, for so many samples of the hidden layers: 1 where there is no hidden layer.
+    pub fn mixture_size(&self, samples: usize) -> usize {
+        mixture_size(self.layers.len(), samples)
+    }
+
     /// Every parameter, with a copy of its values, in the one order that all flat vectors follow.
     pub fn parameters(&self) -> Vec<Parameter> {
         let (mut list, mut at) = (Vec::new(), 0);
@@ -275,6 +280,11 @@ impl DeepGp {
         });
         result
     }
+}
+
+/// The number of samples that reach the last of so many layers from a row.
+pub(crate) fn mixture_size(layers: usize, samples: usize) -> usize {
+    if layers == 1 { 1 } else { samples }
 }
 
 /// Fails unless a parameter can take these values.

@@ -15,7 +15,9 @@ mod elbo;
 
 pub use elbo::EvidenceLowerBound;
 
+use crate::error::Result;
 use crate::likelihood::{Latent, Likelihood};
+use crate::model::DeepGp;
 
 /// The choice of one of the library's objectives, which training maximises.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -98,6 +100,12 @@ pub trait Objective: std::fmt::Debug + Send + Sync {
     /// The library's name for this objective in settings and files; `None` for one that the library does not know.
     fn form(&self) -> Option<ObjectiveForm> {
         None
+    }
+
+    /// Fails if the objective cannot be computed with this model, e.g. because a parameter that it trains is not among those that belong
+    /// to no layer.
+    fn check(&self, _model: &DeepGp) -> Result<()> {
+        Ok(())
     }
 
     /// Adds the row's term, times its weight and scale, to `sum`.

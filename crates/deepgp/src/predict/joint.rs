@@ -14,7 +14,7 @@ use crate::layer::{Factored, LayerRows, NotFactored, Want, factor_with_jitter};
 use crate::numeric::linalg::{Accumulate, Cholesky, product};
 use crate::numeric::mat::{Mat, View};
 use crate::numeric::scratch::Scratch;
-use crate::predict::{LARGEST_INPUT, Predictor};
+use crate::predict::{Predictor, within_reach};
 use crate::random::noise::{Key, Purpose, fill_row};
 
 /// The largest number of rows that can be taken jointly.
@@ -58,7 +58,7 @@ impl Predictor<'_> {
     pub fn joint_moments(&self, x: View<'_>) -> Result<JointMoments> {
         self.check_joint(x)?;
         let p = self.model.latent_width();
-        let samples = if self.model.layers().len() == 1 { 1 } else { self.settings.samples };
+        let samples = self.model.mixture_size(self.settings.samples);
         let weight = 1.0 / samples as f64;
         let mut means = Vec::new();
         let mut covariance = vec![Mat::zeros(x.nrows(), x.nrows()); p];
@@ -157,7 +157,7 @@ impl Predictor<'_> {
             LayerJoint { mean: rows.mean, covariance, prior }
         };
         let last = chain.layers.len() - 1;
-        let first = conditional(0, x.to_mat().map(|v: f64| v.clamp(-LARGEST_INPUT, LARGEST_INPUT)));
+        let first = conditional(0, within_reach(x));
         if last == 0 {
             return (0..paths).try_for_each(|path| then(path, &first));
         }

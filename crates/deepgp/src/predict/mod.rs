@@ -34,7 +34,7 @@ const EXTREME_LEVEL: f64 = 1e-10;
 
 /// The largest input in magnitude; larger ones are moved here, where the model has long returned to its prior and squares still fit in
 /// `f32`.
-pub(crate) const LARGEST_INPUT: f64 = 1e12;
+const LARGEST_INPUT: f64 = 1e12;
 
 /// Means and variances of several rows.
 #[derive(Clone, Debug, PartialEq)]
@@ -113,6 +113,15 @@ impl DeepGp {
         let last = rows.layers.last_mut().expect("a model has a layer");
         Ok(Moments { mean: std::mem::take(&mut last.mean), variance: std::mem::take(&mut last.variance) })
     }
+}
+
+/// The rows of `x` with numbers beyond [`LARGEST_INPUT`] moved there.
+pub(crate) fn within_reach(x: View<'_>) -> Mat {
+    let mut rows = x.to_mat();
+    for v in rows.as_mut_slice() {
+        *v = v.clamp(-LARGEST_INPUT, LARGEST_INPUT);
+    }
+    rows
 }
 
 /// Fails unless `x` has the model's width and is finite.
@@ -241,7 +250,7 @@ impl Predictor<'_> {
         check_inputs(self.model, x)?;
         let width = 2 * self.model.latent_width() * x.ncols();
         let mixtures = CpuMixtures::new(self.model, self.prepared()?, self.settings, Want::Gradients);
-        let all = self.threads.run(|| mixtures.input_gradients(x));
+        let all = self.threads.run(|| mixtures.input_gradients(within_reach(x).view()));
         let half = |from: usize| Mat::from_fn(x.nrows(), width / 2, |i, j| all[(i, from + j)]);
         Ok(InputGradient { mean: half(0), variance: half(width / 2) })
     }
@@ -308,10 +317,7 @@ impl Predictor<'_> {
         let (at_once, p) = (self.mixtures.rows_at_once(), self.model.latent_width());
         for (chunk, out) in out.as_mut_slice().chunks_mut(at_once * width).enumerate() {
             let first = chunk * at_once;
-            let mut rows = x.rows(first..x.nrows().min(first + at_once)).to_mat();
-            for v in rows.as_mut_slice() {
-                *v = v.clamp(-LARGEST_INPUT, LARGEST_INPUT);
-            }
+            let rows = within_reach(x.rows(first..x.nrows().min(first + at_once)));
             let Moments { mean, variance } = self.threads.run(|| self.mixtures.moments(rows.view()))?;
             let each = mean.as_slice().len() / rows.nrows();
             let reduce_row = |(i, out): (usize, &mut [f64])| {

@@ -69,6 +69,11 @@ impl TrainSettings {
         }
     }
 
+    /// The number of minibatches in a pass over so many rows.
+    pub fn batches(&self, rows: usize) -> usize {
+        rows.div_ceil(self.batch_size.max(1))
+    }
+
     /// Fails if a setting makes no sense.
     pub fn check(&self) -> Result<()> {
         let at_least_one = [

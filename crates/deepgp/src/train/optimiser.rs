@@ -34,6 +34,8 @@ impl OptimiserForm {
 /// What an optimiser carries from update to update.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OptimiserState {
+    /// The name of the optimiser whose state this is.
+    pub name: String,
     /// The number of updates so far.
     pub updates: u64,
     /// The optimiser's vectors, each as long as the parameters, in the order of [`Optimiser::slots`].
@@ -43,7 +45,7 @@ pub struct OptimiserState {
 impl OptimiserState {
     /// The state before the first update, for so many parameters: zeros.
     pub fn new(optimiser: &dyn Optimiser, parameters: usize) -> Self {
-        Self { updates: 0, slots: vec![vec![0.0; parameters]; optimiser.slots().len()] }
+        Self { name: optimiser.name().into(), updates: 0, slots: vec![vec![0.0; parameters]; optimiser.slots().len()] }
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) struct Minibatches {
 impl Minibatches {
     /// The minibatches of an epoch of so many rows.
     pub fn new(rows: usize, settings: &TrainSettings) -> Self {
-        Self { rows: rows as u64, count: rows.div_ceil(settings.batch_size.max(1)) as u64 }
+        Self { rows: rows as u64, count: settings.batches(rows) as u64 }
     }
 
     /// The range of minibatch `index`, from 0, in the order of an epoch.

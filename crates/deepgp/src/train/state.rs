@@ -106,6 +106,13 @@ impl TrainState {
             .flat_map(|s| std::iter::once(s.raw.len()).chain(s.optimiser.slots.iter().map(Vec::len)))
             .chain(self.best.as_ref().map(|best| best.raw.len()));
         let mut fits: Vec<_> = lengths.map(|found| ("the number of parameters", found, count)).collect();
+        for own in snapshots() {
+            let (found, name) = (optimiser.name(), &own.optimiser.name);
+            if name != found {
+                let (expected, found) = (name.clone(), found.into());
+                return Err(Error::ForeignState { what: "the optimiser", expected, found });
+            }
+        }
         let slots = optimiser.slots().len();
         fits.extend(
             snapshots().map(|s| ("the number of vectors that the optimiser remembers", s.optimiser.slots.len(), slots)),

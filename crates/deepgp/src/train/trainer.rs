@@ -171,6 +171,7 @@ impl<'a> Trainer<'a> {
         for data in [Some(data), validation].into_iter().flatten() {
             model.check_data(data)?;
         }
+        method.objective.check(&model)?;
         state.check(&model, method.optimiser, data.len(), &settings)?;
         (state.settings.steps, state.settings.threads) = (settings.steps, settings.threads);
         model.set_raw(&state.now.raw);

@@ -79,6 +79,8 @@ impl Training {
 
     /// The training of a new model for `data` with a program's own likelihood, at its starting parameters.
     pub fn with_likelihood(data: &Dataset, settings: &FitSettings, likelihood: Box<dyn Likelihood>) -> Result<Self> {
+        // Before rows are held out, so that a message names the user's row.
+        likelihood.check(data.y().view())?;
         let (train, held_out) = hold_out(data, settings)?;
         let units = likelihood.target_units();
         // An input that varies may be constant among the rows left to train on: whether it is refused, all rows decide.

@@ -38,7 +38,7 @@ impl FitOptions {
         let seed = self.seed.unwrap_or(0);
         let train = TrainSettings::default();
         let batch_size = self.batch_size.unwrap_or(train.batch_size);
-        let passes = |epochs: u64| epochs.saturating_mul(rows.div_ceil(batch_size.max(1)) as u64);
+        let passes = |epochs: u64| epochs.saturating_mul(TrainSettings { batch_size, ..train }.batches(rows) as u64);
         FitSettings {
             model: ModelSettings {
                 hidden_layers: self.hidden_layers.unwrap_or(model.hidden_layers),

@@ -73,7 +73,7 @@ impl GridRun {
             Model::Full | Model::DecoupledWhitened => CovarianceForm::Whitened,
         };
         train.seed = self.split;
-        train.steps = epochs * rows.div_ceil(train.batch_size) as u64;
+        train.steps = epochs * train.batches(rows) as u64;
         train.threads = threads;
         settings
     }

@@ -85,7 +85,7 @@ pub fn gradients(
 
 /// An estimate of the gradient from one minibatch and its noise; `which` is the first or the second.
 fn estimate(model: &DeepGp, data: &Dataset, settings: &TrainSettings, which: usize) -> Result<Vec<f64>> {
-    let stride = data.len().div_ceil(settings.batch_size);
+    let stride = settings.batches(data.len());
     let rows: Vec<u32> = (which % stride..data.len()).step_by(stride).map(|i| i as u32).collect();
     let batch = Batch { samples: settings.samples, ..Batch::of(data, &rows) };
     let noise = Noise::Rows { key: Key::new(settings.seed, Purpose::Train), step: UNUSED[which] };

@@ -112,7 +112,7 @@ impl Run for InducingRun {
         let (steps, mut looks) = (training_run::evaluation_steps(training.settings.train.steps), Vec::new());
         let trained = training.train(start, &steps, slot, |model, point| {
             let layers = match gradients(model, &first, &scaled, &training.settings.train) {
-                Err(error) if training_run::cannot_be_computed(&error) => Vec::new(),
+                Err(error) if error.can_be_rolled_back() => Vec::new(),
                 other => other?,
             };
             looks.push(Look { point, layers });

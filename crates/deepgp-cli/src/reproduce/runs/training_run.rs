@@ -6,9 +6,7 @@ use std::ops::ControlFlow;
 
 use anyhow::Result;
 use deepgp::backend::BURST;
-use deepgp::{
-    Dataset, DeepGp, Error, FitSettings, PredictSettings, Regressor, Score, StepOutcome, Stop, Trainer, Training,
-};
+use deepgp::{Dataset, DeepGp, FitSettings, PredictSettings, Regressor, Score, StepOutcome, Stop, Trainer, Training};
 use serde::{Deserialize, Serialize};
 
 use super::journal::{six_digits, six_digits_if_any};
@@ -126,7 +124,7 @@ impl<'a> TrainingRun<'a> {
             match stop {
                 Ok(Stop::Stuck(reason)) => stuck = Some(reason.to_string()),
                 // The first step of all cannot be rolled back.
-                Err(reason) if cannot_be_computed(&reason) => stuck = Some(reason.to_string()),
+                Err(reason) if reason.can_be_rolled_back() => stuck = Some(reason.to_string()),
                 Err(other) => return Err(other.into()),
                 Ok(_) => {}
             }
@@ -157,7 +155,7 @@ impl<'a> TrainingRun<'a> {
         match trained.regressor.predictor(settings).and_then(|predictor| predictor.score(&self.test)) {
             Ok(score) if score.log_likelihood.is_finite() && score.rmse[0].is_finite() => Ok(Ok(score)),
             Ok(_) => Ok(Err("its scores on the test rows are not finite".into())),
-            Err(error) if cannot_be_computed(&error) => Ok(Err(error.to_string())),
+            Err(error) if error.can_be_rolled_back() => Ok(Err(error.to_string())),
             Err(other) => Err(other.into()),
         }
     }
@@ -172,15 +170,10 @@ impl<'a> TrainingRun<'a> {
                 let mean = densities.iter().sum::<f64>() / densities.len() as f64;
                 Ok(mean.is_finite().then_some(mean))
             }
-            Err(error) if cannot_be_computed(&error) => Ok(None),
+            Err(error) if error.can_be_rolled_back() => Ok(None),
             Err(other) => Err(other.into()),
         }
     }
-}
-
-/// Whether an error says that the model's parameters are such that it cannot be computed, and nothing else is wrong.
-pub fn cannot_be_computed(error: &Error) -> bool {
-    matches!(error, Error::Diverged { .. } | Error::NotPositiveDefinite { .. })
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use std::sync::Mutex;
 
 use crate::data::InputLayout;
 use crate::layer::{Floor, Layer, LayerRows, LayerSums, Prepared, RowArrays, RowLayer, Want};
+use crate::model::mixture_size;
 use crate::numeric::real::Real;
 use crate::numeric::simd::vectorised;
 use crate::random::noise::{Noise, RowNumbers};
@@ -52,9 +53,10 @@ impl<'a, T: Real> Chain<'a, T> {
     ) -> Self {
         arrays.resize_with(layers.len(), RowArrays::default);
         let parts = layers.iter().zip(prepared).zip(arrays.drain(..)).enumerate();
-        let layout = |l| if l == 0 { layout } else { InputLayout::Dense };
         let layers = parts
-            .map(|(l, ((layer, prepared), arrays))| RowLayer::new(layer, prepared, floor, want, arrays, layout(l)))
+            .map(|(l, ((layer, prepared), arrays))| {
+                RowLayer::new(layer, prepared, floor, want, arrays, layout.of_layer(l))
+            })
             .collect();
         Self { layers, samples }
     }
@@ -71,7 +73,7 @@ impl<'a, T: Real> Chain<'a, T> {
 
     /// The number of rows that the last layer sees for each row of the block: the parts of the mixture.
     pub fn mixture_size(&self) -> usize {
-        if self.layers.len() == 1 { 1 } else { self.samples }
+        mixture_size(self.layers.len(), self.samples)
     }
 
     /// Takes the rows in `rows.layers[0].x` to the moments of the last layer; returns the number of variances raised to the floor.

@@ -12,7 +12,7 @@ use crate::layer::{Prepared, Want};
 use crate::model::{DeepGp, Precision};
 use crate::numeric::mat::{Mat, View};
 use crate::numeric::real::{Real, widen};
-use crate::predict::{LARGEST_INPUT, Moments};
+use crate::predict::Moments;
 use crate::random::noise::{Key, Noise, Purpose, RowNumbers};
 use crate::settings::PredictSettings;
 
@@ -149,7 +149,7 @@ impl<'m> CpuMixtures<'m> {
             for i in 0..first_rows {
                 let row = x.row(first + i.min(count - 1));
                 for (to, from) in input.row_mut(i).iter_mut().zip(row) {
-                    *to = T::of(from.clamp(-LARGEST_INPUT, LARGEST_INPUT));
+                    *to = T::of(*from);
                 }
             }
             chain.forward_first(&mut rows);
@@ -197,6 +197,6 @@ impl Mixtures for CpuMixtures<'_> {
             RowChain::Mixed(chain, _) => sizes(chain),
         };
         // Whole groups, and enough of them for many threads.
-        (NUMBERS_AT_ONCE / columns.max(samples * self.width)).div_ceil(group).max(16) * group
+        (NUMBERS_AT_ONCE / columns.max(samples * self.width)).div_ceil(group).max(4) * group
     }
 }

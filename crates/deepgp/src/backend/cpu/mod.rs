@@ -12,7 +12,7 @@ mod sums;
 use std::sync::Arc;
 
 use super::{Alone, Backend, Communicator, Evaluation, Mixtures, Run, TrainingTask};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::layer::Want;
 use crate::model::DeepGp;
 use crate::model::batch::Batch;
@@ -65,6 +65,11 @@ impl Backend for Cpu {
     }
 
     fn train<'d>(&self, model: &DeepGp, task: TrainingTask<'d>) -> Result<Box<dyn Run + 'd>> {
+        if self.communicator.size() > 1 {
+            // The loop does not share minibatches out, nor let one process decide for all.
+            let what = "several processes cannot train together yet; let each evaluate its share of a batch".into();
+            return Err(Error::Device { device: self.name(), what });
+        }
         Ok(Box::new(CpuRun::new(model, task, self.communicator.clone())))
     }
 

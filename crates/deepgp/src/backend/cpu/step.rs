@@ -296,8 +296,7 @@ impl DeepGp {
         shared.copy_from_slice(&total.shared);
         let first = self.layout(batch.data);
         work.into_par_iter().zip(self.layers()).enumerate().for_each(|(l, ((prepared, sums, memory, own), layer))| {
-            let layout = if l == 0 { first } else { InputLayout::Dense };
-            layer.pullback(prepared, sums, -batch.kl_weight, layout, memory, own);
+            layer.pullback(prepared, sums, -batch.kl_weight, first.of_layer(l), memory, own);
         });
     }
 }

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use crate::backend::Communicator;
-use crate::data::{Dataset, InputLayout};
+use crate::data::Dataset;
 use crate::error::Result;
 use crate::kernel::bound;
 use crate::layer::LayerSums;
@@ -34,9 +34,13 @@ impl<T: Real> Sums<T> {
     /// Sums over no row, for rows of `data`.
     pub fn zeros(model: &DeepGp, data: &Dataset) -> Self {
         let first = bound::layout(&*model.layers()[0].kernel, data);
-        let layout = |l| if l == 0 { first } else { InputLayout::Dense };
         Self {
-            layers: model.layers().iter().enumerate().map(|(l, layer)| LayerSums::zeros(layer, layout(l))).collect(),
+            layers: model
+                .layers()
+                .iter()
+                .enumerate()
+                .map(|(l, layer)| LayerSums::zeros(layer, first.of_layer(l)))
+                .collect(),
             likelihood: vec![0.0; params::count(&mut *model.likelihood().clone_box())],
             shared: vec![0.0; model.shared_values().len()],
             data_term: 0.0,
