@@ -162,7 +162,7 @@ fn every_note_comes_back_from_json() {
     }
     // A name without its facts is a sentence, too: nothing is made up.
     assert_eq!(serde_json::from_str::<Note>("\"no-header\"").unwrap(), Note::Text("no-header".into()));
-    assert!(serde_json::from_str::<Note>(r#"{"no-such-note":{}}"#).is_err());
+    assert!(serde_json::from_str::<Note>("[1]").is_ok_and(|note| matches!(note, Note::Unknown(_))));
 }
 
 #[test]

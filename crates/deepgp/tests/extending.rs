@@ -304,10 +304,12 @@ fn one_function_is_enough_for_a_likelihood_from_training_to_draws() {
     assert!(quantiles.as_slice().iter().all(|q| *q >= 0.0 && q - q.round() < 1e-9), "{quantiles:?}");
     let draws = predictor.draws_of_y(ends.view(), 20).unwrap();
     assert!(draws.iter().all(|draw| draw.as_slice().iter().all(|y| Support::Counts.holds(*y))));
-    let half = Dataset::new(data.x().clone(), data.y().map(|y: f64| y + 0.5)).unwrap();
-    let error = Training::with_likelihood(&half, &settings, likelihood).unwrap().run(|_, _| ControlFlow::Continue(()));
-    let message = error.unwrap_err().to_string();
-    assert!(message.contains("row 0") && message.contains("`poisson`") && message.contains("0, 1, 2"), "{message}");
+    let odd = Mat::from_fn(40, 1, |i, _| data.y()[(i, 0)] + if i == 7 { 0.5 } else { 0.0 });
+    let odd = Dataset::new(data.x().clone(), odd).unwrap();
+    let held_out = FitSettings { validation: Some(0.3), ..settings };
+    let message = Training::with_likelihood(&odd, &held_out, likelihood).unwrap_err().to_string();
+    // The row is the user's, not one of those that are left when some are held out.
+    assert!(message.contains("row 7") && message.contains("`poisson`") && message.contains("0, 1, 2"), "{message}");
 }
 
 /// `y ~ N(f, exp g)`: two latent functions for one target. With `p = exp(−m_g + ½ v_g)` and `r = (y − m_f)² + v_f` the expectation is

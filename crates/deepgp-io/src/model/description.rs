@@ -157,7 +157,8 @@ impl ModelDescription {
         let layers: Vec<Layer> =
             self.layers.iter().enumerate().map(|(i, layer)| layer.build(i, arrays)).collect::<Result<_, _>>()?;
         // Before anything is made of a size that a file only claims.
-        let (reads, has) = (self.likelihood.latent_width(), layers.last().map_or(0, Layer::output_width));
+        let Some(last) = layers.last() else { return Err("it has no layers".into()) };
+        let (reads, has) = (self.likelihood.latent_width(), last.output_width());
         if reads != has {
             return Err(format!("its likelihood reads {reads} functions, but its last layer has {has}"));
         }
