@@ -119,7 +119,9 @@ def size(tied: Any, mean: Any, covariance: Any) -> Any:
     if tied is not None:
         return {"tied": integer("inducing", tied, least=1)}
     own = {"mean": mean, "covariance": covariance}
-    given = {name: value if value is None else integer(f"{name}_inducing", value, least=1) for name, value in own.items()}
+    given = {
+        name: value if value is None else integer(f"{name}_inducing", value, least=1) for name, value in own.items()
+    }
     return {"decoupled": given}
 
 
