@@ -75,7 +75,7 @@ impl Inducing {
         }
     }
 
-    /// `Z_a` above `Z_b`, or the one tied set, in memory that is to be given back.
+    /// The inducing inputs stacked, `Z_a` above `Z_b`, or the one tied set, in memory borrowed from `scratch`.
     fn stacked(&self, scratch: &mut Scratch<f64>) -> Mat {
         let mut z = scratch.take_mat(self.covariance_start() + self.covariance().nrows(), self.covariance().ncols());
         let (above, below) = z.as_mut_slice().split_at_mut(self.covariance_start() * self.covariance().ncols());
@@ -113,17 +113,17 @@ pub struct Layer {
 enum Grams {
     /// The one `K_ZZ` of a tied layer.
     Tied(Gram),
-    /// A matrix for each set.
+    /// A matrix for each of a decoupled layer's sets.
     Decoupled {
-        /// `K_aa`.
+        /// The mean's matrix `K_aa`.
         mean: Gram,
-        /// `K_bb`.
+        /// The covariance's matrix `K_bb`.
         covariance: Gram,
     },
 }
 
 impl Grams {
-    /// `K_aa`, or the one `K_ZZ`.
+    /// The mean's matrix `K_aa`, or the one `K_ZZ`.
     fn mean(&self) -> &Gram {
         match self {
             Self::Tied(gram) => gram,
@@ -131,7 +131,7 @@ impl Grams {
         }
     }
 
-    /// `K_bb`, or the one `K_ZZ`.
+    /// The covariance's matrix `K_bb`, or the one `K_ZZ`.
     fn covariance(&self) -> &Gram {
         match self {
             Self::Tied(gram) => gram,
@@ -154,17 +154,17 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    /// `L⁻¹` of `K_aa`, or of the one `K_ZZ` of a tied layer, if a form asked for its factor.
+    /// The inverse factor `L⁻¹` of `K_aa`, or of the one `K_ZZ` of a tied layer, if a form asked for it.
     pub(crate) fn mean_factor(&self) -> Option<&Mat> {
         self.grams.mean().inverse_factor()
     }
 
-    /// `L⁻¹` of `K_bb`, or of the one `K_ZZ` of a tied layer, if a form asked for its factor.
+    /// The inverse factor `L⁻¹` of `K_bb`, or of the one `K_ZZ` of a tied layer, if a form asked for it.
     pub(crate) fn covariance_factor(&self) -> Option<&Mat> {
         self.grams.covariance().inverse_factor()
     }
 
-    /// `K_bb`, or the one `K_ZZ` of a tied layer.
+    /// The covariance's matrix `K_bb`, or the one `K_ZZ` of a tied layer.
     fn covariance_gram(&self) -> &Gram {
         self.grams.covariance()
     }
