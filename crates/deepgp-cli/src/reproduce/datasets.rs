@@ -8,6 +8,7 @@ use deepgp_io::table::{Missing, Schema, Source, Wanted};
 
 use crate::data::{RECIPES, Recipe};
 use crate::model::rows;
+use crate::terminal::output::Voice;
 
 /// The names of the datasets, after which their files are named: the paper's three, and [`DISTINCT`].
 pub const DATASETS: &[&str] = &["kin8nm", "protein", "molecules", DISTINCT];
@@ -39,7 +40,7 @@ pub fn load(folder: &Path, name: &str) -> Result<Dataset> {
     let source = Source::open(path)?;
     let (targets, ignore, categorical) = (vec![TARGET.to_string()], Vec::new(), Vec::new());
     let (schema, _) = Schema::scan(&source, &Wanted { targets, ignore, categorical, missing: Missing::Reject })?;
-    let data = rows::load(&schema, &source)?.0;
+    let data = rows::load(&schema, &source, rows::reading(Voice::SILENT))?.0;
     if name == DISTINCT { distinct(&data) } else { Ok(data) }
 }
 
