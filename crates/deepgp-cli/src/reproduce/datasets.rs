@@ -10,8 +10,21 @@ use crate::data::{RECIPES, Recipe};
 use crate::model::rows;
 use crate::terminal::output::Voice;
 
-/// The names of the datasets, after which their files are named: the paper's three, and [`DISTINCT`].
-pub const DATASETS: &[&str] = &["kin8nm", "protein", "molecules", DISTINCT];
+/// The names of the datasets, after which their files are named: the paper's three, [`DISTINCT`], and those that defaults are chosen by.
+pub const DATASETS: &[&str] = &[
+    "kin8nm",
+    "protein",
+    "molecules",
+    DISTINCT,
+    "airfoil",
+    "bike",
+    "concrete",
+    "elevators",
+    "energy",
+    "parkinsons",
+    "pol",
+    "skillcraft",
+];
 /// The name of protein without the rows whose inputs an earlier row has: random splits of the whole table put equal
 /// rows on both sides.
 pub const DISTINCT: &str = "protein-distinct";
