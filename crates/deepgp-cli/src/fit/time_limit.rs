@@ -41,9 +41,14 @@ impl TimeLimit {
         Self { started, seconds, training: seconds, scored: 1.0 }
     }
 
+    /// The seconds that are left for training, and for what comes before it.
+    pub fn left_to_train(&self) -> f64 {
+        (self.training - self.started.elapsed().as_secs_f64()).max(0.0)
+    }
+
     /// Whether training is to end.
     pub fn is_up(&self) -> bool {
-        self.started.elapsed().as_secs_f64() >= self.training
+        self.left_to_train() == 0.0
     }
 
     /// The limit with room after training for scoring on `test`, beside baselines learnt from `train`. A few rows are scored
