@@ -104,7 +104,7 @@ mod tests {
                 given_noise: false,
                 objective: deepgp::ObjectiveForm::default(),
             };
-            Extent::new(work, 2, false)
+            Extent::new(work, 2, false, 0)
         };
         assert!(check_counts(&blueprint(1), shape(10_000, 100, true)).is_ok());
         assert!(check_counts(&blueprint(0), shape(10_000, 1_000_000, true)).is_ok(), "one layer draws no samples");

@@ -1,7 +1,7 @@
 //! All rows of a batch back through one layer, from the data term to the layer's inputs. The equations are those of `deepgp`'s
 //! `layer/rows.rs`; sums over rows are in `row_sums.rs`.
 
-use deepgp::MeanFunction;
+use deepgp::{CovarianceForm, MeanFunction};
 
 use super::Scope;
 use super::forward::Setting;
@@ -16,6 +16,7 @@ use crate::fault::Outcome;
 use crate::kernels::DataTerm;
 use crate::kernels::covariance::{InputGradient, Weigh};
 use crate::kernels::data_term::DataTermSums;
+use crate::kernels::diagonal::{ThroughDiagonal, block_rows};
 use crate::kernels::rows::{SamplePullback, ThroughVariance};
 use crate::model::blueprint::LikelihoodBlueprint;
 
@@ -60,47 +61,69 @@ pub fn data_term<T: Real>(
     lane.run(program, sums)
 }
 
-/// From the gradients at samples of a layer to those at its moments.
-pub fn sample_pullback<T: Real>(
-    scope: Scope<'_>,
-    below: &LayerArrays<T>,
-    back: &BackArrays<T>,
-    x_bar: Span<T>,
-    fan: usize,
-    lane: &Lane,
-) -> Outcome<()> {
-    let RowArrays { noise, variance, rows, .. } = below.rows;
-    let BackArrays { mean_bar, variance_bar, .. } = *back;
-    let outputs = below.blueprint.outputs;
-    lane.run(scope.general, SamplePullback { x_bar, noise, variance, rows, fan, outputs, mean_bar, variance_bar })
-}
-
-/// From `variance_bar` to `Ā` and `e`; where [`super::row_sums::explained`] is a product, `Q` becomes `e ∘ A` instead.
+/// From the gradients at samples of a layer, `fan` for each row, to those at its moments, unless `x_bar` is [`Span::NONE`]; and from
+/// `variance_bar` to `Ā` and `e`. Where a dense `Ḡ` is summed by a product, `Q` becomes `e ∘ A` instead.
 pub fn through_variance<T: Real>(
     scope: Scope<'_>,
     layer: &LayerArrays<T>,
     back: &BackArrays<T>,
+    (x_bar, fan): (Span<T>, usize),
     setting: Setting,
     lane: &Lane,
 ) -> Outcome<()> {
-    let own = &layer.rows;
-    let through_variance = ThroughVariance {
-        a: own.a,
-        a_stride: own.a_stride,
-        q: own.q,
-        variance: own.variance,
-        variance_bar: back.variance_bar,
-        prior: layer.prepared.prior,
-        floor_absolute: setting.floor.absolute,
-        floor_relative: setting.floor.relative,
-        outputs: layer.blueprint.outputs,
-        m: layer.blueprint.covariances,
-        e: back.e,
-        a_bar: back.a_bar,
-        diagonal_bar: back.diagonal_bar,
-        rows: own.rows,
-    };
-    lane.run(scope.general, through_variance)
+    let RowArrays { a, a_stride, q, noise, variance, rows, .. } = layer.rows;
+    let BackArrays { mean_bar, variance_bar, e, a_bar, diagonal_bar, .. } = *back;
+    let (prior, outputs, m) = (layer.prepared.prior, layer.blueprint.outputs, layer.blueprint.covariances);
+    let (floor_absolute, floor_relative) = (setting.floor.absolute, setting.floor.relative);
+    match layer.blueprint.covariance_form {
+        CovarianceForm::Diagonal => {
+            let through_diagonal = ThroughDiagonal {
+                a,
+                a_stride,
+                s: scope.factor(layer),
+                x_bar,
+                noise,
+                fan,
+                variance,
+                prior,
+                floor_absolute,
+                floor_relative,
+                rows,
+                outputs,
+                m,
+                block_rows: block_rows::<T>(outputs),
+                mean_bar,
+                variance_bar,
+                e,
+                a_bar,
+                diagonal_bar,
+            };
+            lane.run(scope.general, through_diagonal)
+        }
+        CovarianceForm::Dual | CovarianceForm::Standard | CovarianceForm::Whitened => {
+            if x_bar.len() > 0 {
+                let pullback = SamplePullback { x_bar, noise, variance, rows, fan, outputs, mean_bar, variance_bar };
+                lane.run(scope.general, pullback)?;
+            }
+            let through_variance = ThroughVariance {
+                a,
+                a_stride,
+                q,
+                variance,
+                variance_bar,
+                prior,
+                floor_absolute,
+                floor_relative,
+                outputs,
+                m,
+                e,
+                a_bar,
+                diagonal_bar,
+                rows,
+            };
+            lane.run(scope.general, through_variance)
+        }
+    }
 }
 
 /// `W` of the kernel's pullback, after [`through_variance`].
@@ -129,6 +152,7 @@ pub fn weigh<T: Real>(scope: Scope<'_>, layer: &LayerArrays<T>, back: &BackArray
         means: blueprint.means,
         kb_bar,
         start: blueprint.start,
+        covariances: m,
         rows: n,
         columns: blueprint.columns(),
         w: back.w,

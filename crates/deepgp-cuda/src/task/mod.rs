@@ -17,7 +17,8 @@ use crate::device::program::Program;
 use crate::device::real::Real;
 use crate::fault::{Fault, Outcome};
 use crate::kernels::common::{Control, Step};
-use crate::kernels::matrix::{INVERT_OWN, InvertLower, largest_order};
+use crate::kernels::factor::{INVERT_OWN, InvertLower, largest_order};
+use crate::kernels::resident::FactorResident;
 use crate::kernels::symmetric::SymmetricSums;
 use crate::kernels::{Covariance, DataTerm, General};
 use crate::model::blueprint::Blueprint;
@@ -68,9 +69,15 @@ impl<T: Real> DeviceTask<T> {
         let context = cuda.context();
         let gate = gate();
         let programs = Programs::new::<T>(cuda, &blueprint, work.gradients.then_some(work.objective))?;
-        let extent = Extent::new(work, blueprint.layers.len(), programs.general.has::<SymmetricSums<T>>());
+        let most = cuda.shared_memory()?;
+        let resident = if programs.general.has::<FactorResident>() { most } else { 0 };
+        if resident > 0 {
+            programs.general.allow_shared::<FactorResident>(resident)?;
+        }
+        let has_symmetric_sums = programs.general.has::<SymmetricSums<T>>();
+        let extent = Extent::new(work, blueprint.layers.len(), has_symmetric_sums, resident);
         let lanes = (0..extent.lanes).map(|_| Lane::new(&context)).collect::<Outcome<Vec<_>>>()?;
-        let shared = cuda.shared_memory()? - INVERT_OWN;
+        let shared = most - INVERT_OWN;
         programs.general.allow_shared::<InvertLower>(shared)?;
         check_orders(&blueprint, largest_order(shared))?;
         let mut workspaces = Vec::new();
@@ -111,7 +118,7 @@ impl<T: Real> DeviceTask<T> {
                 let addresses: Vec<u64> = (0..layer.blueprint.outputs).map(|p| h.from(p * square).address()).collect();
                 main.upload(&addresses, h_addresses)?;
             }
-            CovarianceArrays::Standard { .. } | CovarianceArrays::Whitened => {}
+            CovarianceArrays::Standard { .. } | CovarianceArrays::Whitened | CovarianceArrays::Diagonal => {}
         }
         match &layer.blueprint.mean_function {
             MeanFunction::Linear(w) => {
