@@ -5,7 +5,9 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use deepgp::noise::{Key, Purpose};
-use deepgp::{Dataset, DeepGp, InducingSize, Mat, ModelSettings, Precision, TrainSettings, Trainer, simulate};
+use deepgp::{
+    CovarianceForm, Dataset, DeepGp, InducingSize, Mat, ModelSettings, Precision, TrainSettings, Trainer, simulate,
+};
 
 /// Counts allocations and their bytes, on all threads.
 struct Counting;
@@ -71,12 +73,17 @@ fn a_step_makes_at_most_64_allocations_of_64_kib_in_all() {
     for (what, dataset) in
         [("dense", &simulate::eight_link_arm as &dyn Fn(usize, u64) -> Dataset), ("sparse", &|n, _| bits(n))]
     {
-        for size in [InducingSize::Tied(60), InducingSize::decoupled(90, 40)] {
+        for size in [InducingSize::Tied(60), InducingSize::decoupled(90, 40), InducingSize::nested(90, 40)] {
             for precision in [Precision::F64, Precision::Mixed] {
                 for rows in [400, 3000] {
                     let data = dataset(rows, 1);
+                    let covariance_form = match size {
+                        InducingSize::Nested { .. } => CovarianceForm::Diagonal,
+                        InducingSize::Tied(_) | InducingSize::Decoupled { .. } => CovarianceForm::Whitened,
+                    };
+                    let usual = ModelSettings::default();
                     let settings =
-                        ModelSettings { hidden_layers: 2, inducing: size, precision, ..ModelSettings::default() };
+                        ModelSettings { hidden_layers: 2, inducing: size, covariance_form, precision, ..usual };
                     let model = DeepGp::for_regression(data.x().view(), 1, &settings).unwrap();
                     let (allocations, bytes) = steady(model, &data);
                     let place = format!("{what}, {size:?}, {precision:?}, {rows} rows");

@@ -6,7 +6,7 @@
 mod common;
 
 use common::dense::*;
-use common::{COVARIANCE_FORMS, MEAN_FORMS, close, random_layer, uniform};
+use common::{COVARIANCE_FORMS, MEAN_FORMS, SETS, Sets, close, random_layer, uniform};
 use deepgp::likelihood::Gaussian;
 use deepgp::{
     Batch, CovarianceForm, Dataset, DeepGp, Inducing, Jitter, Layer, Mat, MeanForm, MeanFunction, Noise,
@@ -23,8 +23,8 @@ struct Dense {
 }
 
 impl Dense {
-    fn new(mean: MeanForm, covariance: CovarianceForm, tied: bool) -> (Self, DeepGp) {
-        let layer = random_layer((2, OUTPUTS), (mean, covariance), tied, MeanFunction::Zero, 21);
+    fn new(mean: MeanForm, covariance: CovarianceForm, sets: Sets) -> (Self, DeepGp) {
+        let layer = random_layer((2, OUTPUTS), (mean, covariance), sets, MeanFunction::Zero, 21);
         let model = DeepGp::new(vec![layer.clone()], Box::new(Gaussian { noise: vec![0.2, 0.4] })).unwrap();
         // The equations have no jitter.
         let model = model.with_jitter(Jitter { absolute: 0.0, relative: 0.0 }).unwrap();
@@ -42,8 +42,8 @@ impl Dense {
         self.layer.inducing.mean()
     }
 
-    fn z_b(&self) -> &Mat {
-        self.layer.inducing.covariance()
+    fn z_b(&self) -> Mat {
+        self.layer.inducing.covariance().to_mat()
     }
 
     /// Table 1: `μ̃ = K_XZa w`.
@@ -60,15 +60,18 @@ impl Dense {
 
     /// Table 2: `Σ̃ = K_XX − K_XZb C K_XZbᵀ`.
     fn c(&self, p: usize) -> Mat {
-        let k = self.k(self.z_b(), self.z_b());
-        let factor = block(&self.layer.covariance.factor, p);
-        let s = mul(&factor, &t(&factor));
+        let k = self.k(&self.z_b(), &self.z_b());
+        let (l, factor) = (cholesky(&k), &self.layer.covariance.factor);
+        let square = |factor: &Mat| mul(factor, &t(factor));
+        let of_s = |s: Mat| mul(&mul(&inverse(&k), &add(&k, -1.0, &s)), &inverse(&k));
+        let coloured = |s: Mat| mul(&mul(&l, &s), &t(&l));
         match self.layer.covariance.form {
-            CovarianceForm::Dual => inverse(&add(&inverse(&s), 1.0, &k)),
-            form => {
-                let l = cholesky(&k);
-                let s = if form == CovarianceForm::Whitened { mul(&mul(&l, &s), &t(&l)) } else { s };
-                mul(&mul(&inverse(&k), &add(&k, -1.0, &s)), &inverse(&k))
+            CovarianceForm::Dual => inverse(&add(&inverse(&square(&block(factor, p))), 1.0, &k)),
+            CovarianceForm::Standard => of_s(square(&block(factor, p))),
+            CovarianceForm::Whitened => of_s(coloured(square(&block(factor, p)))),
+            CovarianceForm::Diagonal => {
+                let s = |i: usize, j: usize| if i == j { factor[(p, i)] * factor[(p, i)] } else { 0.0 };
+                of_s(coloured(Mat::from_fn(k.nrows(), k.nrows(), s)))
             }
         }
     }
@@ -77,9 +80,9 @@ impl Dense {
 fn each_form(mut check: impl FnMut(&str, Dense, DeepGp)) {
     for mean in MEAN_FORMS {
         for covariance in COVARIANCE_FORMS {
-            for tied in [true, false] {
-                let (dense, model) = Dense::new(mean, covariance, tied);
-                check(&format!("{mean:?}, {covariance:?}, tied {tied}"), dense, model);
+            for sets in SETS {
+                let (dense, model) = Dense::new(mean, covariance, sets);
+                check(&format!("{mean:?}, {covariance:?}, {sets:?}"), dense, model);
             }
         }
     }
@@ -93,7 +96,7 @@ fn moments_are_those_of_equations_3_and_7() {
         let joint = model.predictor(PredictSettings::default()).unwrap().joint_moments(x.view()).unwrap();
         for p in 0..OUTPUTS {
             let mean = mul(&dense.k(&x, dense.z_a()), &dense.w(p));
-            let k_xb = dense.k(&x, dense.z_b());
+            let k_xb = dense.k(&x, &dense.z_b());
             let covariance = add(&dense.k(&x, &x), -1.0, &mul(&mul(&k_xb, &dense.c(p)), &t(&k_xb)));
             for i in 0..6 {
                 close(what, moments.mean[(i, p)], mean[(i, 0)], 1e-9);
@@ -115,12 +118,13 @@ fn the_kl_is_the_dense_gaussian_kl_on_the_union_of_both_sets() {
         let u = match &dense.layer.inducing {
             Inducing::Tied(z) => z.clone(),
             Inducing::Decoupled { mean, covariance } => mean.stack(covariance),
+            Inducing::Nested { inputs, .. } => inputs.clone(),
         };
         let k_uu = dense.k(&u, &u);
         let expected: f64 = (0..OUTPUTS)
             .map(|p| {
                 let mean = mul(&dense.k(&u, dense.z_a()), &dense.w(p));
-                let k_ub = dense.k(&u, dense.z_b());
+                let k_ub = dense.k(&u, &dense.z_b());
                 let covariance = add(&k_uu, -1.0, &mul(&mul(&k_ub, &dense.c(p)), &t(&k_ub)));
                 gaussian_kl(&mean, &covariance, &k_uu)
             })
@@ -147,7 +151,7 @@ fn equation_6_as_printed_would_be_negative() {
 #[test]
 fn the_data_term_is_the_expected_log_likelihood_scaled_to_all_rows() {
     let data = Dataset::new(uniform(6, 2, 33), uniform(6, OUTPUTS, 34)).unwrap();
-    let (_, model) = Dense::new(MeanForm::Whitened, CovarianceForm::Standard, false);
+    let (_, model) = Dense::new(MeanForm::Whitened, CovarianceForm::Standard, Sets::Decoupled);
     let batch = Batch { num_data: 6, ..Batch::of(&data, &[1, 4]) };
     let moments = model.propagate(data.x().view(), Noise::Given(&[]), 1).unwrap();
     let noise = [0.2, 0.4];

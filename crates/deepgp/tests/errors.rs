@@ -72,12 +72,16 @@ fn more_inducing_inputs_than_distinct_rows() {
     let settings = |inducing| ModelSettings { inducing, ..ModelSettings::default() };
     // Sizes are the most there can be, and one that is not told follows the rows.
     let half = |mean, covariance| InducingSize::Decoupled { mean, covariance };
+    let nested = |mean, covariance| InducingSize::Nested { mean, covariance };
     for (size, expected) in [
         (InducingSize::Tied(11), (10, 10)),
         (InducingSize::default(), (10, 10)),
         (half(Some(4), None), (4, 10)),
         (half(None, Some(3)), (10, 3)),
         (half(Some(500), Some(3)), (10, 3)),
+        (nested(Some(4), None), (4, 4)),
+        (nested(None, Some(3)), (10, 3)),
+        (nested(Some(500), Some(300)), (10, 10)),
     ] {
         let capped = DeepGp::for_regression(x.view(), 1, &settings(size)).unwrap();
         for layer in capped.layers() {
@@ -86,6 +90,8 @@ fn more_inducing_inputs_than_distinct_rows() {
     }
     let none = DeepGp::for_regression(x.view(), 1, &settings(InducingSize::Tied(0)));
     contains(&message(none), &["`inducing inputs` is 0"]);
+    let longer = DeepGp::for_regression(x.view(), 1, &settings(InducingSize::nested(3, 4)));
+    contains(&message(longer), &["`inducing inputs of the covariance` is 4", "at most as many as the mean has"]);
 }
 
 #[test]

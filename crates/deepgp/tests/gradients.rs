@@ -13,10 +13,10 @@ fn check_depth(hidden: usize) {
     let data = random_data(7, 50);
     for mean in MEAN_FORMS {
         for covariance in COVARIANCE_FORMS {
-            for tied in [true, false] {
-                let model = random_model(hidden, (mean, covariance), tied, 3);
+            for sets in SETS {
+                let model = random_model(hidden, (mean, covariance), sets, 3);
                 let batch = Batch { num_data: 8, ..Batch::of(&data, &[6, 0, 3, 2, 5]) };
-                let what = format!("{mean:?}, {covariance:?}, tied {tied}, {hidden} hidden");
+                let what = format!("{mean:?}, {covariance:?}, {sets:?}, {hidden} hidden");
                 assert_gradient(&what, &model, batch, training_noise(1), 2e-6);
             }
         }
@@ -77,8 +77,10 @@ fn a_jitter_relative_to_the_kernel_has_its_gradient() {
     let rows = all_rows(&data);
     let jitter = Jitter { absolute: 1e-3, relative: 0.05 };
     for covariance in COVARIANCE_FORMS {
-        let model = random_model(1, (MeanForm::Whitened, covariance), true, 8).with_jitter(jitter).unwrap();
-        assert_gradient("relative jitter", &model, full_batch(&data, &rows), training_noise(4), 2e-6);
+        for sets in SETS {
+            let model = random_model(1, (MeanForm::Whitened, covariance), sets, 8).with_jitter(jitter).unwrap();
+            assert_gradient("relative jitter", &model, full_batch(&data, &rows), training_noise(4), 2e-6);
+        }
     }
 }
 
@@ -88,7 +90,12 @@ fn many_blocks_add_up() {
     let data = random_data(5000, 80);
     let rows = all_rows(&data);
     let batch = full_batch(&data, &rows);
-    let model = random_model(1, (MeanForm::Whitened, CovarianceForm::Standard), false, 9);
+    for (covariance, sets) in [(CovarianceForm::Standard, Sets::Decoupled), (CovarianceForm::Diagonal, Sets::Nested)] {
+        many_blocks(&random_model(1, (MeanForm::Whitened, covariance), sets, 9), batch);
+    }
+}
+
+fn many_blocks(model: &DeepGp, batch: Batch<'_>) {
     let (_, gradient) = model.objective_gradient(batch, training_noise(5)).unwrap();
     let direction = uniform(1, gradient.len(), 10);
     let moved = |by: f64| {
@@ -112,8 +119,10 @@ fn many_blocks_add_up() {
 
 #[test]
 fn predictions_have_their_slopes_in_the_inputs() {
-    for precision in [Precision::F64, Precision::Mixed] {
-        let model = random_model(2, (MeanForm::Whitened, CovarianceForm::Whitened), false, 4).with_precision(precision);
+    let forms = [(CovarianceForm::Whitened, Sets::Decoupled), (CovarianceForm::Diagonal, Sets::Nested)];
+    let each = forms.into_iter().flat_map(|form| [(form, Precision::F64), (form, Precision::Mixed)]);
+    for ((covariance, sets), precision) in each {
+        let model = random_model(2, (MeanForm::Whitened, covariance), sets, 4).with_precision(precision);
         let predictor = model.predictor(deepgp::PredictSettings { samples: 7, ..Default::default() }).unwrap();
         let x = uniform(4, 2, 5);
         let slopes = predictor.input_gradient(x.view()).unwrap();

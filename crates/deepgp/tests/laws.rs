@@ -64,11 +64,13 @@ fn change_covariance(factor: &Mat, k: &Mat, from: CovarianceForm, to: Covariance
             CovarianceForm::Standard => square,
             CovarianceForm::Whitened => mul(&mul(&l, &square), &t(&l)),
             CovarianceForm::Dual => inverse(&add(&inverse(k), 1.0, &square)),
+            CovarianceForm::Diagonal => unreachable!("not every S is diagonal"),
         };
         match to {
             CovarianceForm::Standard => cholesky(&s),
             CovarianceForm::Whitened => cholesky(&mul(&mul(&inverse(&l), &s), &t(&inverse(&l)))),
             CovarianceForm::Dual => cholesky(&add(&inverse(&s), -1.0, &inverse(k))),
+            CovarianceForm::Diagonal => unreachable!("not every S is diagonal"),
         }
     });
     each.reduce(|above, below| above.stack(&below)).unwrap()
@@ -88,7 +90,7 @@ fn kernel_matrix(model: &DeepGp, layer: usize, z: &Mat) -> Mat {
 fn in_forms(model: &DeepGp, mean: MeanForm, covariance: CovarianceForm) -> DeepGp {
     let mut layers = model.layers().to_vec();
     let k_aa = kernel_matrix(model, 0, layers[0].inducing.mean());
-    let k_bb = kernel_matrix(model, 0, layers[0].inducing.covariance());
+    let k_bb = kernel_matrix(model, 0, &layers[0].inducing.covariance().to_mat());
     let (old_mean, old) = (&layers[0].mean, &layers[0].covariance);
     let free = change_mean(&old_mean.free, &k_aa, old_mean.form, mean);
     let factor = change_covariance(&old.factor, &k_bb, old.form, covariance);
@@ -102,13 +104,13 @@ fn all_forms_agree_after_a_change_of_variables_in_value_and_gradient() {
     let data = random_data(8, 40);
     let rows = all_rows(&data);
     let batch = full_batch(&data, &rows);
-    for tied in [true, false] {
+    for sets in SETS {
         // Started in the dual form, every S lies below the prior, so that all forms can express it.
-        let start = random_model(1, (MeanForm::Dual, CovarianceForm::Dual), tied, 17);
+        let start = random_model(1, (MeanForm::Dual, CovarianceForm::Dual), sets, 17);
         let (value, gradient) = start.objective_gradient(batch, training_noise(3)).unwrap();
         for mean in MEAN_FORMS {
-            for covariance in COVARIANCE_FORMS {
-                let what = format!("{mean:?}, {covariance:?}, tied {tied}");
+            for covariance in DENSE_FORMS {
+                let what = format!("{mean:?}, {covariance:?}, {sets:?}");
                 let other = in_forms(&start, mean, covariance);
                 let (other_value, other_gradient) = other.objective_gradient(batch, training_noise(3)).unwrap();
                 close(&what, other_value.data_term, value.data_term, 1e-9);
@@ -157,26 +159,104 @@ fn two_equal_sets_are_the_tied_model() {
             let (other, other_gradient) =
                 apart.objective_gradient(full_batch(&data, &rows), training_noise(1)).unwrap();
             close("ELBO", other.total(), value.total(), 1e-10);
-            // The tied set's gradient is the sum of both; the rest is equal.
-            let find = |model: &DeepGp, gradient: &[f64], name: &str| {
-                let p = model.parameters().into_iter().find(|p| p.name == name).unwrap();
-                gradient[p.range].to_vec()
-            };
-            for p in tied.parameters() {
-                let own = gradient[p.range.clone()].to_vec();
-                let theirs = match p.name.strip_suffix(".inducing") {
-                    Some(layer) => {
-                        let a = find(&apart, &other_gradient, &format!("{layer}.mean_inducing"));
-                        let b = find(&apart, &other_gradient, &format!("{layer}.covariance_inducing"));
-                        a.iter().zip(&b).map(|(a, b)| a + b).collect()
-                    }
-                    None => find(&apart, &other_gradient, &p.name),
-                };
-                let scale = own.iter().fold(1.0f64, |a, b| a.max(b.abs()));
-                for (a, b) in own.iter().zip(&theirs) {
-                    assert!((a - b).abs() < 1e-8 * scale, "{mean:?}, {covariance:?}: {}", p.name);
+            assert_sums_of_gradients(
+                &format!("{mean:?}, {covariance:?}"),
+                (&tied, &gradient),
+                (&apart, &other_gradient),
+            );
+        }
+    }
+}
+
+/// Asserts that the gradient at one set is the sum of those at the two sets `apart`, of which the second is a copy of its first rows, and
+/// that all other gradients are equal.
+fn assert_sums_of_gradients(what: &str, one: (&DeepGp, &[f64]), apart: (&DeepGp, &[f64])) {
+    let find = |name: &str| {
+        let p = apart.0.parameters().into_iter().find(|p| p.name == name).unwrap();
+        apart.1[p.range].to_vec()
+    };
+    for p in one.0.parameters() {
+        let own = one.1[p.range.clone()].to_vec();
+        let theirs = match p.name.strip_suffix(".inducing") {
+            Some(layer) => {
+                let mut sum = find(&format!("{layer}.mean_inducing"));
+                for (to, from) in sum.iter_mut().zip(find(&format!("{layer}.covariance_inducing"))) {
+                    *to += from;
                 }
+                sum
             }
+            None => find(&p.name),
+        };
+        assert_eq!(own.len(), theirs.len(), "{what}: {}", p.name);
+        let scale = own.iter().fold(1.0f64, |a, b| a.max(b.abs()));
+        for (a, b) in own.iter().zip(&theirs) {
+            assert!((a - b).abs() < 1e-8 * scale, "{what}: {} has {a}, not {b}", p.name);
+        }
+    }
+}
+
+#[test]
+fn a_nested_set_is_two_of_which_one_is_a_copy_of_the_others_head() {
+    let data = random_data(8, 45);
+    let rows = all_rows(&data);
+    for mean in MEAN_FORMS {
+        for covariance in COVARIANCE_FORMS {
+            let nested = random_model(2, (mean, covariance), Sets::Nested, 29);
+            let layers = nested.layers().iter().map(|layer| {
+                let (mean, covariance) = (layer.inducing.mean().clone(), layer.inducing.covariance().to_mat());
+                Layer { inducing: Inducing::Decoupled { mean, covariance }, ..layer.clone() }
+            });
+            let apart = DeepGp::new(layers.collect(), nested.likelihood().clone_box()).unwrap();
+            let batch = full_batch(&data, &rows);
+            let (value, gradient) = nested.objective_gradient(batch, training_noise(1)).unwrap();
+            let (other, other_gradient) = apart.objective_gradient(batch, training_noise(1)).unwrap();
+            let what = format!("{mean:?}, {covariance:?}");
+            close(&what, other.total(), value.total(), 1e-10);
+            all_close(&what, &other.kl, &value.kl, 1e-10);
+            assert_sums_of_gradients(&what, (&nested, &gradient), (&apart, &other_gradient));
+        }
+    }
+}
+
+#[test]
+fn a_diagonal_covariance_is_a_whitened_one_without_the_rest_of_its_triangle() {
+    let data = random_data(8, 46);
+    let rows = all_rows(&data);
+    for sets in SETS {
+        let diagonal = random_model(2, (MeanForm::Whitened, CovarianceForm::Diagonal), sets, 30);
+        let layers = diagonal.layers().iter().map(|layer| {
+            let s = &layer.covariance.factor;
+            let (m, outputs) = (s.ncols(), s.nrows());
+            let factor = Mat::from_fn(outputs * m, m, |i, j| if i % m == j { s[(i / m, j)] } else { 0.0 });
+            Layer { covariance: LayerCovariance { form: CovarianceForm::Whitened, factor }, ..layer.clone() }
+        });
+        let whitened = DeepGp::new(layers.collect(), diagonal.likelihood().clone_box()).unwrap();
+        let batch = full_batch(&data, &rows);
+        let (value, gradient) = diagonal.objective_gradient(batch, training_noise(1)).unwrap();
+        let (other, other_gradient) = whitened.objective_gradient(batch, training_noise(1)).unwrap();
+        close("objective", other.total(), value.total(), 1e-12);
+        all_close("KL", &other.kl, &value.kl, 1e-12);
+        for (own, other) in diagonal.parameters().iter().zip(whitened.parameters()) {
+            let theirs: Vec<f64> = match own.name.ends_with("covariance.factor") {
+                true => {
+                    let (m, theirs) = (own.shape[1], &other_gradient[other.range]);
+                    (0..own.values.len()).map(|i| theirs[(i / m) * m * m + (i % m) * (m + 1)]).collect()
+                }
+                false => other_gradient[other.range].to_vec(),
+            };
+            all_close(&format!("{sets:?}: {}", own.name), &gradient[own.range.clone()], &theirs, 1e-9);
+        }
+        let settings = PredictSettings { samples: 5, ..PredictSettings::default() };
+        let x = uniform(6, 2, 9);
+        let answers = |model: &DeepGp| {
+            let predictor = model.predictor(settings).unwrap();
+            let (moments, draws) = (predictor.moments(x.view()).unwrap(), predictor.joint_draws(x.view(), 3).unwrap());
+            (moments.f.variance, draws.f)
+        };
+        let ((variance, draws), (others, other_draws)) = (answers(&diagonal), answers(&whitened));
+        all_close("variance", variance.as_slice(), others.as_slice(), 1e-10);
+        for (own, other) in draws.iter().zip(&other_draws) {
+            all_close("joint draw", own.as_slice(), other.as_slice(), 1e-7);
         }
     }
 }
@@ -230,14 +310,14 @@ fn inducing_inputs_at_the_data_with_the_optimal_q_are_exact_gp_regression() {
     let mean = mul(&k_nx, &w);
     let covariance = add(&k(&new, &new), -1.0, &mul(&mul(&k_nx, &total), &t(&k_nx)));
     for mean_form in MEAN_FORMS {
-        for form in COVARIANCE_FORMS {
-            for tied in [true, false] {
+        for form in DENSE_FORMS {
+            for sets in SETS {
                 let free = change_mean(&w, &k_xx, MeanForm::Dual, mean_form);
                 let factor = change_covariance(&cholesky(&s), &k_xx, CovarianceForm::Standard, form);
-                let inducing = if tied {
-                    Inducing::Tied(x.clone())
-                } else {
-                    Inducing::Decoupled { mean: x.clone(), covariance: x.clone() }
+                let inducing = match sets {
+                    Sets::Tied => Inducing::Tied(x.clone()),
+                    Sets::Decoupled => Inducing::Decoupled { mean: x.clone(), covariance: x.clone() },
+                    Sets::Nested => Inducing::Nested { inputs: x.clone(), covariance: x.nrows() },
                 };
                 let layer_mean = LayerMean { form: mean_form, free };
                 let model = shallow(inducing, layer_mean, LayerCovariance { form, factor }, noise);
@@ -413,8 +493,8 @@ fn mixed_precision_agrees_with_double() {
     let data = random_data(600, 44);
     let rows = all_rows(&data);
     for covariance in COVARIANCE_FORMS {
-        for tied in [true, false] {
-            let wide = random_model(2, (MeanForm::Whitened, covariance), tied, 23);
+        for sets in SETS {
+            let wide = random_model(2, (MeanForm::Whitened, covariance), sets, 23);
             let mixed = wide.clone().with_precision(Precision::Mixed);
             // The same jitter in both, so that only rounding differs.
             let wide = wide.with_jitter(mixed.jitter()).unwrap();

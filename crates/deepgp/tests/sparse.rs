@@ -14,6 +14,7 @@ use deepgp::{
 };
 
 const COLUMNS: usize = 40;
+const DECOUPLED: InducingSize = InducingSize::decoupled(11, 6);
 
 /// Bits of which one in twelve is set, and one dense column, standardised.
 fn fingerprints(rows: usize) -> Dataset {
@@ -28,13 +29,15 @@ fn fingerprints(rows: usize) -> Dataset {
 }
 
 /// One hidden layer, or none; its kernel as it is, or inside a sum, which does not take sparse rows.
-fn model(data: &Dataset, first: Box<dyn Kernel>, hidden: Option<(usize, MeanFunction)>, tied: bool) -> DeepGp {
-    let size = if tied { InducingSize::Tied(9) } else { InducingSize::decoupled(11, 6) };
+fn model(data: &Dataset, first: Box<dyn Kernel>, hidden: Option<(usize, MeanFunction)>, size: InducingSize) -> DeepGp {
     let plan = |width, kernel, mean_function| LayerPlan {
         width,
         kernel,
         mean_form: MeanForm::Whitened,
-        covariance_form: CovarianceForm::Standard,
+        covariance_form: match size {
+            InducingSize::Nested { .. } => CovarianceForm::Diagonal,
+            InducingSize::Tied(_) | InducingSize::Decoupled { .. } => CovarianceForm::Standard,
+        },
         inducing: InducingPlan::Chosen { size, start: InducingStart::RandomRows },
         mean_function,
     };
@@ -76,7 +79,7 @@ fn sparse_rows_give_the_elbo_and_the_gradient_of_dense_ones() {
     let rows = all_rows(&data);
     let linear = MeanFunction::principal_directions(data.x().view(), 5).unwrap();
     for kernel in kernels() {
-        for tied in [true, false] {
+        for size in [InducingSize::Tied(9), DECOUPLED, InducingSize::nested(11, 6)] {
             let hidden = [
                 None,
                 Some((5, linear.clone())),
@@ -86,9 +89,9 @@ fn sparse_rows_give_the_elbo_and_the_gradient_of_dense_ones() {
             for hidden in hidden {
                 for (precision, tolerance) in [(Precision::F64, 1e-10), (Precision::Mixed, 3e-3)] {
                     let what =
-                        format!("{}, tied {tied}, {:?}, {precision:?}", kernel.name(), hidden.as_ref().map(|h| h.0));
+                        format!("{}, {size:?}, {:?}, {precision:?}", kernel.name(), hidden.as_ref().map(|h| h.0));
                     let evaluate = |kernel: Box<dyn Kernel>| {
-                        let model = model(&data, kernel, hidden.clone(), tied).with_precision(precision);
+                        let model = model(&data, kernel, hidden.clone(), size).with_precision(precision);
                         model.objective_gradient(full_batch(&data, &rows), training_noise(1)).unwrap()
                     };
                     let (a, b) = (evaluate(kernel.clone_box()), evaluate(dense(&*kernel)));
@@ -109,7 +112,7 @@ fn training_on_sparse_rows_in_minibatches_follows_training_on_dense_ones() {
     let train = |kernel: Box<dyn Kernel>| {
         let hidden = Some((5, MeanFunction::principal_directions(data.x().view(), 5).unwrap()));
         let settings = TrainSettings { batch_size: 70, steps: 12, ..TrainSettings::default() };
-        let mut trainer = Trainer::new(model(&data, kernel, hidden, false), &data, None, settings).unwrap();
+        let mut trainer = Trainer::new(model(&data, kernel, hidden, DECOUPLED), &data, None, settings).unwrap();
         for _ in 0..12 {
             trainer.step().unwrap();
         }

@@ -35,6 +35,11 @@ pub struct BenchmarkArgs {
     /// Inducing inputs of each layer's covariance
     #[arg(long, value_name = "M", default_value_t = deepgp::COVARIANCE_INDUCING, value_parser = within(limits::INDUCING))]
     pub covariance_inducing: usize,
+    /// Whether the covariance's inducing inputs are the first of the mean's, or a set of their own (--nested=false)
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
+          default_value_t = matches!(InducingSize::default(), InducingSize::Nested { .. }),
+          conflicts_with = "inducing")]
+    pub nested: bool,
     /// Variables of the covariance
     #[arg(long, default_value = name_of(COVARIANCE_FORMS, ModelSettings::default().covariance_form),
           value_parser = choice::<CovarianceForm>(COVARIANCE_FORMS))]
@@ -73,6 +78,7 @@ impl BenchmarkArgs {
     pub fn inducing_size(&self) -> InducingSize {
         match self.inducing {
             Some(m) => InducingSize::Tied(m),
+            None if self.nested => InducingSize::nested(self.mean_inducing, self.covariance_inducing),
             None => InducingSize::decoupled(self.mean_inducing, self.covariance_inducing),
         }
     }

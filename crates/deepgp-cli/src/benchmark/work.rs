@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 use deepgp::pieces::{self, Shape};
-use deepgp::{Precision, Real};
+use deepgp::{CovarianceForm, InducingSize, Precision, Real};
 
 use super::synthetic::{DENSITY, SPARSE_FROM};
 use crate::arguments::BenchmarkArgs;
@@ -25,7 +25,12 @@ pub struct Work {
 impl Work {
     /// The work of a training step of the model that the arguments describe.
     pub fn of_step(args: &BenchmarkArgs) -> Self {
-        let ((m_a, m_b), tied) = (args.inducing_numbers(), args.inducing.is_some());
+        let (m_a, m_b) = args.inducing_numbers();
+        // One set and one factor serve both in a tied and in a nested layer.
+        let one_set = match args.inducing_size() {
+            InducingSize::Tied(_) | InducingSize::Nested { .. } => true,
+            InducingSize::Decoupled { .. } => false,
+        };
         let (m_a, m_b) = (m_a as f64, m_b as f64);
         let batches = args.rows.div_ceil(args.batch_size);
         let n = (args.rows / batches) as f64;
@@ -34,17 +39,25 @@ impl Work {
             let sparse = l == 0 && args.columns >= SPARSE_FROM;
             let d = if l == 0 { args.columns } else { args.width } as f64;
             let p = if l == args.hidden_layers { 1 } else { args.width } as f64;
-            let points = if tied { m_a } else { m_a + m_b };
+            let points = if one_set { m_a } else { m_a + m_b };
             if sparse {
                 work.sparse += 4.0 * n * points * d * DENSITY;
             } else {
                 work.products += 2.0 * n * points * d * if l == 0 { 2.0 } else { 3.0 };
             }
-            work.products += 6.0 * n * m_a * p + 2.0 * n * m_b * m_b * p;
-            work.symmetric += n * m_b * m_b * (p + 3.0);
-            // A factor, its gradient, and what is made of it for each output.
+            work.products += 6.0 * n * m_a * p;
+            work.symmetric += 3.0 * n * m_b * m_b;
+            // A factor and its gradient.
             let factor = |m: f64| m.powi(3) / 3.0 + 2.0 * m.powi(3);
-            work.factors += factor(m_b) + if tied { 0.0 } else { factor(m_a) } + m_b.powi(3) * (1.0 + 4.0 / 3.0 * p);
+            work.factors += factor(m_a) + m_b.powi(3) + if one_set { 0.0 } else { factor(m_b) };
+            match args.covariance_form {
+                CovarianceForm::Dual | CovarianceForm::Standard | CovarianceForm::Whitened => {
+                    work.products += 2.0 * n * m_b * m_b * p;
+                    work.symmetric += n * m_b * m_b * p;
+                    work.factors += m_b.powi(3) * 4.0 / 3.0 * p;
+                }
+                CovarianceForm::Diagonal => work.products += 6.0 * n * m_b * p,
+            }
             work.exponentials += n * points;
         }
         work

@@ -44,6 +44,9 @@ fn as_json(file: &ModelFile) -> Value {
                 Inducing::Decoupled { mean, covariance } => {
                     json!({ "mean_inducing": mean.nrows(), "covariance_inducing": covariance.nrows() })
                 }
+                Inducing::Nested { inputs, covariance } => {
+                    json!({ "mean_inducing": inputs.nrows(), "covariance_inducing": covariance, "nested": true })
+                }
             };
             json!({
                 "inputs": layer.input_width(),

@@ -15,6 +15,9 @@ pub fn describe(regressor: &Regressor) -> String {
         Inducing::Decoupled { mean, covariance } => {
             format!("{} inducing inputs for the mean and {} for the covariance", mean.nrows(), covariance.nrows())
         }
+        Inducing::Nested { inputs, covariance } => {
+            format!("{} inducing inputs for the mean, the first {covariance} also for the covariance", inputs.nrows())
+        }
     };
     let shape = match hidden {
         0 => "a sparse GP".to_string(),

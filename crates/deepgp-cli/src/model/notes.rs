@@ -17,7 +17,7 @@ pub fn inducing_notes(settings: &FitSettings, model: &DeepGp) -> Option<Note> {
     let inducing = &model.layers()[0].inducing;
     let (mean, covariance) = match settings.model.inducing {
         InducingSize::Tied(m) => (Some(m), Some(m)),
-        InducingSize::Decoupled { mean, covariance } => (mean, covariance),
+        InducingSize::Decoupled { mean, covariance } | InducingSize::Nested { mean, covariance } => (mean, covariance),
     };
     let short = [(mean, inducing.mean().nrows()), (covariance, inducing.covariance().nrows())].into_iter();
     let asked = short.filter_map(|(asked, found)| asked.filter(|asked| *asked > found).map(|asked| (asked, found)));

@@ -129,7 +129,7 @@ impl<T: Real> Arrays<T> {
 pub fn factorisations(layer: &LayerBlueprint) -> usize {
     let of_covariance = match layer.covariance_form {
         CovarianceForm::Dual => layer.outputs,
-        CovarianceForm::Standard | CovarianceForm::Whitened => 0,
+        CovarianceForm::Standard | CovarianceForm::Whitened | CovarianceForm::Diagonal => 0,
     };
     layer.grams.iter().filter(|gram| gram.factored).count() + of_covariance
 }

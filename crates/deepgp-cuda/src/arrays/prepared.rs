@@ -155,7 +155,7 @@ impl CovarianceArrays {
                 h_inverse: arena.take(squares),
             },
             CovarianceForm::Standard => Self::Standard { v: arena.take(squares) },
-            CovarianceForm::Whitened => Self::Whitened,
+            CovarianceForm::Whitened | CovarianceForm::Diagonal => Self::Whitened,
         }
     }
 }
@@ -186,7 +186,7 @@ impl<T: Real> PreparedArrays<T> {
         };
         let works_on_squares = match layer.covariance_form {
             CovarianceForm::Dual => true,
-            CovarianceForm::Standard | CovarianceForm::Whitened => shared.gradients,
+            CovarianceForm::Standard | CovarianceForm::Whitened | CovarianceForm::Diagonal => shared.gradients,
         };
         let (mean_kl, covariance_kl) = shared.kls.first(divergences(layer)).split_at(1);
         Self {

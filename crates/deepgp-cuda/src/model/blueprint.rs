@@ -169,11 +169,13 @@ impl LayerBlueprint {
                 let covariance = GramBlueprint { first: means, order, factored, matrix: Matrix::CovarianceGram };
                 (means, joined(&sets)?, Grams::Decoupled { mean, covariance })
             }
+            Inducing::Nested { .. } => return Err(Fault::Device("nested inducing inputs are for the CPU".into())),
         };
         let factor_numbers = match layer.covariance.form {
             CovarianceForm::Dual | CovarianceForm::Standard | CovarianceForm::Whitened => {
                 outputs * covariances * covariances
             }
+            CovarianceForm::Diagonal => return Err(Fault::Device("a diagonal covariance is for the CPU".into())),
         };
         Ok(Self {
             width,

@@ -13,7 +13,7 @@ pub fn check_orders(blueprint: &Blueprint, largest: usize) -> Outcome<()> {
     let orders = blueprint.layers.iter().flat_map(|layer| {
         let of_covariance = match layer.covariance_form {
             CovarianceForm::Dual => Some(layer.covariances),
-            CovarianceForm::Standard | CovarianceForm::Whitened => None,
+            CovarianceForm::Standard | CovarianceForm::Whitened | CovarianceForm::Diagonal => None,
         };
         layer.grams.iter().filter(|gram| gram.factored).map(|gram| gram.order).chain(of_covariance)
     });

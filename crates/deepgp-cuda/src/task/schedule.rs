@@ -167,7 +167,7 @@ impl<T: Real> DeviceTask<T> {
         row_sums::explained(scope, layer, back, of_explained)?;
         match layer.blueprint.covariance_form {
             // What goes from Ḡ to the factor meets nothing of R̄ or K̄.
-            CovarianceForm::Whitened => {
+            CovarianceForm::Whitened | CovarianceForm::Diagonal => {
                 epilogue::covariance(scope, layer, back, gradient, &mut reached, of_explained)?;
             }
             CovarianceForm::Standard | CovarianceForm::Dual => {

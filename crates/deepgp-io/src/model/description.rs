@@ -109,6 +109,10 @@ enum MeanFunctionKind {
 enum InducingKind {
     Tied,
     Decoupled,
+    Nested {
+        /// The length of the head that serves the covariance, `M_b`.
+        covariance: usize,
+    },
 }
 
 impl ModelDescription {
@@ -132,6 +136,7 @@ impl ModelDescription {
                 inducing: match layer.inducing {
                     Inducing::Tied(_) => InducingKind::Tied,
                     Inducing::Decoupled { .. } => InducingKind::Decoupled,
+                    Inducing::Nested { covariance, .. } => InducingKind::Nested { covariance },
                 },
                 mean_form: layer.mean.form,
                 covariance_form: layer.covariance.form,
@@ -208,8 +213,15 @@ impl LayerDescription {
             InducingKind::Decoupled => {
                 Inducing::Decoupled { mean: named("mean_inducing")?, covariance: named("covariance_inducing")? }
             }
+            InducingKind::Nested { covariance } => {
+                let inputs = named("inducing")?;
+                if covariance > inputs.nrows() {
+                    return Err(format!("layer {i} has a head of {covariance} in {} inducing inputs", inputs.nrows()));
+                }
+                Inducing::Nested { inputs, covariance }
+            }
         };
-        if [inducing.mean(), inducing.covariance()].iter().any(|z| z.nrows() == 0 || z.ncols() == 0) {
+        if [inducing.mean().view(), inducing.covariance()].iter().any(|z| z.nrows() == 0 || z.ncols() == 0) {
             return Err(format!("layer {i} has no inducing inputs"));
         }
         let mean_function = match self.mean_function {

@@ -4,13 +4,14 @@
 //! `+½ log |K|/|S|` (as printed, `S = ½K`, `m = 0` has a negative KL). What follows is eq. 3 and eq. 7, mended.
 //!
 //! A block of rows sees one shape for every form: `A = K_XZb Rᵀ` and `σ²_p = k_xx − A G_p Aᵀ`, where the *projection* `R`
-//! is `L⁻¹` or the identity, and the symmetric *explained share* `G_p` is `I − V_p V_pᵀ` or `C_p` itself.
+//! is `L⁻¹` or the identity, and the symmetric *explained share* `G_p` is `I − V_p V_pᵀ`, its diagonal, or `C_p` itself.
 
-use super::factor::Factor;
+use super::explained::Explained;
 use super::gram::{Gram, GramBar};
-use super::symmetric_sums::SymmetricSums;
-use crate::error::{Error, Matrix, Result};
-use crate::numeric::linalg::{Accumulate, Cholesky, lower_product, mirror_lower, product, times};
+use super::{dense_covariance, diagonal_covariance};
+use crate::error::Result;
+use crate::model::params::Constraint;
+use crate::numeric::linalg::{Accumulate, lower_product};
 use crate::numeric::mat::{Mat, View, ViewMut};
 use crate::numeric::scratch::Scratch;
 
@@ -29,6 +30,9 @@ pub enum CovarianceForm {
     /// `Standard` with `S = L S' Lᵀ`, `L Lᵀ = K`, `S' = L_s L_sᵀ`: not in the paper, and the safest to train.
     /// Its KL is `½ (tr S' − log |S'| − M_b)`.
     Whitened,
+    /// `Whitened` with `S' = diag(s²)`, a positive number `s` for each output and inducing input: not in the paper. Rows cost `M_b P`
+    /// where the others cost `M_b² P`, and it fits nearly as well. Its KL is `½ Σ (s² − log s² − 1)`.
+    Diagonal,
 }
 
 impl CovarianceForm {
@@ -36,7 +40,17 @@ impl CovarianceForm {
     pub fn needs_factor(self) -> bool {
         match self {
             Self::Dual => false,
-            Self::Standard | Self::Whitened => true,
+            Self::Standard | Self::Whitened | Self::Diagonal => true,
+        }
+    }
+
+    /// The structure of the form's explained shares.
+    pub(super) fn structure(self) -> Structure {
+        match self {
+            Self::Dual => Structure::Dense(DenseForm::Dual),
+            Self::Standard => Structure::Dense(DenseForm::Standard),
+            Self::Whitened => Structure::Dense(DenseForm::Whitened),
+            Self::Diagonal => Structure::Diagonal,
         }
     }
 }
@@ -46,72 +60,87 @@ impl CovarianceForm {
 pub struct LayerCovariance {
     /// The variables that `factor` holds.
     pub form: CovarianceForm,
-    /// `L_s` or `L_B`, lower triangular, one for each output: `[P · M_b, M_b]`, one below the other.
+    /// `L_s` or `L_B`, lower triangular, one for each output: `[P · M_b, M_b]`, one below the other. Of the diagonal form the numbers `s`
+    /// alone, a row for each output: `[P, M_b]`.
     pub factor: Mat,
+}
+
+/// The structure of a form's explained shares.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Structure {
+    /// A symmetric matrix for each output, made of a triangle of numbers.
+    Dense(DenseForm),
+    /// A diagonal for each output.
+    Diagonal,
+}
+
+/// The forms whose explained shares are symmetric matrices.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum DenseForm {
+    /// [`CovarianceForm::Dual`].
+    Dual,
+    /// [`CovarianceForm::Standard`].
+    Standard,
+    /// [`CovarianceForm::Whitened`].
+    Whitened,
 }
 
 /// A layer's covariance as rows need it: `G` and the KL, computed once a step by [`LayerCovariance::prepare`].
 #[derive(Clone, Debug)]
 pub(crate) struct PreparedCovariance {
-    /// The explained shares `G_1, G_2, …` side by side, `[M_b, P · M_b]`.
-    pub explained: Mat,
+    /// The explained shares `G_1, G_2, …`.
+    pub explained: Explained,
     /// The covariance's term of `KL[q ‖ p]`, summed over outputs.
     pub kl: f64,
     /// What the pullback needs, one square for each output below the other: `V_p = R L_s` (standard), `H⁻¹` (dual), nothing at all
-    /// (whitened).
-    saved: Mat,
+    /// (whitened, diagonal).
+    pub(super) saved: Mat,
 }
 
 impl LayerCovariance {
-    /// The factor of output `p`, `L_s` or `L_B`, `[M_b, M_b]`.
+    /// The factor of output `p`, `L_s` or `L_B`, `[M_b, M_b]`; of the diagonal form its diagonal, `[1, M_b]`.
     pub fn factor_of(&self, p: usize) -> View<'_> {
-        square(&self.factor, p)
+        let each = self.rows_each();
+        self.factor.view().rows(p * each..(p + 1) * each)
+    }
+
+    /// The number of rows of `factor` for each output.
+    fn rows_each(&self) -> usize {
+        match self.form.structure() {
+            Structure::Dense(_) => self.factor.ncols(),
+            Structure::Diagonal => 1,
+        }
+    }
+
+    /// The numbers that `factor` may hold.
+    pub(super) fn constraint(&self) -> Constraint {
+        match self.form.structure() {
+            Structure::Dense(_) => Constraint::LowerTriangular { order: self.factor.ncols() },
+            Structure::Diagonal => Constraint::Positive { floor: 0.0 },
+        }
     }
 
     /// The projection `R`, lower triangular; `None` stands for the identity.
     pub(super) fn projection<'g>(&self, gram: &'g Gram) -> Option<&'g Mat> {
         match self.form {
             CovarianceForm::Dual => None,
-            CovarianceForm::Standard | CovarianceForm::Whitened => Some(&gram.factor().inverse),
+            CovarianceForm::Standard | CovarianceForm::Whitened | CovarianceForm::Diagonal => {
+                Some(&gram.factor().inverse)
+            }
         }
     }
 
     /// The number of outputs, `P`.
     pub(crate) fn outputs(&self) -> usize {
-        self.factor.nrows() / self.factor.ncols()
+        self.factor.nrows() / self.rows_each()
     }
 
-    /// Computes `G` and the KL. Costs about `M_b³` flops an output beside the factorisation.
+    /// Computes `G` and the KL. Costs about `M_b³` flops an output beside the factorisation, and only `M_b` where the form is diagonal.
     pub(crate) fn prepare(&self, gram: &Gram, layer: usize, scratch: &mut Scratch<f64>) -> Result<PreparedCovariance> {
-        let (m, outputs) = (self.factor.ncols(), self.outputs());
-        let mut saved = match self.form {
-            CovarianceForm::Dual | CovarianceForm::Standard => scratch.take_mat(outputs * m, m),
-            CovarianceForm::Whitened => Mat::default(),
-        };
-        let (mut explained, mut kl) = (scratch.take_mat(m, outputs * m), 0.0);
-        let mut g = scratch.take_mat(m, m);
-        for p in 0..outputs {
-            let factor = self.factor_of(p);
-            kl += match self.form {
-                CovarianceForm::Dual => dual(gram, factor, layer, &mut g, square_mut(&mut saved, p), scratch)?,
-                CovarianceForm::Standard => {
-                    let (mut v, r) = (square_mut(&mut saved, p), gram.factor().inverse.view().faer());
-                    lower_product(v.reborrow().faer(), Accumulate::Replace, 1.0, r, factor.faer());
-                    clear_above(&mut v);
-                    complement(v.as_view(), &mut g);
-                    divergence(v.as_view(), factor) + 0.5 * gram.factor().log_det
-                }
-                CovarianceForm::Whitened => {
-                    complement(factor, &mut g);
-                    divergence(factor, factor)
-                }
-            };
-            for i in 0..m {
-                explained.row_mut(i)[p * m..(p + 1) * m].copy_from_slice(g.row(i));
-            }
+        match self.form.structure() {
+            Structure::Dense(form) => dense_covariance::prepare(self, form, gram, layer, scratch),
+            Structure::Diagonal => Ok(diagonal_covariance::prepare(&self.factor, scratch)),
         }
-        scratch.give_mat(g);
-        Ok(PreparedCovariance { explained, kl, saved })
     }
 
     /// Writes `∂/∂factor` to `factor_bar`, and adds the gradients at `K` and `L` to `gram_bar`.
@@ -121,45 +150,17 @@ impl LayerCovariance {
         prepared: &PreparedCovariance,
         bars: CovarianceBars<'_>,
         gram_bar: &mut GramBar,
-        mut factor_bar: ViewMut<'_>,
+        factor_bar: ViewMut<'_>,
         scratch: &mut Scratch<f64>,
     ) {
-        let CovarianceBars { projection: projection_bar, explained: explained_bar, sums, kl: kl_bar } = bars;
-        let (m, outputs) = (self.factor.ncols(), self.outputs());
-        let mut g_bar = scratch.take_mat(m, m);
-        for p in 0..outputs {
-            let factor = self.factor_of(p);
-            sums.symmetric(explained_bar, p, &mut g_bar);
-            let own = &mut factor_bar.as_mut_slice()[p * m * m..(p + 1) * m * m];
-            let mut own = ViewMut::new(own, m, m);
-            match self.form {
-                CovarianceForm::Dual => {
-                    let h_inverse = square(&prepared.saved, p);
-                    dual_pullback(gram, factor, h_inverse, &g_bar, kl_bar, own.reborrow(), gram_bar, scratch);
-                }
-                CovarianceForm::Standard => {
-                    // G = I − V Vᵀ with V = R L_s, and KL = ½ tr V Vᵀ − …: V̄ = −2 Ḡ V + KL̄ V, L̄_s = Rᵀ V̄, R̄ += V̄ L_sᵀ.
-                    let (v, r) = (square(&prepared.saved, p), gram.factor().inverse.view().faer());
-                    let mut v_bar = scratch.take_mat(m, m);
-                    product(v_bar.view_mut().faer(), Accumulate::Replace, -2.0, g_bar.view().faer(), v.faer());
-                    add_scaled(v_bar.as_mut_slice(), kl_bar, v.as_slice());
-                    let v_bar_view = v_bar.view().faer();
-                    lower_product(own.reborrow().faer(), Accumulate::Replace, 1.0, r.transpose(), v_bar_view);
-                    let factor_t = factor.faer().transpose();
-                    lower_product(projection_bar.view_mut().faer(), Accumulate::Add, 1.0, v_bar_view, factor_t);
-                    log_det_pullback(factor, kl_bar, &mut own);
-                    scratch.give_mat(v_bar);
-                }
-                CovarianceForm::Whitened => {
-                    // G = I − L_s L_sᵀ, and KL = ½ tr L_s L_sᵀ − …: L̄_s = −2 Ḡ L_s + KL̄ L_s.
-                    product(own.reborrow().faer(), Accumulate::Replace, -2.0, g_bar.view().faer(), factor.faer());
-                    add_scaled(own.as_mut_slice(), kl_bar, factor.as_slice());
-                    log_det_pullback(factor, kl_bar, &mut own);
-                }
+        let CovarianceBars { projection: projection_bar, explained: explained_bar, kl: kl_bar } = bars;
+        match self.form.structure() {
+            Structure::Dense(form) => {
+                let bars = CovarianceBars { projection: &mut *projection_bar, explained: explained_bar, kl: kl_bar };
+                dense_covariance::pullback(self, form, gram, prepared, bars, gram_bar, factor_bar, scratch);
             }
-            clear_above(&mut own);
+            Structure::Diagonal => diagonal_covariance::pullback(&self.factor, explained_bar, kl_bar, factor_bar),
         }
-        scratch.give_mat(g_bar);
         if let Some(r) = self.projection(gram) {
             // Lᵀ L̄ = −R̄ Rᵀ, and KL̄ times the identity for the ½ log |K| of each output.
             clear_above(&mut projection_bar.view_mut());
@@ -168,11 +169,11 @@ impl LayerCovariance {
             lower_product(inner.view_mut().faer(), Accumulate::Add, -1.0, projection_bar, r.transpose());
             match self.form {
                 CovarianceForm::Standard => {
-                    for i in 0..m {
-                        inner[(i, i)] += kl_bar * outputs as f64;
+                    for i in 0..inner.nrows() {
+                        inner[(i, i)] += kl_bar * self.outputs() as f64;
                     }
                 }
-                CovarianceForm::Dual | CovarianceForm::Whitened => {}
+                CovarianceForm::Dual | CovarianceForm::Whitened | CovarianceForm::Diagonal => {}
             }
         }
     }
@@ -182,10 +183,8 @@ impl LayerCovariance {
 pub(super) struct CovarianceBars<'a> {
     /// `∂/∂R`, the lower triangle; its memory is used up.
     pub projection: &'a mut Mat,
-    /// `∂/∂G_1 … ∂/∂G_P`, in the layout of `sums`.
+    /// `∂/∂G_1 … ∂/∂G_P`, in the layout of [`ExplainedSums`](super::explained::ExplainedSums).
     pub explained: &'a [f64],
-    /// How `explained` is laid out.
-    pub sums: SymmetricSums,
     /// `∂/∂KL`.
     pub kl: f64,
 }
@@ -193,124 +192,14 @@ pub(super) struct CovarianceBars<'a> {
 impl PreparedCovariance {
     /// Gives its memory back.
     pub fn give(self, scratch: &mut Scratch<f64>) {
-        scratch.give_mat(self.explained);
+        self.explained.give(scratch);
         scratch.give_mat(self.saved);
     }
 }
 
-/// Square `p` of a matrix of squares, one below the other.
-fn square(stacked: &Mat, p: usize) -> View<'_> {
-    let m = stacked.ncols();
-    stacked.view().rows(p * m..(p + 1) * m)
-}
-
-/// [`square`], mutably.
-fn square_mut(stacked: &mut Mat, p: usize) -> ViewMut<'_> {
-    let m = stacked.ncols();
-    ViewMut::new(&mut stacked.as_mut_slice()[p * m * m..(p + 1) * m * m], m, m)
-}
-
 /// Writes zeros above the diagonal.
-fn clear_above(m: &mut ViewMut<'_>) {
+pub(super) fn clear_above(m: &mut ViewMut<'_>) {
     for i in 0..m.nrows() {
         m.row_mut(i)[i + 1..].fill(0.0);
-    }
-}
-
-/// The KL `½ (tr V Vᵀ − log |L_s L_sᵀ| − M)` of one output, less its `½ log |K|`.
-fn divergence(v: View<'_>, factor: View<'_>) -> f64 {
-    let m = factor.nrows();
-    let log_det: f64 = (0..m).map(|i| (factor[(i, i)] * factor[(i, i)]).ln()).sum();
-    0.5 * (v.as_slice().iter().map(|x| x * x).sum::<f64>() - log_det - m as f64)
-}
-
-/// Adds `KL̄` times the gradient of `−½ log |L_s L_sᵀ|`, which is `−1 / L_s[i, i]` on the diagonal.
-fn log_det_pullback(factor: View<'_>, kl_bar: f64, factor_bar: &mut ViewMut<'_>) {
-    for i in 0..factor.nrows() {
-        factor_bar.row_mut(i)[i] -= kl_bar / factor[(i, i)];
-    }
-}
-
-/// Writes `G = I − V Vᵀ`.
-fn complement(v: View<'_>, g: &mut Mat) {
-    lower_product(g.view_mut().faer(), Accumulate::Replace, -1.0, v.faer(), v.faer().transpose());
-    for i in 0..v.nrows() {
-        g[(i, i)] += 1.0;
-    }
-    mirror_lower(g.view_mut());
-}
-
-/// Writes `C` and `H⁻¹` of the dual form for one output, and returns its KL. With `L_H L_Hᵀ = H` and `T = L_H⁻¹ L_Bᵀ`, `C = Tᵀ T` is
-/// symmetric and positive to the last bit.
-fn dual(
-    gram: &Gram,
-    factor: View<'_>,
-    layer: usize,
-    c: &mut Mat,
-    mut h_inverse: ViewMut<'_>,
-    scratch: &mut Scratch<f64>,
-) -> Result<f64> {
-    let m = factor.nrows();
-    let k_b = times(gram.k.view().faer(), factor.faer(), scratch);
-    let mut h = times(factor.faer().transpose(), k_b.view().faer(), scratch);
-    for i in 0..m {
-        h[(i, i)] += 1.0;
-    }
-    let cholesky = Cholesky::new(&h, scratch).map_err(|failure| Error::NotPositiveDefinite {
-        layer,
-        matrix: Matrix::DualPrecision,
-        pivot: failure.pivot,
-        jitter: 0.0,
-        cause: "its entries are not finite or far too large".into(),
-    })?;
-    let Factor { inverse: r, log_det } = Factor::new(cholesky, scratch);
-    product(h_inverse.reborrow().faer(), Accumulate::Replace, 1.0, r.view().faer().transpose(), r.view().faer());
-    let trace: f64 = (0..m).map(|i| h_inverse.as_view()[(i, i)]).sum();
-    let t = times(r.view().faer(), factor.faer().transpose(), scratch);
-    lower_product(c.view_mut().faer(), Accumulate::Replace, 1.0, t.view().faer().transpose(), t.view().faer());
-    mirror_lower(c.view_mut());
-    for used in [k_b, h, r, t] {
-        scratch.give_mat(used);
-    }
-    Ok(0.5 * (log_det - m as f64 + trace))
-}
-
-/// The pullback of [`dual`]: `C = B H⁻¹ Bᵀ` with `B = L_B`, `H = I + Bᵀ K B`, and `KL = ½ log |H| + ½ tr H⁻¹ + const` give
-/// `H̄ = −H⁻¹ Bᵀ Ḡ B H⁻¹ + KL̄ (½ H⁻¹ − ½ H⁻²)`, `B̄ = 2 Ḡ B H⁻¹ + 2 K B H̄`, `K̄ = B H̄ Bᵀ`.
-#[allow(clippy::too_many_arguments, reason = "the equations above have exactly these")]
-fn dual_pullback(
-    gram: &Gram,
-    factor: View<'_>,
-    h_inverse: View<'_>,
-    g_bar: &Mat,
-    kl_bar: f64,
-    mut factor_bar: ViewMut<'_>,
-    gram_bar: &mut GramBar,
-    scratch: &mut Scratch<f64>,
-) {
-    let h_inverse = h_inverse.faer();
-    let b_h = times(factor.faer(), h_inverse, scratch);
-    let g_b_h = times(g_bar.view().faer(), b_h.view().faer(), scratch);
-    let mut h_bar = times(h_inverse, h_inverse, scratch);
-    for i in 0..h_bar.nrows() {
-        for (j, v) in h_bar.row_mut(i).iter_mut().enumerate() {
-            *v = 0.5 * kl_bar * (h_inverse[(i, j)] - *v);
-        }
-    }
-    product(h_bar.view_mut().faer(), Accumulate::Add, -1.0, b_h.view().faer().transpose(), g_b_h.view().faer());
-    let b_h_bar = times(factor.faer(), h_bar.view().faer(), scratch);
-    product(factor_bar.reborrow().faer(), Accumulate::Replace, 2.0, gram.k.view().faer(), b_h_bar.view().faer());
-    add_scaled(factor_bar.as_mut_slice(), 2.0, g_b_h.as_slice());
-    let k_bar = gram_bar.k_mut(scratch);
-    product(k_bar.view_mut().faer(), Accumulate::Add, 1.0, b_h_bar.view().faer(), factor.faer().transpose());
-    for used in [b_h, g_b_h, h_bar, b_h_bar] {
-        scratch.give_mat(used);
-    }
-}
-
-/// `into += scale · from`.
-fn add_scaled(into: &mut [f64], scale: f64, from: &[f64]) {
-    for (to, from) in into.iter_mut().zip(from) {
-        *to += scale * from;
     }
 }

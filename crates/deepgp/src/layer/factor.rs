@@ -11,6 +11,7 @@
 //! `n³/3` flops to factor, as many to invert, `4n³/3` for the pullback; half of the last where `Lᵀ L̄` is a product of thin
 //! matrices, as for the mean.
 
+use super::gram::leading;
 use crate::numeric::linalg::{
     Accumulate, Cholesky, mirror_lower, product, symmetric_transposed_lower_times, times, times_lower,
 };
@@ -68,19 +69,26 @@ impl Factor {
         psi
     }
 
-    /// `K̄` from `Lᵀ L̄ = a bᵀ`, both `[n, P]`.
+    /// The factor of the leading block of order `m`: of a triangle and of its inverse, leading blocks are each other's inverse.
+    pub fn head(&self, m: usize, scratch: &mut Scratch<f64>) -> Self {
+        let log_det = -2.0 * (0..m).map(|i| self.inverse[(i, i)].ln()).sum::<f64>();
+        Self { inverse: leading(&self.inverse, m, scratch), log_det }
+    }
+
+    /// `K̄` from `Lᵀ L̄ = a bᵀ`, both `[n, P]`, and from a leading block of `Lᵀ L̄`, `[m, m]`, if there is one.
     ///
     /// Then `Ψ_ij = ½ a_i · b_j` for `j ≤ i`, so that row `i` of `Ψ R` is made of sums over all rows before and after it:
-    /// `½ a_i · Σ_{j ≤ i} b_j R_j + ½ b_i · Σ_{j > i} a_j R_j`. A block of rows at a time.
-    pub fn pullback_outer(&self, a: &Mat, b: &Mat, scratch: &mut Scratch<f64>) -> Mat {
+    /// `½ a_i · Σ_{j ≤ i} b_j R_j + ½ b_i · Σ_{j > i} a_j R_j`. A block of rows at a time. A leading block of `Ψ` meets the leading
+    /// block of `R` alone, so that it costs `m³` flops.
+    pub fn pullback_outer(&self, a: &Mat, b: &Mat, head: Option<&Mat>, scratch: &mut Scratch<f64>) -> Mat {
         let (n, p) = (a.nrows(), a.ncols());
-        let (a_all, b_all, r) = (a.view().faer(), b.view().faer(), self.inverse.view().faer());
+        let (a_all, b_all, r_all) = (a.view().faer(), b.view().faer(), self.inverse.view().faer());
         let mut t = scratch.take_mat(n, n);
         let mut psi = scratch.take_mat(BLOCK, BLOCK);
         let mut sums = scratch.zeros(p, n);
         for start in (0..n).step_by(BLOCK) {
             let len = BLOCK.min(n - start);
-            let (a, b, r) = (a_all.subrows(start, len), b_all.subrows(start, len), r.subrows(start, len));
+            let (a, b, r) = (a_all.subrows(start, len), b_all.subrows(start, len), r_all.subrows(start, len));
             psi.reshape_for_overwrite(len, len);
             product(psi.view_mut().faer(), Accumulate::Replace, 0.5, a, b.transpose());
             mirror_lower(psi.view_mut());
@@ -91,9 +99,19 @@ impl Factor {
         sums.fill(0.0);
         for start in (0..n).step_by(BLOCK).rev() {
             let len = BLOCK.min(n - start);
-            let (a, b, r) = (a_all.subrows(start, len), b_all.subrows(start, len), r.subrows(start, len));
+            let (a, b, r) = (a_all.subrows(start, len), b_all.subrows(start, len), r_all.subrows(start, len));
             product(t.view_mut().faer().subrows_mut(start, len), Accumulate::Add, 0.5, b, sums.view().faer());
             product(sums.view_mut().faer(), Accumulate::Add, 1.0, a.transpose(), r);
+        }
+        if let Some(head) = head {
+            let m = head.nrows();
+            psi.reshape_for_overwrite(m, m);
+            for (to, from) in psi.as_mut_slice().iter_mut().zip(head.as_slice()) {
+                *to = 0.5 * from;
+            }
+            mirror_lower(psi.view_mut());
+            let own = t.view_mut().faer().submatrix_mut(0, 0, m, m);
+            times_lower(own, Accumulate::Add, psi.view().faer(), r_all.submatrix(0, 0, m, m));
         }
         let mut k_bar = scratch.take_mat(n, n);
         symmetric_transposed_lower_times(&mut k_bar, &self.inverse, &t);
@@ -150,7 +168,7 @@ mod tests {
 
         let (m, w_bar) = (uniform(N, 2, 6), uniform(N, 2, 7));
         let minus = m.map(|v: f64| -v);
-        let k_bar = made.pullback_outer(&minus, &made.whiten(&w_bar, scratch), scratch);
+        let k_bar = made.pullback_outer(&minus, &made.whiten(&w_bar, scratch), None, scratch);
         assert_slope("solve", &k, &k_bar, 1e-7, |k| {
             dot_all(&w_bar, &factor(k).whiten_transposed(&m, &mut Scratch::default()))
         });

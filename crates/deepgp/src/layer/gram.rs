@@ -64,8 +64,8 @@ pub(crate) struct Gram {
     factor: Option<Factor>,
 }
 
-/// The gradients that reach a [`Gram`]: at `K` (symmetric) and, where it was factored, at `L`, as the lower triangle of `Lᵀ L̄`, in two
-/// parts, `inner + a bᵀ`. What no form asks for stays `None`: at `M_a = 500` each square is 2 MB.
+/// The gradients that reach a [`Gram`]: at `K` (symmetric) and, where it was factored, at `L`, as the lower triangle of `Lᵀ L̄`, in
+/// parts, `inner + a bᵀ` and a leading block. What no form asks for stays `None`: at `M_a = 500` each square is 2 MB.
 #[derive(Clone, Debug)]
 pub(crate) struct GramBar {
     /// The order `M` of the matrix.
@@ -76,6 +76,8 @@ pub(crate) struct GramBar {
     inner: Option<Mat>,
     /// The part of `Lᵀ L̄` that is a product `a bᵀ` of two thin matrices, `[M, P]` each.
     outer: Option<(Mat, Mat)>,
+    /// The part of `Lᵀ L̄` that is its leading block alone: what reaches the head of a nested set.
+    head: Option<Mat>,
 }
 
 impl Gram {
@@ -130,7 +132,7 @@ impl Gram {
 
     /// Gradients of zero for this matrix.
     pub fn zero_bar(&self) -> GramBar {
-        GramBar { order: self.k.nrows(), k: None, inner: None, outer: None }
+        GramBar { order: self.k.nrows(), k: None, inner: None, outer: None, head: None }
     }
 
     /// The inverse factor `L⁻¹`, where a form asked for a factor.
@@ -149,14 +151,19 @@ impl Gram {
         theta_bar: &mut [f64],
         scratch: &mut Scratch<f64>,
     ) {
-        let GramBar { k: direct, inner, outer, .. } = bar;
-        let through_factor = match (inner, &outer) {
-            (None, None) => None,
-            (None, Some((a, b))) => Some(self.factor().pullback_outer(a, b, scratch)),
-            (Some(inner), None) => Some(self.factor().pullback(inner, scratch)),
-            (Some(mut inner), Some((a, b))) => {
-                let (a, b) = (a.view().faer(), b.view().faer());
-                lower_product(inner.view_mut().faer(), Accumulate::Add, 1.0, a, b.transpose());
+        let GramBar { order, k: direct, inner, outer, head } = bar;
+        let through_factor = match (inner, &outer, &head) {
+            (None, None, None) => None,
+            (None, Some((a, b)), head) => Some(self.factor().pullback_outer(a, b, head.as_ref(), scratch)),
+            (inner, outer, head) => {
+                let mut inner = inner.unwrap_or_else(|| scratch.zeros(order, order));
+                if let Some((a, b)) = outer {
+                    let (a, b) = (a.view().faer(), b.view().faer());
+                    lower_product(inner.view_mut().faer(), Accumulate::Add, 1.0, a, b.transpose());
+                }
+                if let Some(head) = head {
+                    add_block(&mut inner, head);
+                }
                 Some(self.factor().pullback(inner, scratch))
             }
         };
@@ -171,9 +178,15 @@ impl Gram {
             kernel.gram_pullback(z, self.k.view(), k_bar.view_mut(), z_bar, theta_bar, scratch);
             scratch.give_mat(k_bar);
         }
-        for used in outer.into_iter().flat_map(|(a, b)| [a, b]) {
+        for used in outer.into_iter().flat_map(|(a, b)| [a, b]).chain(head) {
             scratch.give_mat(used);
         }
+    }
+
+    /// The matrix of the first `m` inducing inputs alone: a copy of the leading blocks of `K` and of its factor.
+    pub fn head(&self, m: usize, scratch: &mut Scratch<f64>) -> Self {
+        let k = leading(&self.k, m, scratch);
+        Self { k, factor: self.factor.as_ref().map(|factor| factor.head(m, scratch)), ..*self }
     }
 
     /// Gives its memory back.
@@ -181,6 +194,24 @@ impl Gram {
         scratch.give_mat(self.k);
         if let Some(factor) = self.factor {
             factor.give(scratch);
+        }
+    }
+}
+
+/// A copy of the leading `m × m` block of `from`.
+pub(super) fn leading(from: &Mat, m: usize, scratch: &mut Scratch<f64>) -> Mat {
+    let mut out = scratch.take_mat(m, m);
+    for i in 0..m {
+        out.row_mut(i).copy_from_slice(&from.row(i)[..m]);
+    }
+    out
+}
+
+/// Adds `block` to the leading block of `into`.
+fn add_block(into: &mut Mat, block: &Mat) {
+    for i in 0..block.nrows() {
+        for (to, from) in into.row_mut(i).iter_mut().zip(block.row(i)) {
+            *to += from;
         }
     }
 }
@@ -206,6 +237,17 @@ impl GramBar {
     /// `Lᵀ L̄` to add to, zero at first; only its lower triangle counts.
     pub fn inner_mut(&mut self, scratch: &mut Scratch<f64>) -> &mut Mat {
         self.inner.get_or_insert_with(|| scratch.zeros(self.order, self.order))
+    }
+
+    /// Adds the gradients that reached a [`Gram::head`] of this matrix. At most once.
+    pub fn add_head(&mut self, of_head: Self, scratch: &mut Scratch<f64>) {
+        let Self { k, inner, outer, head, .. } = of_head;
+        debug_assert!(outer.is_none() && head.is_none() && self.head.is_none(), "a covariance has none of these");
+        if let Some(k) = k {
+            add_block(self.k_mut(scratch), &k);
+            scratch.give_mat(k);
+        }
+        self.head = inner;
     }
 
     /// Adds `a bᵀ` to `Lᵀ L̄`. At most once.
@@ -332,7 +374,7 @@ mod tests {
         let jitter = event.unwrap().jitter;
         let mut theta = [0.0; 2];
         let corner = Mat::from_fn(3, 3, |i, j| f64::from(u8::from(i == 0 && j == 0)));
-        let bar = GramBar { order: 3, k: Some(corner), inner: None, outer: None };
+        let bar = GramBar { order: 3, k: Some(corner), inner: None, outer: None, head: None };
         let kernel = SquaredExponential::new(1.0, vec![1.0]);
         built.pullback(&kernel, z.view(), bar, Mat::zeros(3, 1).view_mut(), &mut theta, &mut Scratch::default());
         // K_00 = σ² + ε with ε = σ² · 1e-10 · 10ⁿ.
@@ -367,7 +409,7 @@ mod tests {
             Gram::new(&kernel, z.view(), jitter, false, PLACE, &mut Scratch::default()).unwrap().0
         };
         let mut theta = [0.0; 3];
-        let bar = GramBar { order: 4, k: Some(weight.clone()), inner: None, outer: None };
+        let bar = GramBar { order: 4, k: Some(weight.clone()), inner: None, outer: None, head: None };
         let kernel = SquaredExponential::new(1.3, vec![0.7, 1.2]);
         gram(1.3).pullback(&kernel, z.view(), bar, Mat::zeros(4, 2).view_mut(), &mut theta, &mut Scratch::default());
         assert_slope("variance", &Mat::column(vec![1.3]), &Mat::column(vec![theta[2]]), 1e-8, |v| {

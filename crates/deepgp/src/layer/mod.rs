@@ -8,8 +8,13 @@
 //! blocks through them, forward and backward; [`Layer::pullback`] takes the sums over blocks back to the parameters.
 
 mod covariance;
+mod dense_covariance;
+mod diagonal_covariance;
+mod explained;
 mod factor;
 mod gram;
+mod grams;
+mod inducing;
 mod mean;
 mod mean_function;
 pub mod pieces;
@@ -20,6 +25,9 @@ mod symmetric_sums;
 pub use covariance::{CovarianceForm, LayerCovariance};
 pub(crate) use gram::{Factored, Gram, NotFactored, factor_with_jitter};
 pub use gram::{Jitter, JitterEvent};
+pub(crate) use grams::LayerMemory;
+pub use inducing::Inducing;
+pub(crate) use inducing::compare_rows;
 pub use mean::{LayerMean, MeanForm};
 pub use mean_function::MeanFunction;
 pub use rows::Floor;
@@ -31,67 +39,10 @@ use crate::kernel::bound::finish;
 use crate::kernel::{Evaluate, Kernel};
 use crate::model::params::{self, Constraint, Leaf, Parameters, visit_under};
 use crate::numeric::mat::{Mat, ViewMut};
-use crate::numeric::scratch::Scratch;
-use covariance::{CovarianceBars, PreparedCovariance};
+use covariance::{CovarianceBars, PreparedCovariance, Structure};
+use explained::ExplainedSums;
+use grams::Grams;
 use mean::PreparedMean;
-use symmetric_sums::SymmetricSums;
-
-/// The inducing inputs of a layer: one set, or one for the mean and one for the covariance.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Inducing {
-    /// One set for mean and covariance, `[M, D]`: the full DGP. One factorisation serves both.
-    Tied(Mat),
-    /// A set for the mean and one for the covariance: the paper's decoupling.
-    Decoupled {
-        /// The mean's set `Z_a`, `[M_a, D]`.
-        mean: Mat,
-        /// The covariance's set `Z_b`, `[M_b, D]`.
-        covariance: Mat,
-    },
-}
-
-impl Inducing {
-    /// The mean's set `Z_a`, `[M_a, D]`.
-    pub fn mean(&self) -> &Mat {
-        match self {
-            Self::Tied(z) => z,
-            Self::Decoupled { mean, .. } => mean,
-        }
-    }
-
-    /// The covariance's set `Z_b`, `[M_b, D]`.
-    pub fn covariance(&self) -> &Mat {
-        match self {
-            Self::Tied(z) => z,
-            Self::Decoupled { covariance, .. } => covariance,
-        }
-    }
-
-    /// The same sets, each sent through `by`.
-    pub(crate) fn map(&self, by: impl Fn(&Mat) -> Mat) -> Self {
-        match self {
-            Self::Tied(z) => Self::Tied(by(z)),
-            Self::Decoupled { mean, covariance } => Self::Decoupled { mean: by(mean), covariance: by(covariance) },
-        }
-    }
-
-    /// The inducing inputs stacked, `Z_a` above `Z_b`, or the one tied set, in memory borrowed from `scratch`.
-    fn stacked(&self, scratch: &mut Scratch<f64>) -> Mat {
-        let mut z = scratch.take_mat(self.covariance_start() + self.covariance().nrows(), self.covariance().ncols());
-        let (above, below) = z.as_mut_slice().split_at_mut(self.covariance_start() * self.covariance().ncols());
-        above.copy_from_slice(&self.mean().as_slice()[..above.len()]);
-        below.copy_from_slice(self.covariance().as_slice());
-        z
-    }
-
-    /// The row at which `Z_b` starts where both sets are stacked, `Z_a` above `Z_b`; 0 for a tied set, which is stored once.
-    fn covariance_start(&self) -> usize {
-        match self {
-            Self::Tied(_) => 0,
-            Self::Decoupled { mean, .. } => mean.nrows(),
-        }
-    }
-}
 
 /// A sparse-GP layer, `[N, D] → [N, P]`. All outputs share the kernel and the inducing inputs.
 #[derive(Clone, Debug)]
@@ -106,38 +57,6 @@ pub struct Layer {
     pub mean: LayerMean,
     /// The covariance over `Z_b`.
     pub covariance: LayerCovariance,
-}
-
-/// The kernel matrices of a layer's inducing inputs.
-#[derive(Clone, Debug)]
-enum Grams {
-    /// The one `K_ZZ` of a tied layer.
-    Tied(Gram),
-    /// A matrix for each of a decoupled layer's sets.
-    Decoupled {
-        /// The mean's matrix `K_aa`.
-        mean: Gram,
-        /// The covariance's matrix `K_bb`.
-        covariance: Gram,
-    },
-}
-
-impl Grams {
-    /// The mean's matrix `K_aa`, or the one `K_ZZ`.
-    fn mean(&self) -> &Gram {
-        match self {
-            Self::Tied(gram) => gram,
-            Self::Decoupled { mean, .. } => mean,
-        }
-    }
-
-    /// The covariance's matrix `K_bb`, or the one `K_ZZ`.
-    fn covariance(&self) -> &Gram {
-        match self {
-            Self::Tied(gram) => gram,
-            Self::Decoupled { covariance, .. } => covariance,
-        }
-    }
 }
 
 /// A layer as rows need it, computed once a step by [`Layer::prepare`]: everything of size `M × M`.
@@ -172,28 +91,9 @@ impl Prepared {
     /// Gives its memory back.
     pub(crate) fn give(self, memory: &mut LayerMemory) {
         let Self { grams, mean, covariance, .. } = self;
-        match grams {
-            Grams::Tied(gram) => {
-                memory.covariance.give_mat(mean.weights);
-                gram.give(&mut memory.covariance);
-            }
-            Grams::Decoupled { mean: mean_gram, covariance: gram } => {
-                memory.mean.give_mat(mean.weights);
-                mean_gram.give(&mut memory.mean);
-                gram.give(&mut memory.covariance);
-            }
-        }
+        grams.give(mean.weights, memory);
         covariance.give(&mut memory.covariance);
     }
-}
-
-/// Memory for the work on a layer's `M × M` matrices: one part for each of mean and covariance, which are worked on in parallel.
-#[derive(Debug, Default)]
-pub(crate) struct LayerMemory {
-    /// Memory for the mean's side.
-    mean: Scratch<f64>,
-    /// Memory for the covariance's side, and for all of a tied layer.
-    covariance: Scratch<f64>,
 }
 
 impl Layer {
@@ -234,22 +134,21 @@ impl Layer {
         };
         let (m_a, m_b) = (mean.nrows(), covariance.nrows());
         shape("the mean's `free`, one row for each inducing input", &self.mean.free, m_a, p)?;
-        shape("the covariance's `factor`, a square for each output", &self.covariance.factor, p * m_b, m_b)?;
+        let (what, each) = match self.covariance.form.structure() {
+            Structure::Dense(_) => ("the covariance's `factor`, a square for each output", m_b),
+            Structure::Diagonal => ("the covariance's `factor`, a row for each output", 1),
+        };
+        shape(what, &self.covariance.factor, p * each, m_b)?;
         if mean.nrows() == 0 || covariance.nrows() == 0 || p == 0 || d == 0 {
             let requirement = "at least 1 in each of inputs, outputs and inducing inputs";
             return Err(Error::Setting { name: "layer size", value: "0".into(), requirement });
         }
         self.mean_function.check(index, d, p)?;
-        match &self.inducing {
-            Inducing::Tied(z) => check_distinct(z, index, "one set"),
-            Inducing::Decoupled { mean, covariance } => {
-                check_distinct(mean, index, "mean")?;
-                check_distinct(covariance, index, "covariance")
-            }
-        }
+        self.inducing.check(index)
     }
 
-    /// Factors kernel matrices and computes `w`, `R`, `G` and the KL: about `⅔ M_a³ + M_b³ (1 + P)` flops.
+    /// Factors kernel matrices and computes `w`, `R`, `G` and the KL: about `⅔ M_a³ + M_b³ (1 + P)` flops, of which a diagonal covariance
+    /// saves `M_b³ P` and a nested set `⅔ M_b³`.
     pub(crate) fn prepare(&self, jitter: Jitter, index: usize, memory: &mut LayerMemory) -> Result<Prepared> {
         let kernel = &*self.kernel;
         let (mean_factors, covariance_factors) = (self.mean.form.needs_factor(), self.covariance.form.needs_factor());
@@ -262,6 +161,16 @@ impl Layer {
                 let covariance = self.covariance.prepare(&gram, index, scratch)?;
                 let events = event.into_iter().collect();
                 return Ok(Prepared { grams: Grams::Tied(gram), mean, covariance, events });
+            }
+            Inducing::Nested { inputs, covariance: m_b } => {
+                let (z, factor) = (inputs.view(), mean_factors || covariance_factors);
+                let scratch = &mut memory.covariance;
+                let (whole, event) = Gram::new(kernel, z, jitter, factor, (index, Matrix::MeanGram), scratch)?;
+                let head = whole.head(*m_b, scratch);
+                let mean = self.mean.prepare(&whole, scratch);
+                let covariance = self.covariance.prepare(&head, index, scratch)?;
+                let events = event.into_iter().collect();
+                return Ok(Prepared { grams: Grams::Nested { whole, head }, mean, covariance, events });
             }
             Inducing::Decoupled { mean, covariance } => (mean, covariance),
         };
@@ -301,7 +210,7 @@ impl Layer {
         let kernel = &*self.kernel;
         let d = self.input_width();
         let (theta, rest) = out.split_at_mut(sums.kernel.theta.len());
-        let stacked = self.inducing.covariance_start() + self.inducing.covariance().nrows();
+        let stacked = self.inducing.stacked_len();
         let (inducing, rest) = rest.split_at_mut(stacked * d);
         let (free, factor) = rest.split_at_mut(self.mean.free.as_slice().len());
         let z = match layout {
@@ -310,11 +219,9 @@ impl Layer {
         };
         finish(kernel, layout, z.view(), &sums.kernel, ViewMut::new(inducing, stacked, d), theta);
         memory.covariance.give_mat(z);
-        let order = self.covariance.factor.ncols();
-        let factor = ViewMut::new(factor, self.covariance.factor.nrows(), order);
+        let factor = ViewMut::new(factor, self.covariance.factor.nrows(), self.covariance.factor.ncols());
         let LayerSums { weights, projection, explained, .. } = sums;
-        let symmetric = SymmetricSums { order, outputs: self.output_width() };
-        let bars = CovarianceBars { projection, explained, sums: symmetric, kl: kl_bar };
+        let bars = CovarianceBars { projection, explained, kl: kl_bar };
         let LayerMemory { mean: of_mean, covariance: of_covariance } = memory;
         match grams {
             Grams::Decoupled { mean: mean_gram, covariance: gram } => {
@@ -334,7 +241,7 @@ impl Layer {
                         let mut bar = gram.zero_bar();
                         self.covariance.pullback(gram, covariance, bars, &mut bar, factor, of_covariance);
                         let z_bar = ViewMut::new(below, z_b.nrows(), d);
-                        gram.pullback(kernel, z_b.view(), bar, z_bar, theta, of_covariance);
+                        gram.pullback(kernel, z_b, bar, z_bar, theta, of_covariance);
                     },
                 );
                 for (to, from) in theta.iter_mut().zip(mean_theta.as_slice()) {
@@ -351,15 +258,28 @@ impl Layer {
                 gram.pullback(kernel, z.view(), bar, ViewMut::new(inducing, z.nrows(), d), theta, of_covariance);
                 of_covariance.give_mat(free_bar);
             }
+            Grams::Nested { whole, head } => {
+                let mut head_bar = head.zero_bar();
+                self.covariance.pullback(head, covariance, bars, &mut head_bar, factor, of_covariance);
+                let mut bar = whole.zero_bar();
+                let free_bar = self.mean.pullback(whole, mean, weights, kl_bar, &mut bar, of_covariance);
+                free.copy_from_slice(free_bar.as_slice());
+                bar.add_head(head_bar, of_covariance);
+                let z = self.inducing.mean();
+                whole.pullback(kernel, z.view(), bar, ViewMut::new(inducing, z.nrows(), d), theta, of_covariance);
+                of_covariance.give_mat(free_bar);
+            }
         }
+    }
+
+    /// The layout of the gradients at the explained shares.
+    fn explained_sums(&self) -> ExplainedSums {
+        ExplainedSums::new(self.covariance.form, self.inducing.covariance_rows().len(), self.output_width())
     }
 
     /// The number of the layer's parameters, each entry of an array counted.
     pub(crate) fn parameter_count(&self) -> usize {
-        let sets = match &self.inducing {
-            Inducing::Tied(z) => z.as_slice().len(),
-            Inducing::Decoupled { mean, covariance } => mean.as_slice().len() + covariance.as_slice().len(),
-        };
+        let sets: usize = self.inducing.stored().map(|z| z.as_slice().len()).sum();
         self.kernel_parameters() + sets + self.mean.free.as_slice().len() + self.covariance.factor.as_slice().len()
     }
 
@@ -367,25 +287,6 @@ impl Layer {
     pub(crate) fn kernel_parameters(&self) -> usize {
         params::count(&mut *self.kernel.clone_box())
     }
-}
-
-/// A total order of rows, NaN included; 0 and −0 are one.
-pub(crate) fn compare_rows(a: &[f64], b: &[f64]) -> std::cmp::Ordering {
-    let each = a.iter().zip(b).map(|(x, y)| (x + 0.0).total_cmp(&(y + 0.0)));
-    each.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
-}
-
-/// Fails if two rows of `z` are equal; `layer` and `set` are for the message.
-fn check_distinct(z: &Mat, layer: usize, set: &'static str) -> Result<()> {
-    let mut order: Vec<usize> = (0..z.nrows()).collect();
-    order.sort_by(|&i, &j| compare_rows(z.row(i), z.row(j)));
-    for pair in order.windows(2) {
-        if z.row(pair[0]) == z.row(pair[1]) {
-            let (first, second) = (pair[0].min(pair[1]), pair[0].max(pair[1]));
-            return Err(Error::DuplicateInducing { layer, set, first, second });
-        }
-    }
-    Ok(())
 }
 
 /// The parameters in their order: the kernel's, the inducing inputs, the mean's `free`, the covariance's `factor`.
@@ -402,15 +303,15 @@ impl Parameters for Layer {
                 matrix("mean_inducing", mean, Constraint::Real);
                 matrix("covariance_inducing", covariance, Constraint::Real);
             }
+            Inducing::Nested { inputs, .. } => matrix("inducing", inputs, Constraint::Real),
         }
         matrix("mean.free", &mut self.mean.free, Constraint::Real);
-        let order = self.covariance.factor.ncols();
-        let shape = [self.covariance.factor.nrows() / order, order, order];
-        leaf(Leaf {
-            name: "covariance.factor",
-            constraint: Constraint::LowerTriangular { order },
-            shape: &shape,
-            values: self.covariance.factor.as_mut_slice(),
-        });
+        let (order, outputs) = (self.covariance.factor.ncols(), self.covariance.outputs());
+        let shape = match self.covariance.form.structure() {
+            Structure::Dense(_) => &[outputs, order, order][..],
+            Structure::Diagonal => &[outputs, order][..],
+        };
+        let constraint = self.covariance.constraint();
+        leaf(Leaf { name: "covariance.factor", constraint, shape, values: self.covariance.factor.as_mut_slice() });
     }
 }

@@ -87,14 +87,15 @@ pub fn each<T: Real>(shape: Shape, mut visit: impl FnMut(Piece, &mut dyn FnMut()
     let mut diagonal_bar = vec![T::ZERO; b];
     piece("quadratic forms pullback", b * m_b * m_b * p, &mut || {
         chain.variances_pullback(rows, &mut diagonal_bar);
-        chain.symmetric_sums().add(&rows.a, &rows.variance_bar, &mut rows.scaled, &mut sums.explained);
+        chain.explained_sums.add(&rows.a, &rows.q, &rows.variance_bar, &mut rows.scaled, &mut sums.explained);
     });
+    let shares = normal(m_b, p * m_b, 12).cast();
     piece("product", 2 * b * m_b * m_b * p, &mut || {
-        let (a, g) = (rows.a.view().faer(), chain.arrays.explained.view().faer());
+        let (a, g) = (rows.a.view().faer(), shares.view().faer());
         product(rows.q.view_mut().faer(), Accumulate::Replace, T::ONE, a, g);
     });
     piece("symmetric product", b * m_b * m_b * p, &mut || {
-        chain.symmetric_sums().add(&rows.a, &rows.variance_bar, &mut rows.scaled, &mut sums.explained);
+        chain.explained_sums.add(&rows.a, &rows.q, &rows.variance_bar, &mut rows.scaled, &mut sums.explained);
     });
     // As many bits as the molecules of the paper have, and as few of them set.
     let bits = Mat::from_fn(b, 512, |i, j| f64::from(u8::from(key.uniform([i as u32, j as u32, 10, 0]) < 0.09)));
@@ -132,7 +133,7 @@ pub fn each<T: Real>(shape: Shape, mut visit: impl FnMut(Piece, &mut dyn FnMut()
     });
     let (a, u) = (normal(m_a, p, 8), normal(m_a, p, 9));
     piece("factorisation pullback", m_a.pow(3), &mut || {
-        let k_bar = gram.factor().pullback_outer(&a, &u, scratch);
+        let k_bar = gram.factor().pullback_outer(&a, &u, None, scratch);
         scratch.give_mat(k_bar);
     });
     Ok(())

@@ -9,17 +9,16 @@
 //!
 //! and backward, with `e_p = −∂/∂variance_p`: `Ā = 2 Σ_p e_p Q_p`, `Ḡ_p += Aᵀ diag(e_p) A` (symmetric: half of it), then
 //! `k̄_b = Ā R`, `R̄ += Āᵀ k_b`, `k̄_a = mean̄ wᵀ`, `w̄ += k_aᵀ mean̄`, and the kernel's pullback. About `3·M_b²·P` flops a row, and
-//! `M_b²·P` where nothing goes backward: then `Q` is not needed, only [`QuadraticForms`].
+//! `M_b²·P` where nothing goes backward; where `G` is diagonal, `explained.rs` does with `6·M_b·P` and `2·M_b·P`.
 
-use super::quadratic_forms::QuadraticForms;
-use super::symmetric_sums::SymmetricSums;
+use std::ops::Range;
+
+use super::explained::{ExplainedSums, RowExplained};
 use super::{Layer, MeanFunction, Prepared};
 use crate::data::{InputLayout, Inputs};
 use crate::kernel::Scratch;
 use crate::kernel::bound::{BoundArrays, BoundKernel, KernelSums};
-use crate::numeric::linalg::{
-    Accumulate, dot, lower_product, mirror_lower, product, times, times_lower, times_lower_transposed,
-};
+use crate::numeric::linalg::{Accumulate, lower_product, mirror_lower, product, times_lower, times_lower_transposed};
 use crate::numeric::mat::Mat;
 use crate::numeric::real::{Real, narrow};
 use crate::numeric::simd::vectorised;
@@ -52,10 +51,8 @@ pub(crate) struct RowArrays<T> {
     weights: Mat<T>,
     /// The projection `R`, `[M_b, M_b]`; `None` for the identity.
     projection: Option<Mat<T>>,
-    /// The explained shares `G_1 … G_P` side by side, `[M_b, P·M_b]`, unless `forms` stand for them.
-    pub(super) explained: Mat<T>,
-    /// The explained shares as quadratic forms, where only moments are wanted.
-    forms: Option<QuadraticForms<T>>,
+    /// The explained shares `G_1 … G_P`.
+    pub(super) explained: RowExplained<T>,
     /// What the mean function needs for rows of this layout.
     mean_plan: Vec<T>,
 }
@@ -69,8 +66,10 @@ pub(crate) struct RowLayer<'a, T> {
     mean_function: &'a MeanFunction,
     /// `w`, `R` and `G`.
     pub(super) arrays: RowArrays<T>,
-    /// The row at which `Z_b` starts in the stacked inducing inputs; 0 where the sets are tied.
-    covariance_start: usize,
+    /// The stacked inducing inputs that are `Z_b`.
+    covariance_rows: Range<usize>,
+    /// The layout of the gradients at the explained shares.
+    pub(super) explained_sums: ExplainedSums,
     /// The least variance.
     floor: Floor,
 }
@@ -82,7 +81,7 @@ pub(crate) struct LayerSums<T> {
     pub weights: Mat<T>,
     /// `R̄`, `[M_b, M_b]`, the lower triangle.
     pub projection: Mat<T>,
-    /// `Ḡ_1 … Ḡ_P`, in the layout of [`SymmetricSums`].
+    /// `Ḡ_1 … Ḡ_P`, in the layout of [`ExplainedSums`].
     pub explained: Vec<T>,
     /// The gradients at inducing inputs and kernel parameters through `k(x, Z)` and `k(x, x)`.
     pub kernel: KernelSums<T>,
@@ -107,11 +106,11 @@ pub(crate) struct LayerRows<T> {
     pub x_bar: Mat<T>,
     /// The number of variances that were raised to the floor.
     pub clamped: usize,
-    /// `k(x, Z)`, `[B, M_a + M_b]`, or `[B, M]` where the sets are tied.
+    /// `k(x, Z)`, `[B, M_a + M_b]`, or `[B, M_a]` where `Z_b` is in `Z_a`.
     pub(super) k: Mat<T>,
     /// `A = k_b Rᵀ`, `[B, M_b]`.
     pub(super) a: Mat<T>,
-    /// `Q_p = A G_p`, `[B, P·M_b]`.
+    /// `Q_p = A G_p`, `[B, P·M_b]`, or `A∘A`, `[B, M_b]`, where `G` is diagonal.
     pub(super) q: Mat<T>,
     /// `k(x, x)`, `[B]`.
     diagonal: Vec<T>,
@@ -137,11 +136,11 @@ impl<T: Real> LayerSums<T> {
     pub fn zeros(layer: &Layer, layout: InputLayout<'_>) -> Self {
         let (m_a, m_b) = (layer.inducing.mean().nrows(), layer.inducing.covariance().nrows());
         let (d, p) = (layer.input_width(), layer.output_width());
-        let stacked = layer.inducing.covariance_start() + m_b;
+        let stacked = layer.inducing.stacked_len();
         Self {
             weights: Mat::zeros(m_a, p),
             projection: Mat::zeros(m_b, m_b),
-            explained: vec![T::ZERO; SymmetricSums { order: m_b, outputs: p }.len()],
+            explained: vec![T::ZERO; layer.explained_sums().len()],
             kernel: KernelSums::zeros(&*layer.kernel, (stacked, d), layout),
         }
     }
@@ -168,25 +167,29 @@ impl<'a, T: Real> RowLayer<'a, T> {
         mut arrays: RowArrays<T>,
         layout: InputLayout<'_>,
     ) -> Self {
-        let covariance_start = layer.inducing.covariance_start();
-        let (z_a, z_b) = (layer.inducing.mean(), layer.inducing.covariance());
         let mut bound = std::mem::take(&mut arrays.kernel);
-        bound.inducing.reshape_for_overwrite(covariance_start + z_b.nrows(), z_b.ncols());
-        let (above, below) = bound.inducing.as_mut_slice().split_at_mut(covariance_start * z_b.ncols());
-        narrow(&z_a.as_slice()[..above.len()], above);
-        narrow(z_b.as_slice(), below);
+        bound.inducing.reshape_for_overwrite(layer.inducing.stacked_len(), layer.input_width());
+        let mut rest = bound.inducing.as_mut_slice();
+        for set in layer.inducing.stored() {
+            let (own, after) = rest.split_at_mut(set.as_slice().len());
+            narrow(set.as_slice(), own);
+            rest = after;
+        }
         cast_matrix(&prepared.mean.weights, &mut arrays.weights);
         match layer.covariance.projection(prepared.covariance_gram()) {
             Some(r) => cast_matrix(r, arrays.projection.get_or_insert_default()),
             None => arrays.projection = None,
         }
         layer.mean_function.plan(layout, &mut arrays.mean_plan);
-        arrays.forms = (want == Want::Moments).then(|| QuadraticForms::new(&prepared.covariance.explained));
-        if want == Want::Gradients {
-            cast_matrix(&prepared.covariance.explained, &mut arrays.explained);
+        arrays.explained.cast(&prepared.covariance.explained, want);
+        Self {
+            kernel: BoundKernel::new(&*layer.kernel, bound, layout),
+            mean_function: &layer.mean_function,
+            arrays,
+            covariance_rows: layer.inducing.covariance_rows(),
+            explained_sums: layer.explained_sums(),
+            floor,
         }
-        let kernel = BoundKernel::new(&*layer.kernel, bound, layout);
-        Self { kernel, mean_function: &layer.mean_function, arrays, covariance_start, floor }
     }
 
     /// The arrays, whose memory the next step can reuse.
@@ -211,12 +214,7 @@ impl<'a, T: Real> RowLayer<'a, T> {
 
     /// The number of the covariance's inducing inputs, `M_b`.
     fn m_b(&self) -> usize {
-        self.inducing().nrows() - self.covariance_start
-    }
-
-    /// The layout of the gradients `Ḡ_p`.
-    pub(super) fn symmetric_sums(&self) -> SymmetricSums {
-        SymmetricSums { order: self.m_b(), outputs: self.output_width() }
+        self.covariance_rows.len()
     }
 
     /// Computes `k = k(x, Z)` and `A = k_b Rᵀ` for the rows in `rows.x`.
@@ -226,7 +224,7 @@ impl<'a, T: Real> RowLayer<'a, T> {
         let LayerRows { x, k, a, scratch, .. } = rows;
         self.kernel.cross(x, k.view_mut(), scratch);
         a.reshape_for_overwrite(b, m_b);
-        let start = self.covariance_start;
+        let start = self.covariance_rows.start;
         match &self.arrays.projection {
             Some(r) => {
                 let k_b = k.view().faer().subcols(start, m_b);
@@ -258,30 +256,11 @@ impl<'a, T: Real> RowLayer<'a, T> {
 
     /// Computes `variance_p = k(x, x) − A G_p Aᵀ`, and `Q_p = A G_p` where gradients are wanted, after [`RowLayer::project`].
     pub(super) fn variances(&self, rows: &mut LayerRows<T>) {
-        let (b, m_b, p) = (rows.len(), self.m_b(), self.output_width());
+        let b = rows.len();
         let LayerRows { x, a, q, variance, diagonal, clamped, .. } = rows;
         diagonal.resize(b, T::ZERO);
         self.kernel.diagonal(x, diagonal);
-        match &self.arrays.forms {
-            Some(forms) => forms.write(a, q, variance),
-            None => {
-                q.reshape_for_overwrite(b, p * m_b);
-                let g = self.arrays.explained.view().faer();
-                product(q.view_mut().faer(), Accumulate::Replace, T::ONE, a.view().faer(), g);
-                variance.reshape_for_overwrite(b, p);
-                vectorised(
-                    #[inline(always)]
-                    || {
-                        for i in 0..b {
-                            let a = a.row(i);
-                            for (form, q) in variance.row_mut(i).iter_mut().zip(q.row(i).chunks_exact(m_b)) {
-                                *form = dot(a, q);
-                            }
-                        }
-                    },
-                );
-            }
-        }
+        self.arrays.explained.forms(a, q, variance);
         *clamped = 0;
         for (i, &diagonal) in diagonal.iter().enumerate() {
             let floor = self.floor_at(diagonal);
@@ -304,42 +283,33 @@ impl<'a, T: Real> RowLayer<'a, T> {
     /// The pullback of [`RowLayer::variances`] to `Ā = 2 Σ_p e_p Q_p` and `diagonal_bar = −Σ_p e_p`; turns `rows.variance_bar` into
     /// `e_p = −∂/∂variance_p`, with zeros at the floor.
     pub(super) fn variances_pullback(&self, rows: &mut LayerRows<T>, diagonal_bar: &mut [T]) {
-        let LayerRows { variance, variance_bar, q, diagonal, a_bar, .. } = rows;
-        let (b, m_b) = (q.nrows(), self.m_b());
-        a_bar.reshape_for_overwrite(b, m_b);
+        let LayerRows { variance, variance_bar, a, q, diagonal, a_bar, .. } = rows;
         vectorised(
             #[inline(always)]
             || {
-                for i in 0..b {
+                for i in 0..variance.nrows() {
                     let floor = self.floor_at(diagonal[i]);
                     let bars = variance_bar.row_mut(i);
                     for (bar, &v) in bars.iter_mut().zip(variance.row(i)) {
                         *bar = if v <= floor { T::ZERO } else { -*bar };
                     }
                     diagonal_bar[i] = -bars.iter().copied().sum::<T>();
-                    let a_bar = a_bar.row_mut(i);
-                    a_bar.fill(T::ZERO);
-                    for (&e, q) in bars.iter().zip(q.row(i).chunks_exact(m_b)) {
-                        let twice = e + e;
-                        for (to, &from) in a_bar.iter_mut().zip(q) {
-                            *to += twice * from;
-                        }
-                    }
                 }
             },
         );
+        self.arrays.explained.pullback(a, q, variance_bar, a_bar);
     }
 
     /// The pullback of [`RowLayer::forward`] from `rows.mean_bar` and `rows.variance_bar`, which it uses up: adds to `sums`, if there are
     /// any, and writes `rows.x_bar` if `want_x`.
     pub fn backward(&self, rows: &mut LayerRows<T>, mut sums: Option<&mut LayerSums<T>>, want_x: bool) {
         let (b, m_b, d) = (rows.len(), self.m_b(), self.input_width());
-        let (start, m_a) = (self.covariance_start, self.arrays.weights.nrows());
+        let (start, m_a) = (self.covariance_rows.start, self.arrays.weights.nrows());
         let mut diagonal_bar = rows.scratch.take(b);
         self.variances_pullback(rows, &mut diagonal_bar);
-        let LayerRows { x, mean_bar, variance_bar, x_bar, k, a, k_bar, a_bar, scaled, scratch, .. } = rows;
+        let LayerRows { x, mean_bar, variance_bar, x_bar, k, a, q, k_bar, a_bar, scaled, scratch, .. } = rows;
         if let Some(sums) = &mut sums {
-            self.symmetric_sums().add(a, variance_bar, scaled, &mut sums.explained);
+            self.explained_sums.add(a, q, variance_bar, scaled, &mut sums.explained);
             let (k_a, k_b) = (k.view().faer().subcols(0, m_a), k.view().faer().subcols(start, m_b));
             product(sums.weights.view_mut().faer(), Accumulate::Add, T::ONE, k_a.transpose(), mean_bar.view().faer());
             if self.arrays.projection.is_some() {
@@ -355,18 +325,19 @@ impl<'a, T: Real> RowLayer<'a, T> {
             mean_bar.view().faer(),
             self.arrays.weights.view().faer().transpose(),
         );
-        let tied = start == 0;
+        // In a tied or nested layer the mean has written to the same columns.
+        let shared = start < m_a;
         let k_b_bar = k_bar.view_mut().faer().subcols_mut(start, m_b);
         match &self.arrays.projection {
             Some(r) => {
-                let into = if tied { Accumulate::Add } else { Accumulate::Replace };
+                let into = if shared { Accumulate::Add } else { Accumulate::Replace };
                 times_lower(k_b_bar, into, a_bar.view().faer(), r.view().faer());
             }
             None => {
                 for i in 0..b {
                     let own = &mut k_bar.row_mut(i)[start..start + m_b];
                     for (to, &from) in own.iter_mut().zip(a_bar.row(i)) {
-                        *to = if tied { *to + from } else { from };
+                        *to = if shared { *to + from } else { from };
                     }
                 }
             }
@@ -388,7 +359,7 @@ impl<'a, T: Real> RowLayer<'a, T> {
 }
 
 /// Casts `from` to the precision of `to`, whose memory is reused.
-fn cast_matrix<T: Real>(from: &Mat, to: &mut Mat<T>) {
+pub(super) fn cast_matrix<T: Real>(from: &Mat, to: &mut Mat<T>) {
     to.reshape_for_overwrite(from.nrows(), from.ncols());
     narrow(from.as_slice(), to.as_mut_slice());
 }
@@ -402,8 +373,7 @@ impl RowLayer<'_, f64> {
     /// The covariance of one output between all rows, `K_XX − A G_p Aᵀ`, `[N, N]`, after [`RowLayer::joint_mean`]; `prior` is `K_XX`.
     pub(crate) fn joint_covariance(&self, rows: &LayerRows<f64>, prior: &Mat, output: usize) -> Mat {
         let mut covariance = prior.clone();
-        let g = self.arrays.explained.view().faer().subcols(output * self.m_b(), self.m_b());
-        let a_g = times(rows.a.view().faer(), g, &mut Scratch::default());
+        let a_g = self.arrays.explained.times(&rows.a, output);
         let a_t = rows.a.view().faer().transpose();
         lower_product(covariance.view_mut().faer(), Accumulate::Add, -1.0, a_g.view().faer(), a_t);
         mirror_lower(covariance.view_mut());

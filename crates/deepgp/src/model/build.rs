@@ -2,14 +2,14 @@
 //!
 //! Layer by layer, on the inputs pushed through the mean functions: inducing inputs are chosen there, the mean's `free` starts
 //! at 0, and a hidden layer's covariance starts tiny, so that the model starts as its mean functions: `L_s = 1e-5 · L_b`
-//! (`standard`), `1e-5 · I` (`whitened`). The `dual` form shrinks the prior by a *large* `L_B`. The last layer starts at the prior.
+//! (`standard`), `1e-5 · I` (`whitened`), `s = 1e-5` (`diagonal`). The `dual` form shrinks the prior by a *large* `L_B`. The last layer starts at the prior.
 
 use crate::data::check_finite;
 use crate::error::{Error, Matrix, Result};
 use crate::kernel::Kernel;
 use crate::layer::{CovarianceForm, Gram, Inducing, Jitter, Layer, LayerCovariance, LayerMean, MeanForm, MeanFunction};
 use crate::likelihood::Likelihood;
-use crate::model::inducing::{Distinct, InducingStart, choose};
+use crate::model::inducing::{Distinct, InducingStart, choose, choose_nested};
 use crate::model::{DeepGp, Precision};
 use crate::numeric::mat::{Mat, View};
 use crate::random::noise::{Key, Purpose};
@@ -78,7 +78,7 @@ impl DeepGp {
             let inducing = match &plan.inducing {
                 InducingPlan::Given(given) => given.clone(),
                 InducingPlan::Chosen { size, start } => {
-                    let size = size.resolve(distinct.len());
+                    let size = size.resolve(distinct.len())?;
                     let again = centres.as_ref().filter(|(old, _)| *start == InducingStart::KMeans && *old == size);
                     let pick = |m| choose(*start, inputs.view(), &distinct, m, &*plan.kernel, key);
                     let chosen = match (again, size) {
@@ -86,6 +86,11 @@ impl DeepGp {
                         (None, ResolvedSize::Tied(m)) => Inducing::Tied(pick(m)?),
                         (None, ResolvedSize::Decoupled { mean, covariance }) => {
                             Inducing::Decoupled { mean: pick(mean)?, covariance: pick(covariance)? }
+                        }
+                        (None, ResolvedSize::Nested { mean, covariance }) => {
+                            let sizes = (mean, covariance);
+                            let inputs = choose_nested(*start, inputs.view(), &distinct, sizes, &*plan.kernel, key)?;
+                            Inducing::Nested { inputs, covariance }
                         }
                     };
                     if *start == InducingStart::KMeans {
@@ -144,7 +149,8 @@ impl DeepGp {
                 let requirement = "`f64` for a dual covariance, for which single precision has too few digits";
                 return Err(Error::Setting { name: "precision", value: "mixed".into(), requirement });
             }
-            (Precision::F64, _) | (_, CovarianceForm::Standard | CovarianceForm::Whitened) => {}
+            (Precision::F64, _)
+            | (_, CovarianceForm::Standard | CovarianceForm::Whitened | CovarianceForm::Diagonal) => {}
         }
         let plans = (0..=settings.hidden_layers).map(|i| LayerPlan {
             width: if i == settings.hidden_layers { likelihood.latent_width() } else { settings.width },
@@ -165,7 +171,7 @@ fn check_widths(plan: &LayerPlan, expected: usize, layer: usize) -> Result<()> {
     let mut widths = vec![("the kernel", plan.kernel.input_width())];
     if let InducingPlan::Given(given) = &plan.inducing {
         check_finite("inducing inputs", given.mean().view())?;
-        check_finite("inducing inputs", given.covariance().view())?;
+        check_finite("inducing inputs", given.covariance())?;
         if given.mean().nrows() == 0 || given.covariance().nrows() == 0 {
             return Err(Error::Setting { name: "inducing inputs", value: "0".into(), requirement: "at least 1" });
         }
@@ -186,17 +192,18 @@ fn check_widths(plan: &LayerPlan, expected: usize, layer: usize) -> Result<()> {
     Ok(())
 }
 
-/// The covariance's factor at the start, `[P · M_b, M_b]`.
+/// The covariance's factor at the start, `[P · M_b, M_b]`, or `[P, M_b]` where it is diagonal.
 fn start_factor(plan: &LayerPlan, inducing: &Inducing, jitter: Jitter, last: bool, layer: usize) -> Result<Mat> {
     let z = inducing.covariance();
     let m = z.nrows();
     let scale = if last { 1.0 } else { HIDDEN_SCALE };
     let one = match plan.covariance_form {
         CovarianceForm::Whitened => Mat::identity(m).map(|v: f64| scale * v),
+        CovarianceForm::Diagonal => Mat::from_fn(1, m, |_, _| scale),
         CovarianceForm::Dual => Mat::identity(m).map(|v: f64| v * if last { LAST_DUAL } else { HIDDEN_DUAL }),
         CovarianceForm::Standard => {
             let place = (layer, Matrix::CovarianceGram);
-            Gram::lower(&*plan.kernel, z.view(), jitter, place)?.map(|v: f64| scale * v)
+            Gram::lower(&*plan.kernel, z, jitter, place)?.map(|v: f64| scale * v)
         }
     };
     Ok((1..plan.width).fold(one.clone(), |stack, _| stack.stack(&one)))

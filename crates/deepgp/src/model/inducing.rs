@@ -73,6 +73,45 @@ pub(crate) fn choose(
     Ok(complete(centres, x, distinct, m, key))
 }
 
+/// The `m_a` inducing inputs, `[m_a, D]`, whose first `m_b` are a good choice of `m_b` by themselves; `sizes` is `(m_a, m_b)`.
+///
+/// Random rows and the greedy choice are so in any case: each is a sequence. Of k-means the head is the `m_b` centres, and the rest
+/// the `m_a` centres without those next to a centre of the head.
+pub(crate) fn choose_nested(
+    start: InducingStart,
+    x: View<'_>,
+    distinct: &Distinct,
+    sizes: (usize, usize),
+    kernel: &dyn Kernel,
+    key: Key,
+) -> Result<Mat> {
+    let (m_a, m_b) = sizes;
+    let all = choose(start, x, distinct, m_a, kernel, key)?;
+    match start {
+        InducingStart::RandomRows | InducingStart::GreedyVariance => Ok(all),
+        InducingStart::KMeans => {
+            let head = choose(start, x, distinct, m_b, kernel, key)?;
+            let centres = head.stack(&without_nearest(&all, &head));
+            Ok(complete(centres, x, distinct, m_a, key))
+        }
+    }
+}
+
+/// The rows of `all` without, for each row of `head` in turn, the nearest that is left.
+fn without_nearest(all: &Mat, head: &Mat) -> Mat {
+    let mut left: Vec<u32> = (0..all.nrows() as u32).collect();
+    for i in 0..head.nrows() {
+        let distance = |j: &u32| {
+            let pairs = head.row(i).iter().zip(all.row(*j as usize));
+            pairs.map(|(a, b)| (a - b) * (a - b)).sum::<f64>()
+        };
+        if let Some((at, _)) = left.iter().map(distance).enumerate().min_by(|a, b| a.1.total_cmp(&b.1)) {
+            left.remove(at);
+        }
+    }
+    all.gather(&left)
+}
+
 /// All rows of `x`, or [`SUBSAMPLE`] of them at random if there are more.
 fn subsample(x: View<'_>, key: Key) -> Mat {
     if x.nrows() <= SUBSAMPLE {

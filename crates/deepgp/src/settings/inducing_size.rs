@@ -1,5 +1,7 @@
 //! The number of inducing inputs of a layer, and how it follows the number of rows where it is not given.
 
+use crate::error::{Error, Result};
+
 /// The number of the mean's inducing inputs, `M_a`, where it is not given and rows are many.
 pub const MEAN_INDUCING: usize = 500;
 /// The number of the covariance's inducing inputs, `M_b`, where it is not given and rows are many.
@@ -22,6 +24,14 @@ pub enum InducingSize {
         /// The size of the covariance's set, `M_b`.
         covariance: Option<usize>,
     },
+    /// One set for the mean, whose head serves the covariance. A size that is not given follows the number of distinct rows, as above,
+    /// and the other size.
+    Nested {
+        /// The size of the set, `M_a`.
+        mean: Option<usize>,
+        /// The size of its head, `M_b`, at most `M_a`.
+        covariance: Option<usize>,
+    },
 }
 
 impl Default for InducingSize {
@@ -36,18 +46,30 @@ impl InducingSize {
         Self::Decoupled { mean: Some(mean), covariance: Some(covariance) }
     }
 
-    /// The sizes for inputs with so many distinct rows.
-    pub(crate) fn resolve(self, distinct: usize) -> ResolvedSize {
-        match self {
+    /// The size of a set of `mean` inducing inputs, of which the first `covariance` serve the covariance too.
+    pub const fn nested(mean: usize, covariance: usize) -> Self {
+        Self::Nested { mean: Some(mean), covariance: Some(covariance) }
+    }
+
+    /// The sizes for inputs with so many distinct rows. Fails if a head is asked for that is longer than its set.
+    pub(crate) fn resolve(self, distinct: usize) -> Result<ResolvedSize> {
+        let (usual_mean, usual_covariance) = inducing_for(distinct);
+        Ok(match self {
             Self::Tied(m) => ResolvedSize::Tied(m.min(distinct)),
-            Self::Decoupled { mean, covariance } => {
-                let (usual_mean, usual_covariance) = inducing_for(distinct);
-                ResolvedSize::Decoupled {
-                    mean: mean.unwrap_or(usual_mean).min(distinct),
-                    covariance: covariance.unwrap_or(usual_covariance).min(distinct),
-                }
+            Self::Decoupled { mean, covariance } => ResolvedSize::Decoupled {
+                mean: mean.unwrap_or(usual_mean).min(distinct),
+                covariance: covariance.unwrap_or(usual_covariance).min(distinct),
+            },
+            Self::Nested { mean: Some(mean), covariance: Some(covariance) } if covariance > mean => {
+                let name = "inducing inputs of the covariance";
+                let requirement = "at most as many as the mean has, where sets are nested";
+                return Err(Error::Setting { name, value: covariance.to_string(), requirement });
             }
-        }
+            Self::Nested { mean, covariance } => {
+                let mean = mean.unwrap_or(usual_mean.max(covariance.unwrap_or(0))).min(distinct);
+                ResolvedSize::Nested { mean, covariance: covariance.unwrap_or(usual_covariance).min(mean) }
+            }
+        })
     }
 }
 
@@ -61,6 +83,13 @@ pub(crate) enum ResolvedSize {
         /// The size of the mean's set, `M_a`.
         mean: usize,
         /// The size of the covariance's set, `M_b`.
+        covariance: usize,
+    },
+    /// A set of `M_a` with a head of `M_b`.
+    Nested {
+        /// The size of the set, `M_a`.
+        mean: usize,
+        /// The size of its head, `M_b`.
         covariance: usize,
     },
 }

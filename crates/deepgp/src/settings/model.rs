@@ -79,13 +79,16 @@ mod stored {
         seed: u64,
     }
 
+    /// What 0.1 meant where it stored no sizes.
+    const OLDER: InducingSize = InducingSize::Decoupled { mean: None, covariance: None };
+
     impl From<Model> for ModelSettings {
         fn from(stored: Model) -> Self {
             let older = stored.noise.map(|noise| LikelihoodForm::Gaussian { noise });
             Self {
                 hidden_layers: stored.hidden_layers,
                 width: stored.width,
-                inducing: stored.inducing.unwrap_or_default(),
+                inducing: stored.inducing.unwrap_or(OLDER),
                 mean_form: stored.mean_form,
                 covariance_form: stored.covariance_form,
                 kernel: stored.kernel,

@@ -13,8 +13,27 @@ use deepgp::{
 };
 
 pub const MEAN_FORMS: [MeanForm; 4] = [MeanForm::Whitened, MeanForm::Standard, MeanForm::Dual, MeanForm::ScaledDual];
-pub const COVARIANCE_FORMS: [CovarianceForm; 3] =
-    [CovarianceForm::Standard, CovarianceForm::Whitened, CovarianceForm::Dual];
+/// The forms that can express any covariance.
+pub const DENSE_FORMS: [CovarianceForm; 3] = [CovarianceForm::Standard, CovarianceForm::Whitened, CovarianceForm::Dual];
+pub const COVARIANCE_FORMS: [CovarianceForm; 4] =
+    [CovarianceForm::Standard, CovarianceForm::Whitened, CovarianceForm::Dual, CovarianceForm::Diagonal];
+
+/// How the inducing inputs of mean and covariance stand to each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sets {
+    Tied,
+    Decoupled,
+    Nested,
+}
+
+pub const SETS: [Sets; 3] = [Sets::Tied, Sets::Decoupled, Sets::Nested];
+
+/// Whether they are tied; decoupled if not.
+impl From<bool> for Sets {
+    fn from(tied: bool) -> Self {
+        if tied { Self::Tied } else { Self::Decoupled }
+    }
+}
 
 /// A `[rows, cols]` matrix of numbers in (−1, 1).
 pub fn uniform(rows: usize, cols: usize, seed: u64) -> Mat {
@@ -36,28 +55,35 @@ pub fn lower(outputs: usize, m: usize, diagonal: f64, seed: u64) -> Mat {
 pub fn random_layer(
     widths: (usize, usize),
     forms: (MeanForm, CovarianceForm),
-    tied: bool,
+    sets: impl Into<Sets>,
     mean_function: MeanFunction,
     seed: u64,
 ) -> Layer {
     let (d, p) = widths;
-    let (m_a, m_b) = if tied { (4, 4) } else { (5, 3) };
+    let sets = sets.into();
+    let (m_a, m_b) = if sets == Sets::Tied { (4, 4) } else { (5, 3) };
+    let inputs = uniform(m_a, d, seed + 1);
+    let factor = match forms.1 {
+        CovarianceForm::Dual | CovarianceForm::Standard | CovarianceForm::Whitened => lower(p, m_b, 0.6, seed + 4),
+        CovarianceForm::Diagonal => uniform(p, m_b, seed + 4).map(|u: f64| 0.6 + 0.3 * u),
+    };
     let lengthscales = uniform(1, d, seed).as_slice().iter().map(|u| 1.0 + 0.3 * u).collect();
     Layer {
         kernel: Box::new(SquaredExponential::new(0.9, lengthscales)),
         mean_function,
-        inducing: if tied {
-            Inducing::Tied(uniform(m_a, d, seed + 1))
-        } else {
-            Inducing::Decoupled { mean: uniform(m_a, d, seed + 1), covariance: uniform(m_b, d, seed + 2) }
+        inducing: match sets {
+            Sets::Tied => Inducing::Tied(inputs),
+            Sets::Decoupled => Inducing::Decoupled { mean: inputs, covariance: uniform(m_b, d, seed + 2) },
+            Sets::Nested => Inducing::Nested { inputs, covariance: m_b },
         },
         mean: LayerMean { form: forms.0, free: uniform(m_a, p, seed + 3) },
-        covariance: LayerCovariance { form: forms.1, factor: lower(p, m_b, 0.6, seed + 4) },
+        covariance: LayerCovariance { form: forms.1, factor },
     }
 }
 
 /// Two inputs, hidden layers of widths 3, 2, 3, … (padding, directions, padding), one output.
-pub fn random_model(hidden: usize, forms: (MeanForm, CovarianceForm), tied: bool, seed: u64) -> DeepGp {
+pub fn random_model(hidden: usize, forms: (MeanForm, CovarianceForm), sets: impl Into<Sets>, seed: u64) -> DeepGp {
+    let sets = sets.into();
     let mut d = 2;
     let mut layers = Vec::new();
     for l in 0..=hidden {
@@ -69,7 +95,7 @@ pub fn random_model(hidden: usize, forms: (MeanForm, CovarianceForm), tied: bool
         } else {
             MeanFunction::ZeroPadding
         };
-        layers.push(random_layer((d, p), forms, tied, mean_function, seed + 10 * l as u64));
+        layers.push(random_layer((d, p), forms, sets, mean_function, seed + 10 * l as u64));
         d = p;
     }
     DeepGp::new(layers, Box::new(Gaussian::new(0.3, 1))).unwrap()

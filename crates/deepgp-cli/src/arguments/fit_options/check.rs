@@ -19,6 +19,17 @@ impl FitOptions {
                     .into(),
             );
         }
+        if self.inducing.is_some() && self.nested.is_some() {
+            return wrong("--inducing is one set, in which nothing is nested: leave out --nested".into());
+        }
+        if let (true, Some(mean), Some(covariance)) = (self.nested(), self.mean_inducing, self.covariance_inducing)
+            && covariance > mean
+        {
+            return wrong(format!(
+                "--covariance-inducing {covariance} is more than --mean-inducing {mean}, whose first they are: \
+                 take fewer, or --nested=false for two sets"
+            ));
+        }
         if self.steps.is_some() && self.epochs.is_some() {
             return wrong("give either --steps or --epochs".into());
         }

@@ -35,6 +35,7 @@ fn default_of(option: &str) -> Option<String> {
         "width" => model.width.to_string(),
         "mean_inducing" => SizeRule::of(|rows| inducing_for(rows).0).in_words(),
         "covariance_inducing" => SizeRule::of(|rows| inducing_for(rows).1).in_words(),
+        "nested" => nothing.nested().to_string(),
         "mean_form" => name_of(MEAN_FORMS, model.mean_form).into(),
         "covariance_form" => name_of(COVARIANCE_FORMS, model.covariance_form).into(),
         "kernel" => name_of(KERNELS, model.kernel).into(),

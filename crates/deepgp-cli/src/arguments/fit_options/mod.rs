@@ -63,6 +63,10 @@ pub struct FitOptions {
     /// Inducing inputs of each layer's covariance
     #[arg(long, value_name = "M", help_heading = "Model")]
     pub covariance_inducing: Option<usize>,
+    /// Whether the covariance's inducing inputs are the first of the mean's, or a set of their own (--nested=false)
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
+          conflicts_with = "inducing", help_heading = "Model")]
+    pub nested: Option<bool>,
     /// The variables of the mean
     #[arg(long, value_parser = choice::<MeanForm>(MEAN_FORMS), help_heading = "Model")]
     pub mean_form: Option<MeanForm>,
@@ -138,7 +142,8 @@ impl FitOptions {
     fn over(self, config: Self) -> Self {
         let either = |own: Vec<String>, other: Vec<String>| if own.is_empty() { other } else { own };
         // A kind of model, or a length of training, given here replaces the other kind in the file.
-        let sizes = self.inducing.is_some() || self.mean_inducing.is_some() || self.covariance_inducing.is_some();
+        let decoupled = self.mean_inducing.is_some() || self.covariance_inducing.is_some() || self.nested.is_some();
+        let sizes = self.inducing.is_some() || decoupled;
         let length = self.steps.is_some() || self.epochs.is_some();
         // Who wants no validation here has no use for the file's patience.
         let config_patience = if self.validation == Some(0.0) { None } else { config.patience };
@@ -157,6 +162,7 @@ impl FitOptions {
             } else {
                 self.covariance_inducing.or(config.covariance_inducing)
             },
+            nested: if self.inducing.is_some() { None } else { self.nested.or(config.nested) },
             mean_form: self.mean_form.or(config.mean_form),
             covariance_form: self.covariance_form.or(config.covariance_form),
             kernel: self.kernel.or(config.kernel),

@@ -82,10 +82,17 @@ impl FitOptions {
 
     /// The numbers of inducing inputs; those that were not given are left to the library.
     fn inducing_size(&self) -> InducingSize {
+        let (mean, covariance) = (self.mean_inducing, self.covariance_inducing);
         match self.inducing {
             Some(m) => InducingSize::Tied(m),
-            None => InducingSize::Decoupled { mean: self.mean_inducing, covariance: self.covariance_inducing },
+            None if self.nested() => InducingSize::Nested { mean, covariance },
+            None => InducingSize::Decoupled { mean, covariance },
         }
+    }
+
+    /// Whether the covariance's inducing inputs are the head of the mean's.
+    pub(super) fn nested(&self) -> bool {
+        self.nested.unwrap_or(matches!(InducingSize::default(), InducingSize::Nested { .. }))
     }
 }
 

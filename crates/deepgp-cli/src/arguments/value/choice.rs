@@ -10,7 +10,7 @@ pub const CONSTANT_COLUMNS: &[&str] = &["reject", "keep"];
 /// Names of the forms of the mean, [`MeanForm`](deepgp::MeanForm).
 pub const MEAN_FORMS: &[&str] = &["whitened", "standard", "dual", "scaled-dual"];
 /// Names of the forms of the covariance, [`CovarianceForm`](deepgp::CovarianceForm).
-pub const COVARIANCE_FORMS: &[&str] = &["whitened", "standard", "dual"];
+pub const COVARIANCE_FORMS: &[&str] = &["whitened", "diagonal", "standard", "dual"];
 /// Names of the kernels, [`KernelChoice`](deepgp::KernelChoice).
 pub const KERNELS: &[&str] = &["squared-exponential", "matern12", "matern32", "matern52", "rational-quadratic"];
 /// Names of the precisions, [`Precision`](deepgp::Precision).

@@ -31,6 +31,10 @@ pub fn inducing(file: &ModelFile, train: Option<&Dataset>, settings: PredictSett
         let (mean, covariance) = match &layer.inducing {
             Inducing::Tied(z) => (points(z, 1.0), Vec::new()),
             Inducing::Decoupled { mean, covariance } => (points(mean, 1.0), points(covariance, 2.0)),
+            Inducing::Nested { inputs, covariance } => {
+                let head: Vec<u32> = (0..*covariance as u32).collect();
+                (points(inputs, 1.0), points(&inputs.gather(&head), 2.0))
+            }
         };
         let unit = if l == 0 { " (standardised)" } else { "" };
         let axis = |i: usize| order.get(i).map_or(String::new(), |&d| format!("{}{unit}", names[d]));

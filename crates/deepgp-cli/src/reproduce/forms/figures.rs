@@ -79,6 +79,7 @@ fn colour(form: CovarianceForm) -> Colour {
         CovarianceForm::Dual => Colour::Ink,
         CovarianceForm::Standard => Colour::Other,
         CovarianceForm::Whitened => Colour::Model,
+        CovarianceForm::Diagonal => Colour::Muted,
     }
 }
 

@@ -210,6 +210,7 @@ fn covariance_name(form: CovarianceForm) -> &'static str {
         CovarianceForm::Dual => "dual",
         CovarianceForm::Standard => "standard",
         CovarianceForm::Whitened => "whitened",
+        CovarianceForm::Diagonal => "diagonal",
     }
 }
 
