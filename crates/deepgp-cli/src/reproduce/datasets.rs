@@ -8,6 +8,7 @@ use deepgp_io::table::{Missing, Schema, Source, Wanted};
 
 use crate::data::{RECIPES, Recipe};
 use crate::model::rows;
+use crate::terminal::output::Voice;
 
 /// The names of the datasets, after which their files are named: the paper's three, [`DISTINCT`], and those that defaults are chosen by.
 pub const DATASETS: &[&str] = &[
@@ -52,7 +53,7 @@ pub fn load(folder: &Path, name: &str) -> Result<Dataset> {
     let source = Source::open(path)?;
     let (targets, ignore, categorical) = (vec![TARGET.to_string()], Vec::new(), Vec::new());
     let (schema, _) = Schema::scan(&source, &Wanted { targets, ignore, categorical, missing: Missing::Reject })?;
-    let data = rows::load(&schema, &source)?.0;
+    let data = rows::load(&schema, &source, rows::reading(Voice::SILENT))?.0;
     if name == DISTINCT { distinct(&data) } else { Ok(data) }
 }
 
