@@ -5,7 +5,6 @@ use deepgp::MeanForm;
 
 use super::Scope;
 use crate::arrays::LayerArrays;
-use crate::arrays::chunks::SQUARE_CHUNKS;
 use crate::arrays::prepared::{CovarianceArrays, GramArrays};
 use crate::arrays::rows::BackArrays;
 use crate::device::lane::Lane;
@@ -262,7 +261,7 @@ pub fn finish<T: Real>(
         s,
         t,
         squares: back.squares,
-        chunks: SQUARE_CHUNKS,
+        chunks: back.square_chunks,
         partial: back.partial,
         blocks: back.blocks,
         diagonal_bar: back.diagonal_bar,
