@@ -19,6 +19,7 @@ use crate::fault::{Fault, Outcome};
 use crate::kernels::common::{Control, Step};
 use crate::kernels::factor::{INVERT_OWN, InvertLower, largest_order};
 use crate::kernels::pull::{MOST_COLUMNS, PullRows, pull_bytes};
+use crate::kernels::push::PushRows;
 use crate::kernels::resident::FactorResident;
 use crate::kernels::symmetric::SymmetricSums;
 use crate::kernels::{Covariance, DataTerm, General};
@@ -204,6 +205,10 @@ impl Programs {
         if pulls {
             self.covariances.iter().try_for_each(|program| program.allow_shared::<PullRows<T>>(widest))?;
         }
-        Ok(Abilities { symmetric, resident, pulls })
+        let pushes = if self.covariances.iter().all(Program::has::<PushRows<T>>) { most } else { 0 };
+        if pushes > 0 {
+            self.covariances.iter().try_for_each(|program| program.allow_shared::<PushRows<T>>(pushes))?;
+        }
+        Ok(Abilities { symmetric, resident, pulls, pushes })
     }
 }
