@@ -9,13 +9,13 @@ from ._arrays import Floats
 
 _SIZES = ("inducing", "mean_inducing", "covariance_inducing")
 _OF_MODEL = ("noise", "precision", "jitter", "seed")
-_OF_LAYER = ("kernel", "mean_form", "covariance_form", "inducing_start", *_SIZES)
+_OF_LAYER = ("kernel", "mean_form", "covariance_form", "inducing_start", "nested", *_SIZES)
 
 #: The names that the library has for what a layer is made of.
 _NAMES = {
     "kernel": ("squared-exponential", "matern12", "matern32", "matern52", "rational-quadratic"),
     "mean_form": ("whitened", "standard", "dual", "scaled-dual"),
-    "covariance_form": ("whitened", "standard", "dual"),
+    "covariance_form": ("whitened", "diagonal", "standard", "dual"),
     "inducing_start": ("k-means", "random-rows", "greedy-variance"),
     "mean_function": ("zero", "identity", "zero-padding"),
     "precision": ("f64", "mixed"),
@@ -76,7 +76,7 @@ def _check_kernel(where: str, kernel: Any) -> None:
 def _split_layer(number: int, layer: Mapping[str, Any]) -> tuple[dict[str, Any], LayerArrays]:
     where = f"layer {number}: "
     _check_keys(where, layer, ("width", *_OF_LAYER, "mean_function"))
-    words = {name: value for name, value in layer.items() if name not in _SIZES}
+    words = {name: value for name, value in layer.items() if name not in ("nested", *_SIZES)}
     if "width" in words:
         words["width"] = _settings.integer("width", words["width"], least=1)
     if "kernel" in words:
@@ -92,15 +92,23 @@ def _split_layer(number: int, layer: Mapping[str, Any]) -> tuple[dict[str, Any],
         if linear is not None:
             _check_name(where, "mean_function", linear)
         linear = None
+    nested = layer.get("nested")
     sets = {name: layer[name] for name in _SIZES if layer.get(name) is not None}
     arrays = {name: value for name, value in sets.items() if not isinstance(value, numbers.Integral)}
     if "inducing" in sets and len(sets) > 1:
         raise ValueError("configuration: `inducing` is one set for mean and covariance: leave out the other two")
-    if arrays and (set(arrays) != set(sets) or set(arrays) not in ({"inducing"}, set(_SIZES[1:]))):
-        raise ValueError("configuration: give `inducing`, or both `mean_inducing` and `covariance_inducing`, as arrays")
-    if not arrays and sets:
-        mean, covariance = (sets.get(name) for name in _SIZES[1:])
-        if "inducing" not in sets and (mean is None or covariance is None):
+    if "inducing" in sets and nested is not None:
+        raise ValueError("configuration: `inducing` is one set, in which nothing is nested: leave out `nested`")
+    mean, covariance = (sets.get(name) for name in _SIZES[1:])
+    if set(arrays) == {"mean_inducing"} and nested and covariance is not None:
+        words["head"] = _settings.integer("covariance_inducing", covariance, least=1)
+    elif arrays and (nested or set(arrays) != set(sets) or set(arrays) not in ({"inducing"}, set(_SIZES[1:]))):
+        raise ValueError(
+            "configuration: give `inducing`, or both `mean_inducing` and `covariance_inducing`, as arrays; where "
+            "`nested` is True, the array `mean_inducing` and as `covariance_inducing` the number of its first rows"
+        )
+    elif not arrays and (sets or nested is not None):
+        if "inducing" not in sets and (mean is None) != (covariance is None):
             raise ValueError("configuration: give both `mean_inducing` and `covariance_inducing`, or neither")
-        words["size"] = _settings.size(sets.get("inducing"), mean, covariance)
+        words["size"] = _settings.size(sets.get("inducing"), mean, covariance, nested)
     return words, ([_arrays.matrix(name, arrays[name]) for name in _SIZES if name in arrays], linear)

@@ -23,10 +23,11 @@ class Model(Answers):
     ----------
     config : dict
         Either the names and values that `DeepGPRegressor` knows (`hidden_layers`, `width`, `kernel`, `mean_form`,
-        `covariance_form`, `inducing` or `mean_inducing` and `covariance_inducing`, `inducing_start`), the same for
-        every layer; or `layers`, a list with a dictionary of these for each layer, first to last. There `width` is
-        the number of the layer's outputs, inducing inputs can be arrays instead of numbers, and `mean_function` can
-        be `"zero"`, `"identity"`, `"zero-padding"` or the matrix `W` of `x W`; without it, hidden layers have what
+        `covariance_form`, `inducing` or `mean_inducing` and `covariance_inducing`, `nested`, `inducing_start`), the
+        same for every layer; or `layers`, a list with a dictionary of these for each layer, first to last. There
+        `width` is the number of the layer's outputs, inducing inputs can be arrays instead of numbers (where `nested`
+        is True, `mean_inducing` alone, and `covariance_inducing` is the number of its first rows), and
+        `mean_function` can be `"zero"`, `"identity"`, `"zero-padding"` or the matrix `W` of `x W`; without it, hidden layers have what
         their widths ask for and the last has none. Beside them: `noise` (variance), `precision` (`"f64"` or
         `"mixed"`), `jitter`, `seed`. A kernel is a name, or `{"sum": [...]}` or `{"product": [...]}` of kernels.
     X : array-like of shape (N, D), optional
@@ -41,7 +42,7 @@ class Model(Answers):
     >>> X = np.linspace(-1, 1, 50).reshape(-1, 1)
     >>> y = np.sin(4 * X)
     >>> model = Model({"hidden_layers": 1, "width": 2, "mean_inducing": 20, "covariance_inducing": 10}, X)
-    >>> model.parameters()["layers.0.mean_inducing"].shape
+    >>> model.parameters()["layers.0.inducing"].shape
     (20, 1)
     >>> start = model.elbo(X, y).total
     >>> for _ in range(100):
@@ -108,9 +109,9 @@ class Model(Answers):
         Returns
         -------
         dict of str to ndarray
-            For each layer `layers.0.kernel.lengthscales` (D,), `.kernel.variance` (), `.mean_inducing` (M_a, D) and
-            `.covariance_inducing` (M_b, D) or one `.inducing` (M, D), `.mean.free` (M_a, P), `.covariance.factor`
-            (P, M_b, M_b), lower triangles; and `likelihood.noise` (P,), variances.
+            For each layer `layers.0.kernel.lengthscales` (D,), `.kernel.variance` (), `.inducing` (M_a, D) or
+            `.mean_inducing` (M_a, D) and `.covariance_inducing` (M_b, D), `.mean.free` (M_a, P), `.covariance.factor`
+            (P, M_b), or lower triangles (P, M_b, M_b) unless the form is diagonal; and `likelihood.noise` (P,), variances.
         """
         return self._engine.parameters()
 

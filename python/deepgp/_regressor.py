@@ -39,10 +39,12 @@ class DeepGPRegressor(_base.RegressorMixin, Predictions, _base.BaseEstimator):  
         Inducing inputs of each layer's covariance, likewise. None is one for eight rows, at least 60 and at most 100.
     inducing : int, optional
         One set of so many inducing inputs for mean and covariance: the full model. Takes the place of the two above.
+    nested : bool, default=True
+        Whether the covariance's inducing inputs are the first of the mean's, or a set of their own, as in the paper.
     mean_form : {"whitened", "standard", "dual", "scaled-dual"}, default="whitened"
         The variables of the mean.
-    covariance_form : {"whitened", "standard", "dual"}, default="whitened"
-        The variables of the covariance; "dual" asks for the precision "f64".
+    covariance_form : {"whitened", "diagonal", "standard", "dual"}, default="whitened"
+        The variables of the covariance; "diagonal" is the cheapest, "dual" asks for the precision "f64".
     kernel : {"squared-exponential", "matern12", "matern32", "matern52", "rational-quadratic"}, \
 default="squared-exponential"
         The kernel of every layer, with a lengthscale for each input.
@@ -152,6 +154,7 @@ default="squared-exponential"
         covariance_inducing: int | None = None,
         *,
         inducing: int | None = None,
+        nested: bool = True,
         mean_form: str = "whitened",
         covariance_form: str = "whitened",
         kernel: str = "squared-exponential",
@@ -184,6 +187,7 @@ default="squared-exponential"
         self.mean_inducing = mean_inducing
         self.covariance_inducing = covariance_inducing
         self.inducing = inducing
+        self.nested = nested
         self.mean_form = mean_form
         self.covariance_form = covariance_form
         self.kernel = kernel

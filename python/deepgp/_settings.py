@@ -11,6 +11,8 @@ from . import _core
 
 #: The library's settings and their defaults, by the names they have there.
 DEFAULTS: dict[str, Any] = json.loads(_core.default_settings())
+#: Whether the covariance's inducing inputs are the first of the mean's where nothing is said.
+NESTED: bool = "nested" in DEFAULTS.pop("sizes")
 
 #: Settings of the library that are arguments of the constructor under the same name and go there as they are.
 _AS_THEY_ARE = (
@@ -41,6 +43,7 @@ _STRUCTURE = (
     "mean_inducing",
     "covariance_inducing",
     "inducing",
+    "nested",
     "mean_form",
     "covariance_form",
     "kernel",
@@ -114,21 +117,28 @@ def jitter(value: Any) -> Any:
     return {"absolute": number("jitter", value), "relative": 0.0}
 
 
-def size(tied: Any, mean: Any, covariance: Any) -> Any:
-    """How many inducing inputs: one set if `tied` is given, else two, of which None leaves a size to the library."""
+def size(tied: Any, mean: Any, covariance: Any, nested: Any = None) -> Any:
+    """How many inducing inputs: one set if `tied` is given, else two, or one and its head if `nested`.
+
+    None leaves a size, or whether sets are nested, to the library.
+    """
+    if nested not in (None, True, False):
+        raise TypeError(f"`nested` is {nested!r}, but must be True or False")
     if tied is not None:
         return {"tied": integer("inducing", tied, least=1)}
     own = {"mean": mean, "covariance": covariance}
     given = {
         name: value if value is None else integer(f"{name}_inducing", value, least=1) for name, value in own.items()
     }
-    return {"decoupled": given}
+    return {"nested" if nested or (nested is None and NESTED) else "decoupled": given}
 
 
 def of_regressor(regressor: Any) -> dict[str, Any]:
     """The library's settings, from the arguments of `DeepGPRegressor`."""
     settings = {name: checked(name, getattr(regressor, name)) for name in _AS_THEY_ARE}
-    settings["inducing"] = size(regressor.inducing, regressor.mean_inducing, regressor.covariance_inducing)
+    settings["inducing"] = size(
+        regressor.inducing, regressor.mean_inducing, regressor.covariance_inducing, regressor.nested
+    )
     settings["jitter"] = jitter(regressor.jitter)
     settings["schedule"] = regressor.schedule
     settings["seed"] = seed_of(regressor.random_state)
@@ -142,10 +152,11 @@ def of_engine(engine: _core.Engine) -> dict[str, Any]:
     jitter = settings["jitter"]
     if jitter is not None and jitter["relative"] == 0:
         settings["jitter"] = jitter["absolute"]
-    sizes = settings.pop("inducing") or {}
+    sizes = settings.pop("sizes")
     settings["inducing"] = sizes.get("tied")
-    decoupled = sizes.get("decoupled", {})
-    return settings | {f"{name}_inducing": own for name, own in decoupled.items()}
+    settings["nested"] = NESTED if "tied" in sizes else "nested" in sizes
+    apart = sizes.get("nested") or sizes.get("decoupled") or {}
+    return settings | {f"{name}_inducing": own for name, own in apart.items()}
 
 
 def structure_of(regressor: Any) -> dict[str, Any]:

@@ -69,7 +69,7 @@ pub enum Event<M, T> {
 
 /// What the work sees of its caller.
 pub struct Caller<M> {
-    messages: Box<dyn Fn(M) + Send>,
+    messages: Box<dyn Fn(M) + Send + Sync>,
     stop: Arc<AtomicBool>,
 }
 

@@ -212,7 +212,13 @@ impl Order {
                 let made = file.record.steps_before + file.record.steps;
                 (Training::of(file.regressor.clone(), &data, &settings)?.further(made), made)
             }
-            None => (Training::new(&data, &settings)?, 0),
+            None => {
+                // Whoever has left does not wait for inducing inputs either.
+                let is_over =
+                    || caller.has_left() || time_limit.is_some_and(|limit| started.elapsed().as_secs_f64() >= limit);
+                let watch = |_| if is_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+                (Training::watched(&data, &settings, watch)?, 0)
+            }
         };
         *training.model_mut() = training.model().clone().computed_on(accelerator);
         let start = training.regressor().clone();

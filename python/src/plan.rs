@@ -28,6 +28,8 @@ struct LayerWords {
     covariance_form: CovarianceForm,
     /// How many inducing inputs to choose; nothing where they are given as arrays.
     size: Option<InducingSize>,
+    /// The number of the first rows of a given set that are the covariance's; nothing where it has a set of its own.
+    head: Option<usize>,
     #[serde(default = "inducing_start")]
     inducing_start: InducingStart,
     mean_function: Option<MeanFunctionWords>,
@@ -124,12 +126,15 @@ impl Plan {
         let mut width = inputs.ncols();
         let mut layers = Vec::new();
         for ((words, LayerArrays(_, linear)), sets) in words.layers.iter().zip(given).zip(sets) {
-            let inducing = match (words.size, &sets[..]) {
-                (None, [tied]) => InducingPlan::Given(Inducing::Tied(tied.clone())),
-                (None, [mean, covariance]) => {
+            let inducing = match (words.size, words.head, &sets[..]) {
+                (None, None, [tied]) => InducingPlan::Given(Inducing::Tied(tied.clone())),
+                (None, Some(covariance), [inputs]) => {
+                    InducingPlan::Given(Inducing::Nested { inputs: inputs.clone(), covariance })
+                }
+                (None, None, [mean, covariance]) => {
                     InducingPlan::Given(Inducing::Decoupled { mean: mean.clone(), covariance: covariance.clone() })
                 }
-                (size, _) => InducingPlan::Chosen { size: size.unwrap_or_default(), start: words.inducing_start },
+                (size, _, _) => InducingPlan::Chosen { size: size.unwrap_or_default(), start: words.inducing_start },
             };
             let mean_function = match (linear, words.mean_function) {
                 (Some(matrix), _) => Some(MeanFunction::Linear(arrays::matrix(matrix)?)),

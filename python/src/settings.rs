@@ -1,6 +1,6 @@
 //! Settings by the names they have in the library: Python gives a JSON object of some, the others have their defaults.
 
-use deepgp::{FitSettings, InducingSize, LikelihoodForm, PredictSettings, Schedule};
+use deepgp::{FitSettings, LikelihoodForm, PredictSettings, Schedule};
 use deepgp_io::limits::{MOST_HIDDEN_LAYERS, MOST_OUTPUTS, MOST_SAMPLES};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -83,8 +83,9 @@ pub fn flat(settings: &FitSettings) -> PyResult<Map<String, Value>> {
     let LikelihoodForm::Gaussian { noise } = settings.model.likelihood;
     all.remove("likelihood");
     all.insert(NOISE.into(), noise.into());
-    if settings.model.inducing == InducingSize::default() {
-        all.insert("inducing".into(), Value::Null);
+    // Python has an argument for each of the sizes: `inducing` is that of one set.
+    if let Some(sizes) = all.insert("inducing".into(), Value::Null) {
+        all.insert("sizes".into(), sizes);
     }
     Ok(all)
 }

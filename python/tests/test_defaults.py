@@ -22,6 +22,7 @@ def test_defaults_agree_with_the_library():
     library = dict(_settings.DEFAULTS)
     assert mine.pop("random_state") == library.pop("seed")
     assert (mine["mean_inducing"], mine["covariance_inducing"]) == (None, None)
+    assert mine.pop("nested") == _settings.NESTED
     for name in OF_PYTHON:
         del mine[name]
     for name, (here, there) in OTHER.items():

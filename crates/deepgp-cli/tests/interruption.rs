@@ -77,6 +77,62 @@ fn ctrl_c_leaves_a_finished_model_as_it_was() {
     assert!(std::fs::read(place.path("whole.deepgp")).unwrap() == before);
 }
 
+/// Many test rows and hardly any training: scoring is what takes time.
+const SCORING: &str = "fit arm.csv --target distance --test 0.95 --hidden-layers 2 --width 8 --mean-inducing 300 \
+                       --covariance-inducing 150 --steps 2 --threads 1 --validation 0";
+
+#[test]
+fn ctrl_c_while_a_model_is_scored_leaves_it_without_scores() {
+    let place = Place::new();
+    place.write("arm.csv", arm(12_000, 1));
+    let child = place.start(&format!("{SCORING} --json --out cut.deepgp --report cut.html"));
+    wait_until("the model", || place.path("cut.deepgp").exists());
+    signal(&child, "INT");
+    let ended = Ended::from(child.wait_with_output().unwrap());
+    assert_eq!(ended.code, Some(130), "{}", ended.stderr);
+    assert!(ended.stderr.contains("the model has no scores"), "{}", ended.stderr);
+    let summary: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!((&summary["interrupted"], summary["steps"].as_u64()), (&serde_json::Value::Bool(true), Some(2)));
+    assert!(summary["test"].is_null());
+    assert!(place.model("cut.deepgp").record.scores.is_empty());
+    assert_eq!(place.files(), ["arm.csv", "cut.deepgp"], "training is done, and a report was not made");
+}
+
+#[test]
+fn a_time_limit_leaves_room_for_scoring() {
+    let place = Place::new();
+    place.write("arm.csv", arm(12_000, 1));
+    let scored = |fit: &str| {
+        let started = Instant::now();
+        let ended = place.done(&format!("{fit} --out all.deepgp --overwrite"));
+        (ended.stderr, started.elapsed().as_secs_f64())
+    };
+    let (_, alone) = scored(SCORING);
+    let limit = (3.0 * alone).ceil();
+    let endless = SCORING.replace("--steps 2", "--steps 1000000");
+    let (told, seconds) = scored(&format!("{endless} --time-limit {limit}s"));
+    assert!(told.contains("the time was up") && told.contains("deep GP"), "{told}");
+    let record = place.model("all.deepgp").record;
+    assert!(record.train_seconds < 0.9 * limit, "{} of {limit}", record.train_seconds);
+    assert!(record.train_seconds > 0.3 * limit, "{} of {limit}", record.train_seconds);
+    // Other programs may be at work.
+    assert!(seconds < 1.5 * limit, "{seconds} of {limit}");
+    // Without a terminal, what takes more than a moment is told of in lines.
+    assert!(alone < 4.0 || told.lines().any(|line| line.starts_with("scoring: ")), "{told}");
+}
+
+#[test]
+fn a_limit_that_is_over_before_training_begins_still_gives_a_model() {
+    let place = Place::new();
+    place.write("arm.csv", arm(2_000, 1));
+    let fit = SCORING.replace("0.95", "0.1");
+    let ended = place.done(&format!("{fit} --time-limit 0.001s --out cut.deepgp"));
+    assert!(ended.stderr.contains("rows at random stand in for some of them"), "{}", ended.stderr);
+    assert_eq!(steps_in(&place, "cut.deepgp"), 1);
+    place.done("resume cut.deepgp.checkpoint --steps 2 --quiet");
+    assert_eq!(steps_in(&place, "cut.deepgp"), 2);
+}
+
 /// As under `nohup`.
 #[test]
 #[cfg(target_os = "linux")]

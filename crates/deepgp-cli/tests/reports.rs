@@ -165,3 +165,19 @@ fn a_model_of_arrays_is_told_of_as_such() {
     }
     place.done("evaluate model.deepgp line.csv");
 }
+
+#[test]
+fn neighbours_among_a_sample_of_a_long_table_are_told_of_as_such() {
+    let place = Place::new();
+    place.write("line.csv", line(25_500, 0, 1.0, u32::MAX));
+    let fit = "fit line.csv --target y --hidden-layers 0 --inducing 5 --steps 1 --validation 0 --threads 2 --report line.html";
+    let json = place.json(&format!("{fit} --test 0.2"));
+    let neighbours = &json["baselines"]["10 nearest neighbours"];
+    assert_eq!(neighbours["training_rows"], serde_json::json!({ "sampled": 20_000, "of": 20_400 }), "{json}");
+    assert!(json["baselines"]["linear regression"]["training_rows"].is_null());
+    let told = "10 nearest neighbours (20000 of 20400 training rows)";
+    assert!(place.read("line.html").contains(told));
+    assert!(place.done("info model.deepgp").stdout.contains(told));
+    let few = place.done(&format!("{fit} --test 0.9"));
+    assert!(few.stderr.contains("10 nearest neighbours ") && !few.stderr.contains("training rows)"), "{}", few.stderr);
+}

@@ -15,8 +15,8 @@ use deepgp::{
 use deepgp_io::note::{Note, Number, TrainingEvent};
 use deepgp_io::table::{InputColumn, Kind, Missing, Schema};
 use deepgp_io::{
-    Baseline, History, HistoryPoint, ModelError, ModelFile, Provenance, Record, ScoreRecord, StopReason, Subject,
-    TableRecord,
+    Baseline, History, HistoryPoint, ModelError, ModelFile, Provenance, Record, RowSample, ScoreRecord, StopReason,
+    Subject, TableRecord,
 };
 use proptest::prelude::*;
 use safetensors::SafeTensors;
@@ -112,7 +112,8 @@ fn facts_come_back_as_facts() {
     let subjects = [
         Subject::Model { deep: true },
         Subject::Model { deep: false },
-        Subject::Baseline(Baseline::NearestNeighbours { count: 7 }),
+        Subject::Baseline(Baseline::NearestNeighbours { count: 7, among: None }),
+        Subject::Baseline(Baseline::NearestNeighbours { count: 7, among: Some(RowSample { rows: 20, of: 60 }) }),
         Subject::Baseline(Baseline::LinearRegression),
         Subject::Baseline(Baseline::Mean),
     ];

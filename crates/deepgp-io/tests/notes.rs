@@ -114,6 +114,11 @@ fn all() -> Vec<(Note, &'static str)> {
             "500 inducing inputs were asked for, but the rows to train on have only 60 distinct inputs: there are 60",
         ),
         (
+            Note::InducingCutShort { layer: 1 },
+            "layer 1: the time was up while inducing inputs were chosen, and rows at random stand in for some of them; give it \
+             more time, or fewer inducing inputs",
+        ),
+        (
             Note::NoBetterThanMean { rows: 40, model: Number(f64::NEG_INFINITY), mean },
             "on 40 validation rows the model is no better than the mean of the training rows: a log likelihood of -inf against \
              -1.250; if there is something to learn, try a smaller --learning-rate or more --steps",

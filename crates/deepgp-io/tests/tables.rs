@@ -282,6 +282,18 @@ fn chunks_put_together_are_the_whole() {
     assert_eq!(whole.kept.iter().map(|row| *row as f64).collect::<Vec<_>>(), whole.x.as_slice());
 }
 
+#[test]
+fn who_waits_sees_the_records_of_both_passes() {
+    let file = TableFile::new(format!("x,y\n{}", "1,2\n".repeat(10_000)));
+    let (source, mut seen) = (file.source(), Vec::new());
+    let (schema, _) = Schema::scan_watched(&source, &target("y"), &mut |rows| seen.push(rows)).unwrap();
+    assert_eq!(seen, [4096, 8192, 10_000]);
+    seen.clear();
+    let encoder = schema.encoder(&source, Targets::Needed).unwrap();
+    let (chunk, _) = encoder.read_all_watched(&mut |rows| seen.push(rows)).unwrap();
+    assert_eq!((chunk.read, seen), (10_000, vec![4096, 8192]));
+}
+
 /// Columns carried along a table of one input, `x`, in chunks of two records.
 fn carried(bytes: impl AsRef<[u8]>, columns: &[&str]) -> Vec<String> {
     let column = InputColumn { name: "x".into(), kind: Kind::Number { fill: None } };

@@ -129,6 +129,7 @@ pub use layer::{
 pub use likelihood::LikelihoodForm;
 pub use model::batch::{Batch, Shard};
 pub use model::inducing::{InducingStart, SUBSAMPLE};
+pub use model::start::StartProgress;
 pub use model::{DeepGp, Precision, SharedParameter, SharedParameters, build, params};
 pub use numeric::mat::{Mat, View, ViewMut};
 pub use numeric::real::{Real, SMALLEST_EXPONENT};

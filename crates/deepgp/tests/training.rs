@@ -38,6 +38,48 @@ fn go_on(_: &StepReport, _: &TrainState) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
+#[test]
+fn whoever_watches_the_start_changes_nothing_unless_it_is_cut_short() {
+    let data = eight_link_arm(300, 1);
+    let inducing = InducingSize::decoupled(24, 10);
+    let model = ModelSettings { hidden_layers: 2, width: 4, inducing, ..ModelSettings::default() };
+    let settings = FitSettings { model, train: settings(3), ..FitSettings::default() };
+    let unwatched = Training::new(&data, &settings).unwrap();
+    let mut seen = Vec::new();
+    let watched = Training::watched(&data, &settings, |progress| {
+        seen.push((progress.layer, progress.inducing));
+        ControlFlow::Continue(())
+    });
+    assert_eq!(bits(watched.unwrap().model().raw().as_slice()), bits(unwatched.model().raw().as_slice()));
+    seen.dedup();
+    // The third layer takes over the second one's.
+    assert_eq!(seen, [(0, 24), (0, 10), (1, 24), (1, 10)]);
+
+    let cut = Training::watched(&data, &settings, |_| ControlFlow::Break(())).unwrap();
+    let sizes =
+        |training: &Training| training.model().layers().iter().map(|l| l.inducing.mean().nrows()).sum::<usize>();
+    assert_eq!(sizes(&cut), sizes(&unwatched));
+    assert_ne!(bits(cut.model().raw().as_slice()), bits(unwatched.model().raw().as_slice()));
+    assert_eq!(cut.run(go_on).unwrap().stop, Stop::Steps);
+}
+
+#[test]
+fn a_look_is_at_ten_thousand_rows_of_any_number_held_out() {
+    let model = ModelSettings { hidden_layers: 0, inducing: InducingSize::Tied(2), ..ModelSettings::default() };
+    let settings = FitSettings { model, validation: Some(0.5), ..FitSettings::default() };
+    for (rows, looked_at) in [(20_000, 10_000), (24_000, 10_000), (18_000, 9_000)] {
+        let column = || Mat::from_fn(rows, 1, |i, _| i as f64);
+        let data = Dataset::new(column(), column()).unwrap();
+        let training = Training::new(&data, &settings).unwrap();
+        let held_out = training.held_out().unwrap();
+        assert_eq!((training.rows().len(), held_out.len()), (rows / 2, looked_at));
+        // From all over the table, and the same ones when a run goes on.
+        assert!(held_out.y().as_slice().iter().sum::<f64>().abs() / (looked_at as f64) < 0.05);
+        let again = Training::of(training.regressor().clone(), &data, &settings).unwrap();
+        assert_eq!(again.held_out(), training.held_out());
+    }
+}
+
 fn bits(values: &[f64]) -> Vec<u64> {
     values.iter().map(|v| v.to_bits()).collect()
 }

@@ -8,7 +8,7 @@ use super::value::choice::choice;
 use super::value::duration::Seconds;
 use super::value::limits::{self, within};
 use crate::model::device::{DEVICES, Device};
-use crate::reproduce::{DATASETS, EXPERIMENTS, Experiment, MODELS, Model};
+use crate::reproduce::{CANDIDATES, Candidate, DATASETS, EXPERIMENTS, Experiment, MODELS, Model};
 use crate::terminal::output::Voice;
 
 /// The arguments of `deepgp reproduce`.
@@ -21,19 +21,23 @@ pub struct ReproduceArgs {
     #[arg(long)]
     pub out: PathBuf,
     /// Which: the paper's tables 3 to 6 and figures; the forms of mean and covariance of its tables 1 and 2; where inducing inputs
-    /// start and how they move
+    /// start and how they move; which settings should be the defaults
     #[arg(long, value_delimiter = ',', default_value = "tables", value_parser = choice::<Experiment>(EXPERIMENTS))]
     pub experiments: Vec<Experiment>,
-    /// Which data [default: the paper's three; kin8nm for forms; kin8nm and molecules for inducing]
+    /// Which data [default: the paper's three; kin8nm for forms; kin8nm and molecules for inducing; eleven for defaults]
     #[arg(long, value_delimiter = ',', value_parser = clap::builder::PossibleValuesParser::new(DATASETS))]
     pub dataset: Option<Vec<String>>,
-    /// Layers before the last one [default: 0,1,2,3,4; 1,2 for forms; 1 for inducing]
+    /// Layers before the last one [default: 0,1,2,3,4; 1,2 for forms; 1 for inducing; 2 for defaults]
     #[arg(long, value_delimiter = ',', value_parser = within(limits::HIDDEN_LAYERS))]
     pub hidden_layers: Option<Vec<usize>>,
-    /// Which models in the tables: the paper's two, and the decoupled one with a whitened covariance
+    /// Which models in the tables: the paper's two, and decoupled ones with a whitened covariance, with nested sets, and with a
+    /// diagonal covariance as well
     #[arg(long, value_delimiter = ',', default_value = "full,decoupled", value_parser = choice::<Model>(MODELS))]
     pub models: Vec<Model>,
-    /// Random splits into 80 % training and 20 % test rows [default: 5; 1 for forms; 3 for inducing]
+    /// Which settings to compare as defaults [default: all]
+    #[arg(long, value_delimiter = ',', value_parser = choice::<Candidate>(CANDIDATES))]
+    pub candidates: Option<Vec<Candidate>>,
+    /// Random splits into 80 % training and 20 % test rows [default: 5; 1 for forms; 3 for inducing and defaults]
     #[arg(long, value_parser = clap::value_parser!(u64).range(limits::SPLITS))]
     pub splits: Option<u64>,
     /// Passes over the training rows
@@ -68,6 +72,11 @@ impl ReproduceArgs {
     /// The models of the grid, each once.
     pub fn models(&self) -> Vec<Model> {
         each_once(self.models.clone())
+    }
+
+    /// The settings that are compared as defaults, each once.
+    pub fn candidates(&self) -> Vec<Candidate> {
+        each_once(self.candidates.clone().unwrap_or_else(|| Candidate::ALL.to_vec()))
     }
 
     /// The datasets of an experiment, each once.

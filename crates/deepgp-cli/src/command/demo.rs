@@ -60,7 +60,7 @@ pub fn demo(args: DemoArgs) -> Result<Outcome> {
     let source = Source::open(&path)?;
     let (targets, ignore, categorical) = (vec!["distance".to_string()], Vec::new(), Vec::new());
     let (schema, _) = Schema::scan(&source, &Wanted { targets, ignore, categorical, missing: Missing::Reject })?;
-    let (data, _) = rows::load(&schema, &source)?;
+    let (data, _) = rows::load(&schema, &source, rows::reading(voice))?;
     let (train, test) = data.split(TEST, SEED)?;
     let table = TableRecord { path: paths::absolute(&path), sha256: source.sha256()?, rows: data.len() };
     let mut lines: Vec<Line> = Vec::new();
@@ -83,7 +83,10 @@ pub fn demo(args: DemoArgs) -> Result<Outcome> {
             return Ok(Outcome::Interrupted);
         }
         let seconds = started.elapsed().as_secs_f64();
-        let scored = Scored::new(&file, Some(&train), &test, threads)?;
+        let Some(scored) = Scored::new(&file, Some(&train), &test, threads, voice)? else {
+            output::say(voice, "interrupted");
+            return Ok(Outcome::Interrupted);
+        };
         file.record.scores = scored.records();
         file.record.written = date::now();
         file.save(&out_file)?;

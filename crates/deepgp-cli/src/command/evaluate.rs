@@ -15,10 +15,12 @@ pub fn evaluate(args: EvaluateArgs) -> Result<Outcome> {
     let EvaluateArgs { model, table, sampling, voice } = args;
     let mut file = ModelFile::load(&model)?;
     let schema = sampling.schema(&file);
-    let (data, notes) = rows::to_score(&file, &schema, &table, None)?;
+    let (data, notes) = rows::to_score(&file, &schema, &table, None, voice)?;
     output::notes(voice, &notes);
     sampling.device.place(&mut file.regressor.model, voice)?;
-    let scored = Scored::with(&file, None, &data, sampling.settings())?;
+    let Some(scored) = Scored::with(&file, None, &data, sampling.settings(), voice)? else {
+        return Ok(Outcome::Interrupted);
+    };
     if voice.json {
         let mut summary = json!({ "version": env!("CARGO_PKG_VERSION"), "model": model.display().to_string() });
         if let Value::Object(summary) = &mut summary {

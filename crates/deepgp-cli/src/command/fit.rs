@@ -1,7 +1,9 @@
 //! `deepgp fit`: fits a model to a table.
 
+use std::time::Instant;
+
 use anyhow::{Result, bail};
-use deepgp::{ConstantColumns, Dataset, Training};
+use deepgp::{ConstantColumns, Dataset};
 use deepgp_io::table::{Schema, Source};
 use deepgp_io::{ModelFile, Note, TableRecord, atomic};
 
@@ -10,7 +12,8 @@ use crate::arguments::paths;
 use crate::arguments::usage::Usage;
 use crate::fit::checkpoint as checkpoints;
 use crate::fit::finish::finish;
-use crate::fit::start::begin;
+use crate::fit::start::{begin, start};
+use crate::fit::time_limit::TimeLimit;
 use crate::fit::training_run::{self, RunOptions};
 use crate::model::description::{columns_in_words, describe};
 use crate::model::notes::inducing_notes;
@@ -18,10 +21,12 @@ use crate::model::{device, rows};
 use crate::terminal::explain::in_words_of;
 use crate::terminal::output::{self, Outcome};
 use crate::terminal::shell;
+use crate::terminal::stage::{Extent, Stage};
 use crate::terminal::text::count;
 
 /// Fits a model to a table, and saves it as a model file.
 pub fn fit(args: FitArgs) -> Result<Outcome> {
+    let started = Instant::now();
     let FitArgs { table, out, checkpoint, report, config, overwrite, options, voice } = args;
     let checkpoint = checkpoint.unwrap_or_else(|| paths::beside(&out, "checkpoint"));
     let named = [
@@ -58,8 +63,14 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
         paths::check_writable(path)?;
     }
     let source = Source::open(&table)?;
-    let (schema, mut notes) = Schema::scan(&source, &options.wanted(&source))?;
-    let (data, more) = rows::load(&schema, &source)?;
+    let mut all = 0;
+    let mut stage = Stage::new(voice, "looking through the table", Extent::UnknownRows);
+    let (schema, mut notes) = Schema::scan_watched(&source, &options.wanted(&source), &mut |rows| {
+        all = rows;
+        stage.show(rows);
+    })?;
+    drop(stage);
+    let (data, more) = rows::load(&schema, &source, Stage::new(voice, "reading", Extent::Rows(all)))?;
     // Columns that are not used are those that were to be ignored.
     let known = |note: &Note| notes.contains(note) || matches!(note, Note::UnusedColumns { .. });
     let more: Vec<Note> = more.into_iter().filter(|note| !known(note)).collect();
@@ -80,8 +91,9 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
     // Its bytes need not stay in memory while the model is trained.
     drop(source);
     let settings = options.settings(train.len());
-    let mut training = Training::new(&train, &settings).map_err(|e| in_words_of(&schema, e))?;
-    notes.extend(inducing_notes(&settings, training.model()));
+    let limit = options.time_limit.map(|span| TimeLimit::new(started, span.0));
+    let (mut training, cut_short) = start(&train, &settings, limit, voice).map_err(|e| in_words_of(&schema, e))?;
+    notes.extend(inducing_notes(&settings, training.model()).into_iter().chain(cut_short));
     output::notes(voice, &notes[told..]);
     output::say(voice, &describe(training.regressor()));
     device::place_on(accelerator, training.model_mut(), voice);
@@ -93,7 +105,9 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
     file.record.out = paths::absolute(&out);
     file.record.checkpoint_every = every.to_string();
     file.record.device = device.name().into();
-    let run = RunOptions { checkpoint, every, time_limit: options.time_limit.map(|span| span.0), quiet: voice.quiet };
+    let threads = file.record.settings.train.threads;
+    let room = |limit: TimeLimit| limit.with_scoring(training.regressor(), &train, held_out.as_ref(), threads);
+    let run = RunOptions { checkpoint, every, time_limit: limit.map(room).transpose()?, quiet: voice.quiet };
     // Even before the first step there is something to go on from.
     file.save(&run.checkpoint)?;
     let finished = training_run::train(file, training, &run).inspect_err(|_| {

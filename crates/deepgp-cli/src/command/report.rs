@@ -23,7 +23,7 @@ pub fn report(args: ReportArgs) -> Result<Outcome> {
     let of_fit = file.record.data.table().map(|table| PathBuf::from(&table.path));
     paths::check_distinct(&[("the table of the fit", of_fit.as_ref()), ("--out", Some(&out))])?;
     paths::check_writable(&out)?;
-    let training = rows::of_fit(&file, None)
+    let training = rows::of_fit(&file, None, voice)
         .and_then(|data| rows::split(&data, file.record.test, file.record.settings.train.seed));
     let mut notes = Vec::new();
     if let Err(reason) = &training {
@@ -33,7 +33,7 @@ pub fn report(args: ReportArgs) -> Result<Outcome> {
     let test = match &table {
         None => own_test,
         Some(path) => {
-            let (data, more) = rows::to_score(&file, &sampling.schema(&file), path, train.as_ref())?;
+            let (data, more) = rows::to_score(&file, &sampling.schema(&file), path, train.as_ref(), voice)?;
             notes.extend(sentences(&more));
             Some(data)
         }
@@ -41,7 +41,13 @@ pub fn report(args: ReportArgs) -> Result<Outcome> {
     output::notes(voice, &notes);
     sampling.device.place(&mut file.regressor.model, voice)?;
     let settings = sampling.settings();
-    let scored = test.as_ref().map(|test| Scored::with(&file, train.as_ref(), test, settings)).transpose()?;
+    let scored = match &test {
+        None => None,
+        Some(test) => match Scored::with(&file, train.as_ref(), test, settings, voice)? {
+            None => return Ok(Outcome::Interrupted),
+            scored => scored,
+        },
+    };
     let sources =
         ReportSources { scored: scored.as_ref(), table: table.as_deref(), train: train.as_ref(), settings, notes };
     let content = gather(&file, &sources)?;

@@ -1,6 +1,7 @@
 //! `deepgp resume`: goes on with a fit from its checkpoint.
 
 use std::path::PathBuf;
+use std::time::Instant;
 
 use anyhow::{Result, bail};
 use deepgp::Training;
@@ -11,6 +12,7 @@ use crate::arguments::paths;
 use crate::arguments::usage::Usage;
 use crate::fit::checkpoint as checkpoints;
 use crate::fit::finish::finish;
+use crate::fit::time_limit::TimeLimit;
 use crate::fit::training_run::{self, RunOptions};
 use crate::model::device::{self, Device};
 use crate::model::rows;
@@ -18,6 +20,7 @@ use crate::terminal::output::{self, Outcome};
 
 /// Goes on with a fit from its checkpoint, on the same rows.
 pub fn resume(args: ResumeArgs) -> Result<Outcome> {
+    let started = Instant::now();
     let ResumeArgs { checkpoint, table, out, steps, time_limit, checkpoint_every, threads, device, report, voice } =
         args;
     // Before it is read: whoever has it may be about to move on.
@@ -46,7 +49,7 @@ pub fn resume(args: ResumeArgs) -> Result<Outcome> {
     for path in [Some(&out), report.as_ref()].into_iter().flatten() {
         paths::check_writable(path)?;
     }
-    let data = rows::of_fit(&file, table.as_deref()).map_err(|error| match table {
+    let data = rows::of_fit(&file, table.as_deref(), voice).map_err(|error| match table {
         None => error.context("name the table of the fit with --table FILE"),
         Some(_) => error,
     })?;
@@ -64,7 +67,10 @@ pub fn resume(args: ResumeArgs) -> Result<Outcome> {
     output::say(voice, &format!("going on from step {} of {}", file.record.steps, file.record.settings.train.steps));
     let mut training = Training::of(file.regressor.clone(), &train, &file.record.settings)?;
     device::place_on(accelerator, training.model_mut(), voice);
-    let run = RunOptions { checkpoint, every, time_limit: time_limit.map(|span| span.0), quiet: voice.quiet };
+    let threads = file.record.settings.train.threads;
+    let limit = time_limit.map(|span| TimeLimit::new(started, span.0));
+    let room = |limit: TimeLimit| limit.with_scoring(training.regressor(), &train, held_out.as_ref(), threads);
+    let run = RunOptions { checkpoint, every, time_limit: limit.map(room).transpose()?, quiet: voice.quiet };
     let finished = training_run::train(file, training, &run)?;
     let outcome = finish(finished, &train, held_out.as_ref(), &run, &out, report.as_deref(), voice);
     drop(lock);

@@ -114,6 +114,7 @@ mod tests {
     use crate::data::server::{Reply, Server};
     use crate::data::unpack::tests::zipped;
     use crate::model::rows;
+    use crate::terminal::output::Voice;
 
     /// A small table with the target first, as in UCI's file, and numbers in two ways of printing.
     const CSV: &str = "\"t\",\"a\",\"b\"\n17.284,1.0,100\n6.021,2.5,-0.0002\n9.275,3.0,7e3\n";
@@ -239,7 +240,7 @@ mod tests {
         let wanted = Wanted { targets: vec!["y".into()], ..Wanted::default() };
         let (schema, _) = Schema::scan(&source, &wanted).unwrap();
         assert_eq!(schema.feature_names(), ["x0", "x1"]);
-        let (data, _) = rows::load(&schema, &source).unwrap();
+        let (data, _) = rows::load(&schema, &source, rows::reading(Voice::SILENT)).unwrap();
         assert_eq!((data.x().row(1), data.y()[(1, 0)]), (&[2.5, -0.0002][..], 6.021));
     }
 }

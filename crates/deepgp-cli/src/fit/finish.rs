@@ -39,16 +39,18 @@ pub fn finish(
     }
     let threads = file.record.settings.train.threads;
     let scored = match held_out {
-        Some(test) if ending != Ending::Interrupted => Some(Scored::new(&file, Some(train), test, threads)?),
+        Some(test) if ending != Ending::Interrupted => Scored::new(&file, Some(train), test, threads, voice)?,
         _ => None,
     };
+    // Whoever does not want to wait for the scores has the model already.
+    let unscored = ending != Ending::Interrupted && held_out.is_some() && scored.is_none();
     if let Some(scored) = &scored {
         file.record.scores = scored.records();
         if let Some(note) = rows::copies_note(train, scored.data, ScoredRows::Test) {
             file.record.remark(note);
         }
         file.save(out)?;
-    } else if ending != Ending::Interrupted {
+    } else if ending != Ending::Interrupted && !unscored {
         for doubt in learned_nothing::remarks(&file, &training)? {
             file.record.remark(doubt);
         }
@@ -58,6 +60,7 @@ pub fn finish(
         // The model is safe; a checkpoint that cannot be removed does no harm.
         let _ = atomic::remove(&run.checkpoint);
     }
+    let report = report.filter(|_| !unscored);
     if let Some(path) = report {
         report::write_of_fit(&file, scored.as_ref(), Some(train), path)?;
     }
@@ -70,6 +73,9 @@ pub fn finish(
         let table = score::table(scored, &file.schema.targets);
         output::say(voice, &format!("\nOn {}:\n{table}", count(scored.rows(), "test row")));
     }
+    if unscored {
+        output::say(voice, "interrupted: the model has no scores; `deepgp evaluate` gives it some");
+    }
     let instead = if stays { format!(" ({} stays as it was)", out.display()) } else { String::new() };
     output::say(voice, &format!("model: {}{instead}", model.display()));
     if let Some(path) = report {
@@ -78,10 +84,12 @@ pub fn finish(
     if ending != Ending::Done {
         output::say(voice, &format!("to go on: deepgp resume {}", shell::word(&run.checkpoint)));
     }
+    let interrupted = ending == Ending::Interrupted || unscored;
+    let outcome = if interrupted { Outcome::Interrupted } else { Outcome::Done };
     if voice.json {
-        output::json(&as_json(&file, scored.as_ref(), model, run, ending))?;
+        output::json(&as_json(&file, scored.as_ref(), model, run, (ending, outcome)))?;
     }
-    Ok(if ending == Ending::Interrupted { Outcome::Interrupted } else { Outcome::Done })
+    Ok(outcome)
 }
 
 /// Whether there is a model file at `path` whose training nobody interrupted.
@@ -94,7 +102,13 @@ fn is_finished(path: &Path) -> bool {
 }
 
 /// The JSON object of `fit --json`.
-fn as_json(file: &ModelFile, scored: Option<&Scored>, out: &Path, run: &RunOptions, ending: Ending) -> Value {
+fn as_json(
+    file: &ModelFile,
+    scored: Option<&Scored>,
+    out: &Path,
+    run: &RunOptions,
+    (ending, outcome): (Ending, Outcome),
+) -> Value {
     let record = &file.record;
     let mut summary = json!({
         "version": record.version,
@@ -104,7 +118,7 @@ fn as_json(file: &ModelFile, scored: Option<&Scored>, out: &Path, run: &RunOptio
         "steps": record.steps,
         "train_seconds": record.train_seconds,
         "stop": record.stop.as_ref().map(StopReason::to_string),
-        "interrupted": ending == Ending::Interrupted,
+        "interrupted": outcome == Outcome::Interrupted,
         "rows": record.data.rows(),
         "targets": file.schema.targets,
         "inputs": file.schema.feature_names(),

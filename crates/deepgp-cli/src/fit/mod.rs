@@ -5,4 +5,5 @@ pub mod checkpoint;
 pub mod finish;
 pub mod learned_nothing;
 pub mod start;
+pub mod time_limit;
 pub mod training_run;

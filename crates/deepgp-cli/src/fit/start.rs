@@ -1,8 +1,42 @@
-//! The start of a fit: a model file before its first step.
+//! The start of a fit: a model at its starting point, and its file before the first step.
 
-use deepgp::{FitSettings, Training};
+use std::ops::ControlFlow;
+
+use deepgp::{Dataset, FitSettings, Result, StartProgress, Training};
 use deepgp_io::table::Schema;
-use deepgp_io::{History, ModelFile, Provenance, Record, TableRecord};
+use deepgp_io::{History, ModelFile, Note, Provenance, Record, TableRecord};
+
+use super::time_limit::TimeLimit;
+use crate::terminal::output::Voice;
+use crate::terminal::stage::{Extent, Stage};
+
+/// The training of a new model on these rows. Progress is shown; if the time is up meanwhile, the choice of inducing inputs
+/// is cut short, and the note says so.
+pub fn start(
+    train: &Dataset,
+    settings: &FitSettings,
+    limit: Option<TimeLimit>,
+    voice: Voice,
+) -> Result<(Training, Option<Note>)> {
+    let (mut shown, mut note): (Option<(usize, usize, Stage)>, _) = (None, None);
+    let training = Training::watched(train, settings, |progress| {
+        let StartProgress { layer, inducing, share } = progress;
+        if shown.as_ref().is_none_or(|(of_layer, count, _)| (*of_layer, *count) != (layer, inducing)) {
+            let layers = settings.model.hidden_layers + 1;
+            let what = format!("choosing {inducing} inducing inputs (layer {} of {layers})", layer + 1);
+            shown = Some((layer, inducing, Stage::new(voice, what, Extent::Percent)));
+        }
+        if let Some((.., stage)) = &mut shown {
+            stage.show((100.0 * share) as u64);
+        }
+        if limit.is_some_and(|limit| limit.is_up()) {
+            note.get_or_insert(Note::InducingCutShort { layer });
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    })?;
+    Ok((training, note))
+}
 
 /// The model file of a fit that has not made a step, with the state to train from.
 pub fn begin(schema: &Schema, table: &TableRecord, settings: FitSettings, training: &Training) -> ModelFile {

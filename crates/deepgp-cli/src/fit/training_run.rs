@@ -10,6 +10,7 @@ use deepgp::{Fit, StepReport, TrainState, Training};
 use deepgp_io::{LikelihoodWatch, ModelFile, StopReason};
 
 use super::checkpoint;
+use super::time_limit::TimeLimit;
 use crate::arguments::value::duration::CheckpointInterval;
 use crate::model::{device, units};
 use crate::terminal::interrupt;
@@ -22,8 +23,8 @@ pub struct RunOptions {
     pub checkpoint: PathBuf,
     /// How often a checkpoint is saved.
     pub every: CheckpointInterval,
-    /// Seconds after which the run ends, those of earlier runs from the same start not counted.
-    pub time_limit: Option<f64>,
+    /// The limit on the time of the command, if it has one.
+    pub time_limit: Option<TimeLimit>,
     /// Whether no progress is shown.
     pub quiet: bool,
 }
@@ -79,7 +80,7 @@ pub fn train(mut file: ModelFile, training: Training, run: &RunOptions) -> Resul
             CheckpointInterval::Steps(steps) => report.step.is_multiple_of(steps),
             CheckpointInterval::Seconds(seconds) => saved.elapsed().as_secs_f64() >= seconds,
         };
-        time_up = run.time_limit.is_some_and(|limit| seconds >= limit);
+        time_up = run.time_limit.is_some_and(|limit| limit.is_up());
         // An accelerator's state is not fetched at every step.
         if due && report.step < settings.train.steps && state.step == report.step {
             (saved, due) = (Instant::now(), false);

@@ -1,7 +1,7 @@
 //! Summaries of a model and its scores for scripts: the JSON of `--json`.
 
 use deepgp::Score;
-use deepgp_io::{ModelFile, Subject};
+use deepgp_io::{Baseline, ModelFile, RowSample, Subject};
 use serde_json::{Map, Value, json};
 
 use super::score::Scored;
@@ -30,6 +30,14 @@ pub fn score(score: &Score, rows: usize, targets: &[String]) -> Value {
     })
 }
 
+/// A baseline's score, with the sample of training rows that it was learnt from, if it was not all of them.
+fn with_sample(mut score: Value, baseline: Baseline) -> Value {
+    if let (Value::Object(score), Some(RowSample { rows, of })) = (&mut score, baseline.sample()) {
+        score.insert("training_rows".into(), json!({ "sampled": rows, "of": of }));
+    }
+    score
+}
+
 /// The score of the model as `test`, and those of the baselines as `baselines`.
 pub fn scores(scored: &Scored, targets: &[String]) -> Map<String, Value> {
     let (mut out, mut baselines) = (Map::new(), Map::new());
@@ -37,7 +45,7 @@ pub fn scores(scored: &Scored, targets: &[String]) -> Map<String, Value> {
         let shown = score(&own.score, scored.rows(), targets);
         match own.of {
             Subject::Model { .. } => out.insert("test".into(), shown),
-            Subject::Baseline(baseline) => baselines.insert(baseline.to_string(), shown),
+            Subject::Baseline(baseline) => baselines.insert(baseline.name(), with_sample(shown, baseline)),
         };
     }
     if !baselines.is_empty() {

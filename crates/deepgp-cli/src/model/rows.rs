@@ -10,20 +10,27 @@ use deepgp_io::table::{Kind, Schema, Source, Targets};
 use deepgp_io::{ModelFile, Note, Provenance, TableRecord};
 
 use crate::arguments::paths;
+use crate::terminal::output::Voice;
+use crate::terminal::stage::{Extent, Stage};
 
 /// The number of constant columns that an error names.
 const SHOWN: usize = 10;
 
-/// Loads all rows with their targets, and what a person should know about them.
-pub fn load(schema: &Schema, source: &Source) -> Result<(Dataset, Vec<Note>)> {
-    let (chunk, notes) = schema.encoder(source, Targets::Needed)?.read_all()?;
+/// Loads all rows with their targets, and what a person should know about them; `stage` shows how far it is.
+pub fn load(schema: &Schema, source: &Source, mut stage: Stage) -> Result<(Dataset, Vec<Note>)> {
+    let (chunk, notes) = schema.encoder(source, Targets::Needed)?.read_all_watched(&mut |rows| stage.show(rows))?;
     let y = chunk.y.context("the table has no targets")?;
     Ok((Dataset::new(chunk.x, y)?, notes))
 }
 
+/// The display of a pass over a table whose length is not known.
+pub fn reading(voice: Voice) -> Stage {
+    Stage::new(voice, "reading", Extent::UnknownRows)
+}
+
 /// Loads the rows that a model was fitted to, from where its table was or from `elsewhere`; fails if that is another
 /// table.
-pub fn of_fit(file: &ModelFile, elsewhere: Option<&Path>) -> Result<Dataset> {
+pub fn of_fit(file: &ModelFile, elsewhere: Option<&Path>, voice: Voice) -> Result<Dataset> {
     let TableRecord { path, sha256, .. } = match &file.record.data {
         Provenance::Table(table) => table,
         Provenance::Arrays { .. } => bail!("the model was fitted to arrays in Python, which no file keeps"),
@@ -41,7 +48,7 @@ pub fn of_fit(file: &ModelFile, elsewhere: Option<&Path>) -> Result<Dataset> {
             short(&found)
         );
     }
-    Ok(load(&file.schema, &source)?.0)
+    Ok(load(&file.schema, &source, reading(voice))?.0)
 }
 
 /// Loads rows to score a model on, with notes that name their table: on what was found in it, and on whether training
@@ -51,9 +58,10 @@ pub fn to_score(
     schema: &Schema,
     path: &Path,
     train: Option<&Dataset>,
+    voice: Voice,
 ) -> Result<(Dataset, Vec<Note>)> {
     let source = Source::open(path)?;
-    let (data, notes) = load(schema, &source)?;
+    let (data, notes) = load(schema, &source, reading(voice))?;
     let name = paths::file_name(path);
     let of_table = |note| Note::OfTable { table: name.clone(), note: Box::new(note) };
     let mut notes: Vec<Note> = notes.into_iter().map(of_table).collect();

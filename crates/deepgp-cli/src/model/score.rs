@@ -1,16 +1,30 @@
 //! Scores of a model, beside those of baselines, on rows with known targets.
 
+use std::time::Instant;
+
 use anyhow::Result;
-use deepgp::{Assessment, Dataset, PredictSettings, Score, baseline};
+use deepgp::baseline::{self, NearestNeighbours};
+use deepgp::{Assessment, Dataset, PredictSettings, Regressor, Score};
 use deepgp_io::note::ScoredRows;
-use deepgp_io::{Baseline, ModelFile, Note, ScoreRecord, Subject};
+use deepgp_io::{Baseline, ModelFile, Note, RowSample, ScoreRecord, Subject, chunks};
 
 use super::device;
+use crate::terminal::interrupt;
+use crate::terminal::output::Voice;
+use crate::terminal::stage::{Extent, Stage};
 use crate::terminal::text::{number, percent, table as aligned};
+
+/// The number of nearest neighbours that are asked.
+const NEIGHBOURS: usize = 10;
 
 /// The baselines that a model has to beat: from the best to the plainest, as a rule.
 pub const BASELINES: [Baseline; 3] =
-    [Baseline::NearestNeighbours { count: 10 }, Baseline::LinearRegression, Baseline::Mean];
+    [Baseline::NearestNeighbours { count: NEIGHBOURS, among: None }, Baseline::LinearRegression, Baseline::Mean];
+
+/// The number of rows whose neighbours are searched for between two looks at the clock.
+const NEIGHBOUR_ROWS: usize = 4096;
+/// The number of rows that are scored to find out how long all of them will take.
+const TRIED_ROWS: usize = 512;
 
 /// A model's predictions on rows with known targets, with its score and the baselines'.
 #[derive(Clone, Debug)]
@@ -25,28 +39,37 @@ pub struct Scored<'a> {
 
 impl<'a> Scored<'a> {
     /// Scores a model and the baselines on `test`, with default settings of prediction; the baselines learn from
-    /// `train`, and are left out without it.
-    pub fn new(file: &ModelFile, train: Option<&Dataset>, test: &'a Dataset, threads: usize) -> Result<Self> {
-        let settings = PredictSettings { threads, ..PredictSettings::default() };
-        Self::with(file, train, test, settings)
+    /// `train`, and are left out without it. `None` if somebody interrupted it.
+    pub fn new(
+        file: &ModelFile,
+        train: Option<&Dataset>,
+        test: &'a Dataset,
+        threads: usize,
+        voice: Voice,
+    ) -> Result<Option<Self>> {
+        Self::with(file, train, test, default_settings(threads), voice)
     }
 
     /// Scores a model and the baselines on `test`, with these settings of prediction; the baselines learn from `train`,
-    /// and are left out without it.
+    /// and are left out without it. `None` if somebody interrupted it.
     pub fn with(
         file: &ModelFile,
         train: Option<&Dataset>,
         test: &'a Dataset,
         settings: PredictSettings,
-    ) -> Result<Self> {
+        voice: Voice,
+    ) -> Result<Option<Self>> {
         let predictor = file.regressor.predictor(settings).map_err(device::explain)?;
-        let model = predictor.assess(test)?;
+        let stage = Stage::new(voice, "scoring", Extent::Rows(test.len() as u64));
+        let rows_at_once = chunks::rows_at_once(settings.samples);
+        let Some(model) = assess(test, rows_at_once, stage, |rows| predictor.assess(rows))? else { return Ok(None) };
         let of = Subject::Model { deep: file.regressor.model.layers().len() > 1 };
         let mut scores = vec![ScoreRecord { of, score: Score::new(test.y().view(), &model) }];
         if let Some(train) = train {
-            scores.extend(baselines(train, test, settings.threads)?);
+            let Some(simpler) = baselines(train, test, settings.threads, voice)? else { return Ok(None) };
+            scores.extend(simpler);
         }
-        Ok(Self { data: test, model, scores })
+        Ok(Some(Self { data: test, model, scores }))
     }
 
     /// The number of scored rows.
@@ -64,17 +87,74 @@ impl<'a> Scored<'a> {
     }
 }
 
-/// The scores of the baselines on `test`, learnt from `train`: one for each of [`BASELINES`].
-pub fn baselines(train: &Dataset, test: &Dataset, threads: usize) -> deepgp::Result<Vec<ScoreRecord>> {
-    let scored = |own: Baseline| {
-        let assessment = match own {
-            Baseline::NearestNeighbours { count } => baseline::nearest_neighbours(train, test, count, threads)?,
-            Baseline::LinearRegression => baseline::linear(train, test)?,
-            Baseline::Mean => baseline::mean(train, test)?,
+/// The settings that models are scored with where nobody asks for others.
+fn default_settings(threads: usize) -> PredictSettings {
+    PredictSettings { threads, ..PredictSettings::default() }
+}
+
+/// Assesses rows by `assess_some`, so many at once, and shows how far it is; `None` if somebody interrupted it. A row's
+/// numbers do not depend on the others.
+fn assess(
+    test: &Dataset,
+    rows_at_once: usize,
+    mut stage: Stage,
+    assess_some: impl Fn(&Dataset) -> deepgp::Result<Assessment>,
+) -> deepgp::Result<Option<Assessment>> {
+    let mut parts = Vec::new();
+    for first in (0..test.len()).step_by(rows_at_once) {
+        if interrupt::asked() {
+            return Ok(None);
+        }
+        let rows: Vec<u32> = (first as u32..test.len().min(first + rows_at_once) as u32).collect();
+        parts.push(assess_some(&test.gather(&rows)?)?);
+        stage.show((first + rows.len()) as u64);
+    }
+    Ok(Some(Assessment::of_parts(&parts)))
+}
+
+/// The scores of the baselines on `test`, learnt from `train`: one for each of [`BASELINES`], with the sample that it was
+/// learnt from; `None` if somebody interrupted it.
+pub fn baselines(
+    train: &Dataset,
+    test: &Dataset,
+    threads: usize,
+    voice: Voice,
+) -> deepgp::Result<Option<Vec<ScoreRecord>>> {
+    let mut records = Vec::new();
+    for own in BASELINES {
+        let (own, assessment) = match own {
+            Baseline::NearestNeighbours { count, .. } => {
+                let stage = Stage::new(voice, "scoring nearest neighbours", Extent::Rows(test.len() as u64));
+                let neighbours = NearestNeighbours::new(train, count, threads)?;
+                let (rows, of) = (neighbours.searched(), neighbours.training_rows());
+                let own = Baseline::NearestNeighbours { count, among: (rows < of).then_some(RowSample { rows, of }) };
+                (own, assess(test, NEIGHBOUR_ROWS, stage, |rows| neighbours.assess(rows))?)
+            }
+            Baseline::LinearRegression => (own, Some(baseline::linear(train, test)?)),
+            Baseline::Mean => (own, Some(baseline::mean(train, test)?)),
         };
-        Ok(ScoreRecord { of: Subject::Baseline(own), score: Score::new(test.y().view(), &assessment) })
-    };
-    BASELINES.into_iter().map(scored).collect()
+        let Some(assessment) = assessment else { return Ok(None) };
+        records.push(ScoreRecord { of: Subject::Baseline(own), score: Score::new(test.y().view(), &assessment) });
+    }
+    Ok(Some(records))
+}
+
+/// The seconds that scoring a model and the baselines on `test` will take, by the time that a few of its rows take now: what
+/// a row costs does not depend on what a model has learnt.
+pub fn expected_seconds(regressor: &Regressor, train: &Dataset, test: &Dataset, threads: usize) -> Result<f64> {
+    let rows: Vec<u32> = (0..test.len().min(TRIED_ROWS) as u32).collect();
+    let (some, share) = (test.gather(&rows)?, test.len() as f64 / rows.len() as f64);
+    let predictor = regressor.predictor(default_settings(threads)).map_err(device::explain)?;
+    // A device is slow the first time.
+    predictor.assess(&some)?;
+    let started = Instant::now();
+    predictor.assess(&some)?;
+    let of_model = started.elapsed().as_secs_f64();
+    let neighbours = NearestNeighbours::new(train, NEIGHBOURS, threads)?;
+    let beginning = started.elapsed().as_secs_f64() - of_model;
+    neighbours.assess(&some)?;
+    let of_neighbours = started.elapsed().as_secs_f64() - of_model - beginning;
+    Ok(beginning + share * (of_model + of_neighbours))
 }
 
 /// The number of rows from which on intervals are judged.

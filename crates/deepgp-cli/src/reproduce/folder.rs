@@ -7,6 +7,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use deepgp_io::atomic;
 
 use super::Experiment;
+use super::defaults::{self, DefaultsLine};
 use super::forms::{self, FormsLine};
 use super::grid::{self, BaselineLine, GridLine};
 use super::inducing::{self, InducingLine};
@@ -32,6 +33,7 @@ pub struct Folder {
     pub baselines: Journal<BaselineLine>,
     forms: Journal<FormsLine>,
     inducing: Journal<InducingLine>,
+    defaults: Journal<DefaultsLine>,
 }
 
 /// The finished runs of all experiments, as they stand in the journals.
@@ -45,6 +47,8 @@ pub struct Lines<'a> {
     pub forms: &'a [FormsLine],
     /// The runs of the starts of inducing inputs.
     pub inducing: &'a [InducingLine],
+    /// The runs of the settings that could be the defaults.
+    pub defaults: &'a [DefaultsLine],
 }
 
 impl Folder {
@@ -63,6 +67,7 @@ impl Folder {
             baselines: Journal::open(&path.join("baselines.jsonl"))?,
             forms: Journal::open(&path.join("forms.jsonl"))?,
             inducing: Journal::open(&path.join("inducing.jsonl"))?,
+            defaults: Journal::open(&path.join("defaults.jsonl"))?,
         })
     }
 
@@ -73,6 +78,9 @@ impl Folder {
             Experiment::Forms => self.complete("forms", &forms::runs(args), setup, |folder| &mut folder.forms),
             Experiment::Inducing => {
                 self.complete("inducing inputs", &inducing::runs(args), setup, |folder| &mut folder.inducing)
+            }
+            Experiment::Defaults => {
+                self.complete("defaults", &defaults::runs(args), setup, |folder| &mut folder.defaults)
             }
         }
     }
@@ -86,6 +94,7 @@ impl Folder {
             Experiment::Tables => of(&grid::runs(args), &self.results),
             Experiment::Forms => of(&forms::runs(args), &self.forms),
             Experiment::Inducing => of(&inducing::runs(args), &self.inducing),
+            Experiment::Defaults => of(&defaults::runs(args), &self.defaults),
         }
     }
 
@@ -122,16 +131,23 @@ impl Folder {
 
     /// Writes tables, figures and page of all results so far.
     pub fn publish(&self) -> Result<()> {
-        let Self { path, results, baselines, forms, inducing, .. } = self;
-        let (results, baselines) = (&results.lines, &baselines.lines);
-        publish(path, Lines { results, baselines, forms: &forms.lines, inducing: &inducing.lines })
+        let Self { path, results, baselines, forms, inducing, defaults, .. } = self;
+        let lines = Lines {
+            results: &results.lines,
+            baselines: &baselines.lines,
+            forms: &forms.lines,
+            inducing: &inducing.lines,
+            defaults: &defaults.lines,
+        };
+        publish(path, lines)
     }
 }
 
 /// The sections of all experiments, in the order of the page.
 pub fn sections(lines: Lines<'_>) -> Vec<ResultSection> {
     let grid = grid::sections(lines.results, lines.baselines);
-    grid.into_iter().chain(forms::sections(lines.forms)).chain(inducing::sections(lines.inducing)).collect()
+    let others = [forms::sections(lines.forms), inducing::sections(lines.inducing), defaults::sections(lines.defaults)];
+    grid.into_iter().chain(others.into_iter().flatten()).collect()
 }
 
 /// Writes tables, figures and page of `lines` into a folder.

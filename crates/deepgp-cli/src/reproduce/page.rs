@@ -24,8 +24,13 @@ fn summary(lines: Lines<'_>) -> String {
     let grid = lines.results.iter().map(|line| (&line.provenance.device, &line.provenance.version));
     let forms = lines.forms.iter().map(|line| (&line.provenance.device, &line.provenance.version));
     let inducing = lines.inducing.iter().map(|line| (&line.provenance.device, &line.provenance.version));
-    let (mut devices, mut versions): (Vec<&str>, Vec<&str>) =
-        grid.chain(forms).chain(inducing).map(|(device, version)| (device.as_str(), version.as_str())).unzip();
+    let defaults = lines.defaults.iter().map(|line| (&line.provenance.device, &line.provenance.version));
+    let (mut devices, mut versions): (Vec<&str>, Vec<&str>) = grid
+        .chain(forms)
+        .chain(inducing)
+        .chain(defaults)
+        .map(|(device, version)| (device.as_str(), version.as_str()))
+        .unzip();
     let runs = devices.len();
     for names in [&mut devices, &mut versions] {
         names.sort_unstable();
@@ -57,6 +62,7 @@ fn keys(lines: Lines<'_>) -> Vec<KeyNumber> {
         runs("Runs of the tables", lines.results.len(), "each a dataset, model, depth and split"),
         runs("Runs of the forms", lines.forms.len(), "each a form of mean and covariance, rate and depth"),
         runs("Runs of inducing inputs", lines.inducing.len(), "each a dataset, start and split, moved or not"),
+        runs("Runs of defaults", lines.defaults.len(), "each a dataset, settings and split"),
     ];
     all.into_iter().flatten().collect()
 }
@@ -70,10 +76,10 @@ mod tests {
     use crate::reproduce::grid::{BaselineLine, GridLine, Model};
     use crate::reproduce::runs::provenance::Provenance;
     use crate::reproduce::runs::provenance::tests::provenance;
-    use crate::reproduce::{forms, inducing};
+    use crate::reproduce::{Candidate, defaults, forms, inducing};
     use deepgp::{CovarianceForm, InducingStart, MeanForm};
 
-    const NONE: Lines<'_> = Lines { results: &[], baselines: &[], forms: &[], inducing: &[] };
+    const NONE: Lines<'_> = Lines { results: &[], baselines: &[], forms: &[], inducing: &[], defaults: &[] };
 
     #[test]
     fn all_tables_and_figures_are_on_a_sound_page() {
@@ -97,12 +103,14 @@ mod tests {
         stuck.stuck = Some(hostile.into());
         let forms = [stuck, forms::tests::line(MeanForm::Whitened, CovarianceForm::Whitened, 0.001, 1.3)];
         let inducing = [inducing::tests::line(InducingStart::KMeans, true, 0, 1.3)];
-        let lines = Lines { results: &results, baselines: &baselines, forms: &forms, inducing: &inducing };
+        let defaults = [defaults::tests::line("energy", Candidate::Nested, 0, 0.3)];
+        let lines =
+            Lines { results: &results, baselines: &baselines, forms: &forms, inducing: &inducing, defaults: &defaults };
         let sections = sections(lines);
         let page = page(lines, &sections);
         assert_sound("all", &page);
         for text in [
-            "6 runs on &lt;b&gt;",
+            "7 runs on &lt;b&gt;",
             "<dd class=\"value\">1 of 2</dd>",
             "gradient-boosted trees",
             "<td class=\"aside\">1.32 ± 0.03</td>",

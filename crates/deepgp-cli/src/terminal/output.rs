@@ -18,6 +18,11 @@ pub struct Voice {
     pub quiet: bool,
 }
 
+impl Voice {
+    /// The voice of what says nothing.
+    pub const SILENT: Self = Self { json: false, quiet: true };
+}
+
 /// How a command ended, if it did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {

@@ -6,13 +6,9 @@ use std::time::{Duration, Instant};
 use deepgp_io::{Bound, TrainingProgress};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::line_pace::LinePace;
 use super::output::tell;
 use super::text::{duration, number};
-
-/// Seconds between the first plain lines.
-const FIRST_LINE: f64 = 2.0;
-/// Seconds between plain lines when they have grown rarer.
-const RAREST_LINE: f64 = 60.0;
 
 /// The progress display of a training run.
 #[derive(Debug)]
@@ -22,8 +18,7 @@ pub struct Progress {
     steps: u64,
     first: u64,
     started: Instant,
-    last_line: Instant,
-    pause: f64,
+    pace: LinePace,
 }
 
 impl Progress {
@@ -39,8 +34,7 @@ impl Progress {
             bar.enable_steady_tick(Duration::from_millis(500));
             bar
         });
-        let now = Instant::now();
-        Self { bar, lines: !terminal && !quiet, steps, first, started: now, last_line: now, pause: FIRST_LINE }
+        Self { bar, lines: !terminal && !quiet, steps, first, started: Instant::now(), pace: LinePace::new() }
     }
 
     /// Shows a step that has just been made, unless it was rolled back. `validation` is the mean log density of the
@@ -53,12 +47,10 @@ impl Progress {
         if let Some(bar) = &self.bar {
             bar.set_position(step);
             bar.set_message(describe(progress, bound, validation, speed));
-        } else if self.lines && self.last_line.elapsed().as_secs_f64() >= self.pause {
+        } else if self.lines && self.pace.is_due() {
             let left = (self.steps - step) as f64 / speed;
             let (steps, left) = (self.steps, duration(left));
             tell(&format!("step {step}/{steps}  {}  {left} left", describe(progress, bound, validation, speed)));
-            self.last_line = Instant::now();
-            self.pause = (self.pause * 1.5).min(RAREST_LINE);
         }
     }
 

@@ -47,7 +47,7 @@ pub(super) fn subject<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Subj
     Ok(match name.as_str() {
         "deep GP" => Subject::Model { deep: true },
         "sparse GP" => Subject::Model { deep: false },
-        "10 nearest neighbours" => Subject::Baseline(Baseline::NearestNeighbours { count: 10 }),
+        "10 nearest neighbours" => Subject::Baseline(Baseline::NearestNeighbours { count: 10, among: None }),
         "linear regression" => Subject::Baseline(Baseline::LinearRegression),
         "the mean" => Subject::Baseline(Baseline::Mean),
         _ => return Err(D::Error::custom(format!("`{name}` is no model that can be scored"))),
@@ -111,7 +111,7 @@ mod tests {
         for (name, subject) in [
             ("deep GP", Subject::Model { deep: true }),
             ("sparse GP", Subject::Model { deep: false }),
-            ("10 nearest neighbours", Subject::Baseline(Baseline::NearestNeighbours { count: 10 })),
+            ("10 nearest neighbours", Subject::Baseline(Baseline::NearestNeighbours { count: 10, among: None })),
             ("linear regression", Subject::Baseline(Baseline::LinearRegression)),
             ("the mean", Subject::Baseline(Baseline::Mean)),
         ] {

@@ -33,7 +33,7 @@ pub use likelihood::{LikelihoodWatch, noise_of_first_target, observation_noise};
 pub use progress::{Bound, TrainingProgress};
 pub use provenance::{Provenance, TableRecord};
 pub use record::{Record, now};
-pub use score::{Baseline, ScoreRecord, Subject};
+pub use score::{Baseline, RowSample, ScoreRecord, Subject};
 pub use stop::StopReason;
 
 use crate::atomic;

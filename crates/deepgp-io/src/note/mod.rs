@@ -211,6 +211,11 @@ pub enum Note {
         /// How many there are.
         found: usize,
     },
+    /// The time was up while inducing inputs were chosen: from some layer on, some are rows at random.
+    InducingCutShort {
+        /// The first such layer, from 0.
+        layer: usize,
+    },
     /// Something happened in training.
     Training {
         /// What.

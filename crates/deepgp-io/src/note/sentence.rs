@@ -128,6 +128,11 @@ impl fmt::Display for Note {
                 "the model explains its own training rows no better than their mean does: an expected log likelihood of \
                  {model} against {mean}; {LEARN_MORE}"
             ),
+            Self::InducingCutShort { layer } => write!(
+                f,
+                "layer {layer}: the time was up while inducing inputs were chosen, and rows at random stand in for some of \
+                 them; give it more time, or fewer inducing inputs"
+            ),
             Self::Training { event, cause } => write!(f, "{event}: {cause}"),
             Self::Text(sentence) => f.write_str(sentence),
             Self::Unknown(fact) => write!(f, "a later version of deepgp noted {fact}"),

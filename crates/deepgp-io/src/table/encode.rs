@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use deepgp::Mat;
 
-use super::scan::{missing_advice, not_finite, target, value};
+use super::scan::{TOLD_EVERY, missing_advice, not_finite, target, value};
 use super::{Cell, Kind, Missing, Note, Place, Rows, Schema, Source, Targets, date, names};
 use crate::error::{DATE, Error, Result};
 
@@ -132,6 +132,11 @@ impl Encoder {
     /// The next `rows` records, or as many as there are; `None` at the end. If all of them are left out, the chunk has no
     /// rows, and yet is not the last.
     pub fn next_chunk(&mut self, rows: usize) -> Result<Option<Chunk>> {
+        self.next_chunk_watched(rows, &mut |_| ())
+    }
+
+    /// [`Encoder::next_chunk`] for somebody who waits: `watch` sees how many records have been read so far.
+    fn next_chunk_watched(&mut self, rows: usize, watch: &mut dyn FnMut(u64)) -> Result<Option<Chunk>> {
         let width = self.inputs.iter().map(|input| input.code.width()).sum();
         let outputs = self.targets.as_ref().map_or(0, Vec::len);
         let (mut x, mut y, mut kept, mut carried) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -146,6 +151,9 @@ impl Encoder {
             }
             carried.extend(self.carried.iter().map(|at| self.rows.written(*at).into_owned()));
             self.read += 1;
+            if self.read.is_multiple_of(TOLD_EVERY) {
+                watch(self.read);
+            }
         }
         self.cells = cells;
         let read = self.read - begin;
@@ -158,8 +166,13 @@ impl Encoder {
     }
 
     /// Everything that is left, and what is worth knowing about it.
-    pub fn read_all(mut self) -> Result<(Chunk, Vec<Note>)> {
-        match self.next_chunk(usize::MAX)? {
+    pub fn read_all(self) -> Result<(Chunk, Vec<Note>)> {
+        self.read_all_watched(&mut |_| ())
+    }
+
+    /// [`Encoder::read_all`] for somebody who waits: `watch` sees how many records have been read, every so often.
+    pub fn read_all_watched(mut self, watch: &mut dyn FnMut(u64)) -> Result<(Chunk, Vec<Note>)> {
+        match self.next_chunk_watched(usize::MAX, watch)? {
             Some(chunk) => Ok((chunk, self.notes())),
             None => Err(Error::NoRows { path: self.source.path().into() }),
         }

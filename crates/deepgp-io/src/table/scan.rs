@@ -10,6 +10,9 @@ use crate::error::{Error, Result};
 /// How the name of a data frame's index begins in Parquet.
 const DATA_FRAME_INDEX: &str = "__index_level_";
 
+/// The number of records after which whoever watches a pass over the table is told again.
+pub(super) const TOLD_EVERY: u64 = 4096;
+
 /// What is wanted of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
@@ -20,9 +23,9 @@ enum Role {
 }
 
 /// Reads the table once.
-pub(super) fn scan(source: &Source, wanted: &Wanted) -> Result<(Schema, Vec<Note>)> {
+pub(super) fn scan(source: &Source, wanted: &Wanted, watch: &mut dyn FnMut(u64)) -> Result<(Schema, Vec<Note>)> {
     let roles = roles(source, wanted)?;
-    let tally = Tally::read(source, &roles, wanted.missing)?;
+    let tally = Tally::read(source, &roles, wanted.missing, watch)?;
     tally.check_presence(source, &roles)?;
     let (mut inputs, mut found) = (Vec::new(), Vec::new());
     let alone = roles.iter().filter(|role| matches!(role, Role::Input | Role::Category)).count() == 1;
@@ -94,7 +97,7 @@ struct Tally {
 }
 
 impl Tally {
-    fn read(source: &Source, roles: &[Role], missing: Missing) -> Result<Self> {
+    fn read(source: &Source, roles: &[Role], missing: Missing, watch: &mut dyn FnMut(u64)) -> Result<Self> {
         let columns = roles.iter().map(|role| Seen::new(*role == Role::Category)).collect();
         let mut tally = Self { columns, missing: vec![0; roles.len()], first_missing: None, rows: 0, kept: 0 };
         let used = roles.iter().map(|role| *role != Role::Ignored).collect();
@@ -106,7 +109,11 @@ impl Tally {
                 let numbers = cells.iter().enumerate().filter(|(_, cell)| matches!(cell, Cell::Number(_)));
                 numbers.for_each(|(column, _)| tally.columns[column].codes.add_written(&rows.written(column)));
             }
+            if tally.rows.is_multiple_of(TOLD_EVERY) {
+                watch(tally.rows);
+            }
         }
+        watch(tally.rows);
         Ok(tally)
     }
 

@@ -103,7 +103,12 @@ impl Schema {
     /// It is also an error if a category has more than 100 levels (1000 if it was asked for), or more than half as many as
     /// there are rows.
     pub fn scan(source: &Source, wanted: &Wanted) -> Result<(Self, Vec<Note>)> {
-        scan::scan(source, wanted)
+        scan::scan(source, wanted, &mut |_| ())
+    }
+
+    /// [`Schema::scan`] for somebody who waits: `watch` sees how many records have been read, every so often and at the end.
+    pub fn scan_watched(source: &Source, wanted: &Wanted, watch: &mut dyn FnMut(u64)) -> Result<(Self, Vec<Note>)> {
+        scan::scan(source, wanted, watch)
     }
 
     /// A name for each encoded input: `weight`, `colour=red`.

@@ -10,6 +10,7 @@ use crate::kernel::Kernel;
 use crate::layer::{CovarianceForm, Gram, Inducing, Jitter, Layer, LayerCovariance, LayerMean, MeanForm, MeanFunction};
 use crate::likelihood::Likelihood;
 use crate::model::inducing::{Distinct, InducingStart, choose, choose_nested};
+use crate::model::start::{StartWatch, unwatched};
 use crate::model::{DeepGp, Precision};
 use crate::numeric::mat::{Mat, View};
 use crate::random::noise::{Key, Purpose};
@@ -64,6 +65,18 @@ impl DeepGp {
         jitter: Jitter,
         seed: u64,
     ) -> Result<Self> {
+        Self::build_watched(x, plans, likelihood, jitter, seed, &mut StartWatch::new(&mut unwatched))
+    }
+
+    /// [`DeepGp::build`] for somebody who watches it.
+    fn build_watched(
+        x: View<'_>,
+        plans: Vec<LayerPlan>,
+        likelihood: Box<dyn Likelihood>,
+        jitter: Jitter,
+        seed: u64,
+        watch: &mut StartWatch<'_>,
+    ) -> Result<Self> {
         check_finite("x", x)?;
         jitter.check()?;
         let last = plans.len().saturating_sub(1);
@@ -80,7 +93,9 @@ impl DeepGp {
                 InducingPlan::Chosen { size, start } => {
                     let size = size.resolve(distinct.len())?;
                     let again = centres.as_ref().filter(|(old, _)| *start == InducingStart::KMeans && *old == size);
-                    let pick = |m| choose(*start, inputs.view(), &distinct, m, &*plan.kernel, key);
+                    let watch = watch.of_layer(index);
+                    let (x, kernel) = (inputs.view(), &*plan.kernel);
+                    let mut pick = |m| choose(*start, x, &distinct, m, kernel, key, watch);
                     let chosen = match (again, size) {
                         (Some((_, again)), _) => again.clone(),
                         (None, ResolvedSize::Tied(m)) => Inducing::Tied(pick(m)?),
@@ -89,7 +104,7 @@ impl DeepGp {
                         }
                         (None, ResolvedSize::Nested { mean, covariance }) => {
                             let sizes = (mean, covariance);
-                            let inputs = choose_nested(*start, inputs.view(), &distinct, sizes, &*plan.kernel, key)?;
+                            let inputs = choose_nested(*start, x, &distinct, sizes, kernel, key, watch)?;
                             Inducing::Nested { inputs, covariance }
                         }
                     };
@@ -140,6 +155,16 @@ impl DeepGp {
     /// A model for inputs `x` in the model's units and this likelihood, whatever likelihood `settings` name. Its last layer is as wide as
     /// the likelihood has latent functions.
     pub fn with_likelihood(x: View<'_>, likelihood: Box<dyn Likelihood>, settings: &ModelSettings) -> Result<Self> {
+        Self::with_likelihood_watched(x, likelihood, settings, &mut StartWatch::new(&mut unwatched))
+    }
+
+    /// [`DeepGp::with_likelihood`] for somebody who watches it.
+    pub(crate) fn with_likelihood_watched(
+        x: View<'_>,
+        likelihood: Box<dyn Likelihood>,
+        settings: &ModelSettings,
+        watch: &mut StartWatch<'_>,
+    ) -> Result<Self> {
         if settings.width == 0 {
             return Err(Error::Setting { name: "width", value: "0".into(), requirement: "at least 1" });
         }
@@ -161,7 +186,7 @@ impl DeepGp {
             mean_function: None,
         });
         let jitter = settings.jitter.unwrap_or(settings.precision.default_jitter());
-        let model = Self::build(x, plans.collect(), likelihood, jitter, settings.seed)?;
+        let model = Self::build_watched(x, plans.collect(), likelihood, jitter, settings.seed, watch)?;
         model.with_precision(settings.precision).with_jitter(jitter)
     }
 }

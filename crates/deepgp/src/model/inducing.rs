@@ -3,11 +3,14 @@
 //! All three give `M` distinct points; there must be as many distinct rows. Above [`SUBSAMPLE`] rows, k-means
 //! and the greedy choice look at a random subset: their cost is `O(rows · M · D)` a round and `O(rows · M²)`.
 
+use std::ops::ControlFlow;
+
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::kernel::{Evaluate, Kernel, Scratch};
 use crate::layer::compare_rows;
+use crate::model::start::StartWatch;
 use crate::numeric::linalg::{Accumulate, dot, product};
 use crate::numeric::mat::{Mat, View, ViewMut};
 use crate::numeric::simd::vectorised;
@@ -61,14 +64,15 @@ pub(crate) fn choose(
     m: usize,
     kernel: &dyn Kernel,
     key: Key,
+    watch: &mut StartWatch<'_>,
 ) -> Result<Mat> {
     if m == 0 {
         return Err(Error::Setting { name: "inducing inputs", value: "0".into(), requirement: "at least 1" });
     }
     let centres = match start {
         InducingStart::RandomRows => Mat::zeros(0, x.ncols()),
-        InducingStart::KMeans => k_means(&subsample(x, key), m, key),
-        InducingStart::GreedyVariance => greedy_variance(&subsample(x, key), m, kernel),
+        InducingStart::KMeans => k_means(&subsample(x, key), m, key, watch),
+        InducingStart::GreedyVariance => greedy_variance(&subsample(x, key), m, kernel, watch),
     };
     Ok(complete(centres, x, distinct, m, key))
 }
@@ -84,13 +88,14 @@ pub(crate) fn choose_nested(
     sizes: (usize, usize),
     kernel: &dyn Kernel,
     key: Key,
+    watch: &mut StartWatch<'_>,
 ) -> Result<Mat> {
     let (m_a, m_b) = sizes;
-    let all = choose(start, x, distinct, m_a, kernel, key)?;
+    let all = choose(start, x, distinct, m_a, kernel, key, watch)?;
     match start {
         InducingStart::RandomRows | InducingStart::GreedyVariance => Ok(all),
         InducingStart::KMeans => {
-            let head = choose(start, x, distinct, m_b, kernel, key)?;
+            let head = choose(start, x, distinct, m_b, kernel, key, watch)?;
             let centres = head.stack(&without_nearest(&all, &head));
             Ok(complete(centres, x, distinct, m_a, key))
         }
@@ -147,12 +152,17 @@ fn complete(centres: Mat, x: View<'_>, distinct: &Distinct, m: usize, key: Key) 
 
 /// The centres of k-means, `[m, D]`, by Lloyd's algorithm from a k-means++ start: in turn, every row goes to its nearest centre,
 /// `a_i = argmin_c ‖x_i − z_c‖²`, and every centre to the mean of its rows, `z_c = mean {x_i : a_i = c}`, until nothing changes. An empty
-/// cluster moves to the row farthest from its centre.
-fn k_means(x: &Mat, m: usize, key: Key) -> Mat {
+/// cluster moves to the row farthest from its centre. If `watch` breaks, the centres are those of the round before.
+fn k_means(x: &Mat, m: usize, key: Key, watch: &mut StartWatch<'_>) -> Mat {
     let (n, d) = (x.nrows(), x.ncols());
-    let mut centres = k_means_plus_plus(x, m, key);
+    // The start costs about as much as a round.
+    let mut tell = |rounds: f64| watch.tell(m, rounds / (1 + ROUNDS) as f64);
+    let mut centres = k_means_plus_plus(x, m, key, &mut tell);
     let mut nearest: Vec<(u32, f64)> = vec![(u32::MAX, 0.0); n];
-    for _ in 0..ROUNDS {
+    for round in 1..=ROUNDS {
+        if tell(round as f64).is_break() {
+            break;
+        }
         let changed = assign(x, &centres, &mut nearest);
         if changed == 0 {
             break;
@@ -182,12 +192,12 @@ fn k_means(x: &Mat, m: usize, key: Key) -> Mat {
 
 /// The starting centres of k-means, by k-means++ (Arthur and Vassilvitskii 2007): the first is a row drawn uniformly, each next one row
 /// `i` with probability `D_i² / Σ_j D_j²`, where `D_i = min_c ‖x_i − z_c‖` is its distance from the nearest centre so far. There are
-/// fewer than `m` if every row is a centre before. Costs `O(N · m · D)`.
-fn k_means_plus_plus(x: &Mat, m: usize, key: Key) -> Mat {
+/// fewer than `m` if every row is a centre before, or if `tell`, which sees the share of them that is chosen, breaks. Costs `O(N · m · D)`.
+fn k_means_plus_plus(x: &Mat, m: usize, key: Key, tell: &mut dyn FnMut(f64) -> ControlFlow<()>) -> Mat {
     let (n, d) = (x.nrows(), x.ncols());
     let mut chosen = vec![((key.uniform([0, 3, 0, 0]) * n as f64) as usize).min(n - 1)];
     let mut distance = vec![f64::INFINITY; n];
-    while chosen.len() < m {
+    while chosen.len() < m && tell(chosen.len() as f64 / m as f64).is_continue() {
         let newest = x.row(chosen[chosen.len() - 1]);
         distance.par_chunks_mut(CHUNK).zip(x.as_slice().par_chunks(CHUNK * d)).for_each(|(distance, rows)| {
             vectorised(
@@ -254,8 +264,9 @@ fn assign(x: &Mat, centres: &Mat, nearest: &mut [(u32, f64)]) -> usize {
 /// p = argmax_i d_i        c_i = (k(x_i, x_p) − Σ_j c_ij c_pj) / √d_p        d_i ← d_i − c_i²
 /// ```
 ///
-/// where `c_ij` are the `c_i` of the rounds before. There are fewer than `m` if no variance is left before. Costs `O(N · m²)`.
-fn greedy_variance(x: &Mat, m: usize, kernel: &dyn Kernel) -> Mat {
+/// where `c_ij` are the `c_i` of the rounds before. There are fewer than `m` if no variance is left before, or `watch` breaks. Costs
+/// `O(N · m²)`.
+fn greedy_variance(x: &Mat, m: usize, kernel: &dyn Kernel, watch: &mut StartWatch<'_>) -> Mat {
     let n = x.nrows();
     let mut variance = vec![0.0; n];
     Evaluate::<f64>::diagonal(kernel, x.view(), &mut variance);
@@ -265,7 +276,8 @@ fn greedy_variance(x: &Mat, m: usize, kernel: &dyn Kernel) -> Mat {
     let mut chosen: Vec<u32> = Vec::new();
     let mut cross = vec![0.0; n];
     let scratch = &mut Scratch::default();
-    while chosen.len() < m {
+    // A round costs in proportion to those before it.
+    while chosen.len() < m && watch.tell(m, (chosen.len() as f64 / m as f64).powi(2)).is_continue() {
         let pivot = (0..n).max_by(|&i, &j| variance[i].total_cmp(&variance[j]).then(j.cmp(&i))).unwrap_or(0);
         if variance[pivot] <= smallest {
             break;
@@ -290,6 +302,7 @@ fn greedy_variance(x: &Mat, m: usize, kernel: &dyn Kernel) -> Mat {
 mod tests {
     use super::*;
     use crate::kernel::SquaredExponential;
+    use crate::model::start::{StartProgress, unwatched};
     use crate::random::noise::Purpose;
     use crate::testing::uniform;
 
@@ -298,7 +311,37 @@ mod tests {
     fn chosen(start: InducingStart, x: &Mat, m: usize) -> Result<Mat> {
         let kernel = SquaredExponential::new(1.0, vec![1.0; x.ncols()]);
         let key = Key::new(5, Purpose::Inducing);
-        choose(start, x.view(), &Distinct::of(x.view()), m, &kernel, key)
+        choose(start, x.view(), &Distinct::of(x.view()), m, &kernel, key, &mut StartWatch::new(&mut unwatched))
+    }
+
+    #[test]
+    fn who_watches_sees_the_work_grow_and_may_cut_it_short() {
+        let x = uniform(400, 2, 6);
+        let (kernel, key) = (SquaredExponential::new(1.0, vec![1.0; 2]), Key::new(5, Purpose::Inducing));
+        for start in [InducingStart::KMeans, InducingStart::GreedyVariance] {
+            let mut shares = Vec::new();
+            let mut cut = |at: f64| {
+                shares.clear();
+                let mut see = |progress: StartProgress| {
+                    assert_eq!((progress.layer, progress.inducing), (0, 20));
+                    shares.push(progress.share);
+                    if progress.share >= at { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                };
+                let watch = &mut StartWatch::new(&mut see);
+                let z = choose(start, x.view(), &Distinct::of(x.view()), 20, &kernel, key, watch).unwrap();
+                assert_eq!(Distinct::of(z.view()).len(), 20);
+                let rising = shares.windows(2).all(|pair| pair[0] < pair[1]);
+                assert!(rising && shares[0] >= 0.0 && shares[shares.len() - 1] < 1.0, "{shares:?}");
+                (z, shares.len())
+            };
+            let (whole, all) = cut(2.0);
+            assert_eq!(whole, chosen(start, &x, 20).unwrap());
+            // In the start of k-means, and in its rounds.
+            for at in [0.0, 0.02, 0.2] {
+                let (z, seen) = cut(at);
+                assert!(z != whole && seen < all, "{start:?}, {at}");
+            }
+        }
     }
 
     #[test]

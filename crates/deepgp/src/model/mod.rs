@@ -9,6 +9,7 @@ pub mod build;
 pub mod inducing;
 pub mod params;
 mod shared;
+pub mod start;
 
 pub use shared::{SharedParameter, SharedParameters};
 

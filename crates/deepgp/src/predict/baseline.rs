@@ -4,29 +4,21 @@
 //! They answer with an [`Assessment`], so their scores stand beside the model's, log likelihood and coverage included. The spread of
 //! linear regression and of nearest neighbours is that of leave-one-out residuals: each training row is predicted without itself.
 
-use rayon::prelude::*;
+pub use super::neighbours::{NearestNeighbours, nearest_neighbours};
 
 use crate::data::{ConstantColumns, Dataset, Standardiser};
 use crate::error::{Error, Result};
 use crate::likelihood::Gaussian;
-use crate::numeric::linalg::{Accumulate, Cholesky, NotPositive, product, times};
+use crate::numeric::linalg::{Cholesky, NotPositive, times};
 use crate::numeric::mat::{Mat, View};
 use crate::numeric::scratch::Scratch;
-use crate::numeric::threads::Threads;
 use crate::predict::metrics::Assessment;
 use crate::predict::mixture::Mixture;
-use crate::random::noise::{Key, Purpose};
 
 /// The ridge `λ` of linear regression, in units of the number of rows: only so that columns may depend on each other.
 const RIDGE: f64 = 1e-8;
-/// The most training rows among which neighbours are searched for; of more, so many are chosen at random.
-const NEIGHBOUR_ROWS: usize = 20_000;
-/// The most training rows from which the neighbours' spread is computed, each without itself.
-const SPREAD_ROWS: usize = 2_000;
-/// The number of rows whose distances, or leverages, are computed at once.
+/// The number of rows whose leverages are computed at once.
 const ROWS_AT_ONCE: usize = 64;
-/// The least variance of nearest neighbours, in units of the standardised targets.
-const LEAST_SPREAD: f64 = 1e-12;
 
 /// The mean of the training targets at every row, with their spread.
 pub fn mean(train: &Dataset, test: &Dataset) -> Result<Assessment> {
@@ -77,67 +69,8 @@ fn leverages(x: View<'_>, r: &Mat, scratch: &mut Scratch<f64>) -> Vec<f64> {
     all
 }
 
-/// The mean target of the `k` nearest training rows: `2 N D` flops a row. The spread is that of leave-one-out residuals on training
-/// rows. `threads` is the number of threads, 0 for all.
-pub fn nearest_neighbours(train: &Dataset, test: &Dataset, k: usize, threads: usize) -> Result<Assessment> {
-    Threads::new(threads)?.run(|| neighbours(train, test, k))
-}
-
-/// [`nearest_neighbours`] on the threads of the caller.
-fn neighbours(train: &Dataset, test: &Dataset, k: usize) -> Result<Assessment> {
-    let units = Standardiser::fit(train, ConstantColumns::Keep)?;
-    let mut train = units.apply(train)?;
-    if train.len() > NEIGHBOUR_ROWS {
-        let order = Key::new(0, Purpose::Split).permutation(train.len(), 1);
-        train = train.gather(&order[..NEIGHBOUR_ROWS])?;
-    }
-    let k = k.clamp(1, train.len() - 1);
-    let order = Key::new(0, Purpose::Split).permutation(train.len(), 2);
-    let chosen = &order[..train.len().min(SPREAD_ROWS)];
-    let some = train.gather(chosen)?;
-    let without_itself = averages(&train, some.x().view(), Some(chosen), k);
-    let spread: Vec<f64> = (0..some.y().ncols())
-        .map(|p| {
-            let squares = (0..some.len()).map(|i| (some.y()[(i, p)] - without_itself[(i, p)]).powi(2));
-            (squares.sum::<f64>() / some.len() as f64).max(LEAST_SPREAD)
-        })
-        .collect();
-    let inputs = units.x.apply("x", test.x().view())?;
-    assess(&units, test, averages(&train, inputs.view(), None, k), &spread)
-}
-
-/// The mean target of the `k` nearest neighbours of each row; `own` are the rows' numbers, if they are among the neighbours and shall not
-/// vote for themselves.
-fn averages(train: &Dataset, x: View<'_>, own: Option<&[u32]>, k: usize) -> Mat {
-    let (z, y) = (train.x().view(), train.y());
-    let norms: Vec<f64> = (0..z.nrows()).map(|j| z.row(j).iter().map(|v| v * v).sum()).collect();
-    let mut out = Mat::zeros(x.nrows(), y.ncols());
-    let width = out.ncols();
-    out.as_mut_slice().par_chunks_mut(ROWS_AT_ONCE * width).enumerate().for_each(|(block, out)| {
-        let rows = x.rows(block * ROWS_AT_ONCE..block * ROWS_AT_ONCE + out.len() / width);
-        // Squared distances but for the row's own norm, which does not change the order.
-        let mut distances = Mat::zeros(rows.nrows(), z.nrows());
-        product(distances.view_mut().faer(), Accumulate::Replace, -2.0, rows.faer(), z.faer().transpose());
-        for (i, out) in out.chunks_exact_mut(width).enumerate() {
-            let distance = |j: u32| distances[(i, j as usize)] + norms[j as usize];
-            let itself = own.map(|own| own[block * ROWS_AT_ONCE + i]);
-            let mut order: Vec<u32> = (0..z.nrows() as u32).filter(|&j| Some(j) != itself).collect();
-            let by_distance = |a: &u32, b: &u32| distance(*a).total_cmp(&distance(*b)).then(a.cmp(b));
-            let count = k.min(order.len());
-            order.select_nth_unstable_by(count - 1, by_distance);
-            // In order of rows, so that sums do not depend on how the selection went.
-            order[..count].sort_unstable();
-            for (p, to) in out.iter_mut().enumerate() {
-                let near = order[..count].iter().map(|&j| y[(j as usize, p)]);
-                *to = near.sum::<f64>() / count as f64;
-            }
-        }
-    });
-    out
-}
-
 /// The assessment, in the user's units, of Gaussian predictions whose means and variances are standardised.
-fn assess(units: &Standardiser, test: &Dataset, mean: Mat, variance: &[f64]) -> Result<Assessment> {
+pub(super) fn assess(units: &Standardiser, test: &Dataset, mean: Mat, variance: &[f64]) -> Result<Assessment> {
     let (n, p) = (mean.nrows(), mean.ncols());
     let (y, likelihood) = (units.y.apply("y", test.y().view())?, Gaussian::new(0.0, p));
     let at = |i: usize| Mixture { mean: mean.row(i), variance, width: p };
@@ -226,27 +159,6 @@ mod tests {
         let doubled = Dataset::new(x, data.y().clone()).unwrap();
         let (once, twice) = (linear(&data, &data).unwrap(), linear(&doubled, &doubled).unwrap());
         assert!((once.mean[(7, 0)] - twice.mean[(7, 0)]).abs() < 1e-4);
-    }
-
-    #[test]
-    fn neighbours_are_the_nearest_and_never_the_row_itself() {
-        let x = Mat::column(vec![0.0, 1.0, 3.0, 7.0]);
-        let y = Mat::column(vec![10.0, 20.0, 30.0, 50.0]);
-        let train = Dataset::new(x.clone(), y).unwrap();
-        let answer = nearest_neighbours(&train, &train, 1, 1).unwrap();
-        // At a training row the nearest one is the row itself ...
-        assert!((0..4).all(|i| (answer.mean[(i, 0)] - train.y()[(i, 0)]).abs() < 1e-12));
-        // ... but the spread comes from the others: each takes the value of the row beside it.
-        let squares = (100.0 + 100.0 + 100.0 + 400.0) / 4.0f64;
-        assert!((answer.deviation[(0, 0)] - squares.sqrt()).abs() < 1e-9, "{}", answer.deviation[(0, 0)]);
-        let two = Dataset::new(Mat::column(vec![0.4, 2.2]), Mat::column(vec![0.0, 0.0])).unwrap();
-        let answer = nearest_neighbours(&train, &two, 2, 1).unwrap();
-        assert!((answer.mean[(0, 0)] - 15.0).abs() < 1e-12 && (answer.mean[(1, 0)] - 25.0).abs() < 1e-12);
-        // Every row twice, with another target: each takes its twin's value, and never its own.
-        let x = Mat::column(vec![0.0, 0.0, 5.0, 5.0]);
-        let twins = Dataset::new(x, Mat::column(vec![1.0, 3.0, 1.0, 3.0])).unwrap();
-        let answer = nearest_neighbours(&twins, &twins, 1, 1).unwrap();
-        assert!((answer.deviation[(0, 0)] - 2.0).abs() < 1e-9, "{}", answer.deviation[(0, 0)]);
     }
 
     #[test]

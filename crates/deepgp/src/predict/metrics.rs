@@ -28,6 +28,24 @@ pub struct Assessment {
     pub log_density: Vec<f64>,
 }
 
+impl Assessment {
+    /// The assessments of parts of some rows, one after the other, as one of all these rows. All have as many outputs.
+    pub fn of_parts(parts: &[Self]) -> Self {
+        let outputs = parts.first().map_or(0, |part| part.mean.ncols());
+        let stack = |of: fn(&Self) -> &Mat| {
+            let all: Vec<f64> = parts.iter().flat_map(|part| of(part).as_slice()).copied().collect();
+            Mat::from_vec(all.len() / outputs.max(1), outputs, all).expect("parts have as many outputs")
+        };
+        Self {
+            mean: stack(|part| &part.mean),
+            deviation: stack(|part| &part.deviation),
+            pit: stack(|part| &part.pit),
+            crps: stack(|part| &part.crps),
+            log_density: parts.iter().flat_map(|part| &part.log_density).copied().collect(),
+        }
+    }
+}
+
 /// The quality of predictions over all rows; vectors have a number for each output.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

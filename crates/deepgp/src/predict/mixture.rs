@@ -5,6 +5,7 @@
 
 use crate::likelihood::{Latent, Likelihood};
 use crate::numeric::root_finding::{by_false_position, by_newton};
+use crate::predict::absolute::{absolute_differences, mean_absolute};
 
 /// The mixture of Gaussians at one row: the last layer's moments for each sample of the hidden layers.
 #[derive(Clone, Copy, Debug)]
@@ -98,12 +99,7 @@ impl<'a> Mixture<'a> {
         let Some(parts) = self.normals(likelihood, p) else { return self.crps_by_integration(likelihood, p, y) };
         let weight = 1.0 / parts.len() as f64;
         let to_y: f64 = parts.iter().map(|&(m, v)| mean_absolute(m - y, v)).sum();
-        let mut between = 0.0;
-        for (s, &(m, v)) in parts.iter().enumerate() {
-            let later: f64 = parts[s + 1..].iter().map(|&(other, own)| mean_absolute(m - other, v + own)).sum();
-            between += 0.5 * mean_absolute(0.0, v + v) + later;
-        }
-        weight * to_y - weight * weight * between
+        weight * to_y - weight * weight * absolute_differences(&parts)
     }
 
     /// The CRPS as `∫_{t<y} F(t)² dt + ∫_{t>y} (1 − F(t))² dt`, by Simpson's rule out to 12 standard deviations of every part.
@@ -163,14 +159,6 @@ fn distribution(parts: &[(f64, f64)], at: f64) -> (f64, f64) {
     }
     let weight = 0.5 / parts.len() as f64;
     (weight * below, weight * std::f64::consts::FRAC_2_SQRT_PI * density)
-}
-
-/// The expectation `E|X|` of a Gaussian `X ~ N(mean, v)`: `√v · (2 φ(z) + z (2 Φ(z) − 1))` with `z = mean / √v`.
-fn mean_absolute(mean: f64, variance: f64) -> f64 {
-    let deviation = variance.sqrt();
-    let z = mean / deviation;
-    let density = (-0.5 * z * z).exp() * std::f64::consts::FRAC_2_SQRT_PI * std::f64::consts::FRAC_1_SQRT_2;
-    deviation * (density + z * libm::erf(z * std::f64::consts::FRAC_1_SQRT_2))
 }
 
 /// The integral of `f` by Simpson's rule over an even number of intervals, `h/3 (f_0 + 4 f_1 + 2 f_2 + 4 f_3 + … + f_n)`.

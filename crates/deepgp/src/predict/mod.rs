@@ -6,10 +6,12 @@
 //! neither on the other rows nor on how rows are cut into chunks (on a device, as long as it has memory for its usual chunk). Everything
 //! is in the model's units here; `Regressor` works in the user's.
 
+mod absolute;
 pub mod baseline;
 pub(crate) mod joint;
 pub(crate) mod metrics;
 pub(crate) mod mixture;
+mod neighbours;
 
 use std::sync::OnceLock;
 

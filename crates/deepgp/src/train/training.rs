@@ -14,10 +14,15 @@ use crate::data::{ConstantColumns, Dataset, Standardiser};
 use crate::error::{Error, Result};
 use crate::likelihood::Likelihood;
 use crate::model::DeepGp;
+use crate::model::start::{StartProgress, StartWatch, unwatched};
 use crate::numeric::threads::Threads;
 use crate::random::noise::{Key, Purpose};
 use crate::regressor::Regressor;
 use crate::settings::{FitSettings, TrainSettings};
+
+/// The most held-out rows that are looked at to decide when to stop: their mean log density has a standard error of about a hundredth, and
+/// differences between two looks at the same rows have far less.
+const MOST_LOOKED_AT: usize = 10_000;
 
 /// The result of a training run: the trained model, why training ended, and the state to go on from.
 #[derive(Clone, Debug)]
@@ -34,7 +39,7 @@ pub struct Fit {
 ///
 /// A fraction of the rows, drawn by `settings.train.seed`, is held out for early stopping if the settings say so. Where weights are
 /// multiples of a whole number and differ, they count copies, and this fraction of each row's copies is held out; else rows are held out
-/// whole.
+/// whole. Of more than 10,000 rows held out, so many at random are looked at: a look then costs as much for any table.
 /// Units are learnt from the other rows. Freeze or change parameters of the model before it runs, if you like:
 ///
 /// ```
@@ -61,7 +66,7 @@ pub struct Training {
     regressor: Regressor,
     /// The training rows, in the model's units.
     rows: Dataset,
-    /// The rows held out for early stopping, in the model's units.
+    /// The rows that decide when to stop, in the model's units: those held out, or a sample of them.
     held_out: Option<Dataset>,
     /// The settings of the run.
     settings: TrainSettings,
@@ -72,13 +77,33 @@ pub struct Training {
 impl Training {
     /// The training of a new model for `data`, with the likelihood that `settings` name.
     pub fn new(data: &Dataset, settings: &FitSettings) -> Result<Self> {
+        Self::watched(data, settings, unwatched)
+    }
+
+    /// The training of a new model for `data` like [`Training::new`]'s, for somebody who waits: `watch` sees how far the choice of inducing
+    /// inputs is, and can cut it short by breaking. Random rows then take the place of those that are missing.
+    pub fn watched(
+        data: &Dataset,
+        settings: &FitSettings,
+        mut watch: impl FnMut(StartProgress) -> ControlFlow<()> + Send,
+    ) -> Result<Self> {
         let form = settings.model.likelihood;
         form.check()?;
-        Self::with_likelihood(data, settings, form.start(data.y().ncols()))
+        Self::start(data, settings, form.start(data.y().ncols()), &mut StartWatch::new(&mut watch))
     }
 
     /// The training of a new model for `data` with a program's own likelihood, at its starting parameters.
     pub fn with_likelihood(data: &Dataset, settings: &FitSettings, likelihood: Box<dyn Likelihood>) -> Result<Self> {
+        Self::start(data, settings, likelihood, &mut StartWatch::new(&mut unwatched))
+    }
+
+    /// The training of a new model for `data` with this likelihood, for somebody who watches its start.
+    fn start(
+        data: &Dataset,
+        settings: &FitSettings,
+        likelihood: Box<dyn Likelihood>,
+        watch: &mut StartWatch<'_>,
+    ) -> Result<Self> {
         // Before rows are held out, so that a message names the user's row.
         likelihood.check(data.y().view())?;
         let (train, held_out) = hold_out(data, settings)?;
@@ -88,8 +113,9 @@ impl Training {
         let standardiser = Standardiser::fit_for(&train, ConstantColumns::Keep, units)?;
         let rows = standardiser.apply(&train)?;
         let threads = Threads::new(settings.train.threads)?;
-        let model = threads.run(|| DeepGp::with_likelihood(rows.x().view(), likelihood, &settings.model))?;
-        let held_out = held_out.map(|rows| standardiser.apply(&rows)).transpose()?;
+        let model =
+            threads.run(|| DeepGp::with_likelihood_watched(rows.x().view(), likelihood, &settings.model, watch))?;
+        let held_out = held_out.map(|rows| looked_at(&rows, &standardiser, settings)).transpose()?;
         let regressor = Regressor { model, standardiser };
         Ok(Self { regressor, rows, held_out, settings: settings.train, state: None })
     }
@@ -99,7 +125,7 @@ impl Training {
     pub fn of(regressor: Regressor, data: &Dataset, settings: &FitSettings) -> Result<Self> {
         let (train, held_out) = hold_out(data, settings)?;
         let rows = regressor.standardiser.apply(&train)?;
-        let held_out = held_out.map(|rows| regressor.standardiser.apply(&rows)).transpose()?;
+        let held_out = held_out.map(|rows| looked_at(&rows, &regressor.standardiser, settings)).transpose()?;
         Ok(Self { regressor, rows, held_out, settings: settings.train, state: None })
     }
 
@@ -149,7 +175,7 @@ impl Training {
         &self.rows
     }
 
-    /// The rows that decide when to stop, in the model's units.
+    /// The rows that decide when to stop, in the model's units: those held out, or 10,000 of them at random if there are more.
     pub fn held_out(&self) -> Option<&Dataset> {
         self.held_out.as_ref()
     }
@@ -205,6 +231,17 @@ pub fn hold_out(data: &Dataset, settings: &FitSettings) -> Result<(Dataset, Opti
         None => data.split(fraction, settings.train.seed)?,
     };
     Ok((train, Some(held_out)))
+}
+
+/// The rows among those held out that decide when to stop, in the model's units: all of them, or [`MOST_LOOKED_AT`] at random.
+fn looked_at(held_out: &Dataset, units: &Standardiser, settings: &FitSettings) -> Result<Dataset> {
+    if held_out.len() <= MOST_LOOKED_AT {
+        return units.apply(held_out);
+    }
+    let mut chosen = Key::new(settings.train.seed, Purpose::Split).permutation(held_out.len(), 1);
+    chosen.truncate(MOST_LOOKED_AT);
+    chosen.sort_unstable();
+    units.apply(&held_out.gather(&chosen)?)
 }
 
 /// The seed of a run after others that took `steps_before` steps; without any steps it is theirs.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::score;
 use crate::reproduce::runs::journal::{Journal, Keyed};
 use crate::reproduce::runs::setup::Setup;
+use crate::terminal::output::Voice;
 
 /// The score of one baseline on one split, in the target's units: a line of `baselines.jsonl`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,14 +41,16 @@ pub fn fill(
     mut announce: impl FnMut(&BaselineLine),
 ) -> Result<()> {
     for split in (0..splits).take_while(|_| !setup.is_stopping()) {
-        if score::BASELINES.iter().all(|own| journal.has(&(dataset.into(), own.to_string(), split))) {
+        if score::BASELINES.iter().all(|own| journal.has(&(dataset.into(), own.name(), split))) {
             continue;
         }
         let (train, test) = setup.split(dataset, split)?;
-        for ScoreRecord { of, score } in score::baselines(&train, &test, setup.threads)? {
+        let Some(scores) = score::baselines(&train, &test, setup.threads, Voice::SILENT)? else { return Ok(()) };
+        for ScoreRecord { of, score } in scores {
+            let Some(baseline) = of.baseline() else { continue };
             let line = BaselineLine {
                 dataset: dataset.into(),
-                model: of.to_string(),
+                model: baseline.name(),
                 split,
                 test_log_likelihood: score.log_likelihood,
                 test_rmse: score.rmse[0],

@@ -52,6 +52,8 @@ pub fn style(model: Model) -> Style {
         Model::Full => (Colour::Other, "full 200"),
         Model::Decoupled => (Colour::Model, "decoupled 500/100"),
         Model::DecoupledWhitened => (Colour::Ink, "decoupled, whitened"),
+        Model::Nested => (Colour::Muted, "nested 500/100"),
+        Model::NestedDiagonal => (Colour::Axis, "nested, diagonal"),
     };
     Style { colour, name }
 }

@@ -51,7 +51,7 @@ pub fn printed(dataset: &str, model: Model, hidden: usize) -> Option<Printed> {
     let of_model = match model {
         Model::Full => 0,
         Model::Decoupled => 1,
-        Model::DecoupledWhitened => return None,
+        Model::DecoupledWhitened | Model::Nested | Model::NestedDiagonal => return None,
     };
     let [mean, deviation, rmse, rmse_deviation, seconds] = rows.get(hidden)?[of_model];
     Some(Printed { log_likelihood: (mean, deviation), rmse: (rmse, rmse_deviation), seconds })

@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 const FULL: usize = 200;
 /// The numbers of inducing inputs of the decoupled models.
 const DECOUPLED: InducingSize = InducingSize::decoupled(500, 100);
+/// The same numbers, nested.
+const NESTED: InducingSize = InducingSize::nested(500, 100);
 
 /// The noise variance at the start, in units of the target's: the paper names none. `fit` starts higher, for the sake
 /// of early stopping, which these runs do not have.
@@ -22,6 +24,10 @@ pub enum Model {
     Decoupled,
     /// The decoupled model with a whitened covariance, which is safer to train.
     DecoupledWhitened,
+    /// [`Model::DecoupledWhitened`] whose covariance's inducing inputs are the first of the mean's.
+    Nested,
+    /// [`Model::Nested`] with a diagonal covariance, the cheapest.
+    NestedDiagonal,
 }
 
 impl Model {
@@ -31,12 +37,14 @@ impl Model {
             Self::Full => "full",
             Self::Decoupled => "decoupled",
             Self::DecoupledWhitened => "decoupled-whitened",
+            Self::Nested => "nested",
+            Self::NestedDiagonal => "nested-diagonal",
         }
     }
 }
 
 /// The names of [`Model`]'s variants on the command line.
-pub const MODELS: &[&str] = &["full", "decoupled", "decoupled-whitened"];
+pub const MODELS: &[&str] = &["full", "decoupled", "decoupled-whitened", "nested", "nested-diagonal"];
 
 /// A run of the grid, told from the others by these four.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,10 +75,12 @@ impl GridRun {
         model.inducing = match self.model {
             Model::Full => InducingSize::Tied(FULL),
             Model::Decoupled | Model::DecoupledWhitened => DECOUPLED,
+            Model::Nested | Model::NestedDiagonal => NESTED,
         };
         model.covariance_form = match self.model {
             Model::Decoupled => CovarianceForm::Standard,
-            Model::Full | Model::DecoupledWhitened => CovarianceForm::Whitened,
+            Model::Full | Model::DecoupledWhitened | Model::Nested => CovarianceForm::Whitened,
+            Model::NestedDiagonal => CovarianceForm::Diagonal,
         };
         train.seed = self.split;
         train.steps = epochs * train.batches(rows) as u64;

@@ -1,0 +1,148 @@
+//! The settings that are compared as defaults: version 0.1's, and one change after the other.
+
+use deepgp::{CovarianceForm, FitSettings, InducingSize, LikelihoodForm, Precision, Schedule};
+use serde::{Deserialize, Serialize};
+
+/// A set of defaults. From [`Candidate::Decoupled`] to [`Candidate::Cosine`] each has one change more than the one before it; those
+/// after it change one thing of [`Candidate::Cosine`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Candidate {
+    /// The defaults of version 0.1: two sets, a whitened covariance, `f64`, a constant rate.
+    Decoupled,
+    /// The covariance's set is the head of the mean's.
+    Nested,
+    /// The covariance is diagonal.
+    Diagonal,
+    /// The covariance has up to 300 inducing inputs in place of 100.
+    LargeHead,
+    /// Rows are worked on in `f32`.
+    Mixed,
+    /// The learning rate falls along half a cosine.
+    Cosine,
+    /// [`Candidate::Cosine`] with 2000 steps in place of 3000.
+    Short,
+    /// [`Candidate::Cosine`] with a head of up to 100.
+    SmallHead,
+    /// [`Candidate::Cosine`] whose noise starts at 0.1 of the target's variance in place of 0.5.
+    LowNoise,
+    /// [`Candidate::Cosine`] with hidden layers of 5 in place of 10.
+    Narrow,
+    /// [`Candidate::Cosine`] with up to 300 inducing inputs for the mean in place of 500.
+    SmallMean,
+}
+
+/// The names of [`Candidate`]'s variants on the command line.
+pub const CANDIDATES: &[&str] = &[
+    "decoupled",
+    "nested",
+    "diagonal",
+    "large-head",
+    "mixed",
+    "cosine",
+    "short",
+    "small-head",
+    "low-noise",
+    "narrow",
+    "small-mean",
+];
+
+/// The most inducing inputs of a large head.
+const LARGE_HEAD: usize = 300;
+/// The most inducing inputs of a small mean.
+const SMALL_MEAN: usize = 300;
+
+impl Candidate {
+    /// All candidates, in the order of the tables.
+    pub const ALL: [Self; 11] = [
+        Self::Decoupled,
+        Self::Nested,
+        Self::Diagonal,
+        Self::LargeHead,
+        Self::Mixed,
+        Self::Cosine,
+        Self::Short,
+        Self::SmallHead,
+        Self::LowNoise,
+        Self::Narrow,
+        Self::SmallMean,
+    ];
+
+    /// The candidate's name on the command line and in results.
+    pub fn name(self) -> &'static str {
+        CANDIDATES[self as usize]
+    }
+
+    /// What the candidate changes, for tables.
+    pub fn change(self) -> &'static str {
+        match self {
+            Self::Decoupled => "version 0.1: two sets, whitened covariance, f64, constant rate",
+            Self::Nested => "+ nested sets",
+            Self::Diagonal => "+ diagonal covariance",
+            Self::LargeHead => "+ up to 300 for the covariance, not 100",
+            Self::Mixed => "+ mixed precision",
+            Self::Cosine => "+ cosine schedule",
+            Self::Short => "cosine, 2000 steps, not 3000",
+            Self::SmallHead => "cosine, up to 100 for the covariance",
+            Self::LowNoise => "cosine, noise from 0.1, not 0.5",
+            Self::Narrow => "cosine, width 5, not 10",
+            Self::SmallMean => "cosine, up to 300 for the mean, not 500",
+        }
+    }
+
+    /// Changes `settings` to the candidate's for so many rows.
+    pub fn apply(self, settings: &mut FitSettings, rows: usize) {
+        let (mean, covariance) = inducing_for_0_1(rows);
+        let large = LARGE_HEAD.min(mean);
+        let nested = self >= Self::Nested;
+        let head = match self {
+            Self::Decoupled | Self::Nested | Self::Diagonal | Self::SmallHead => covariance,
+            Self::LargeHead | Self::Mixed | Self::Cosine | Self::Short | Self::LowNoise | Self::Narrow => large,
+            Self::SmallMean => large.min(SMALL_MEAN),
+        };
+        let mean = if self == Self::SmallMean { mean.min(SMALL_MEAN) } else { mean };
+        let model = &mut settings.model;
+        model.inducing = match nested {
+            true => InducingSize::nested(mean, head.min(mean)),
+            false => InducingSize::decoupled(mean, head),
+        };
+        let diagonal = self >= Self::Diagonal;
+        model.covariance_form = if diagonal { CovarianceForm::Diagonal } else { CovarianceForm::Whitened };
+        model.precision = if self >= Self::Mixed { Precision::Mixed } else { Precision::F64 };
+        model.likelihood = LikelihoodForm::Gaussian { noise: if self == Self::LowNoise { 0.1 } else { 0.5 } };
+        model.width = if self == Self::Narrow { 5 } else { 10 };
+        let train = &mut settings.train;
+        train.schedule = if self >= Self::Cosine { Schedule::COSINE } else { Schedule::Constant };
+        train.steps = if self == Self::Short { 2000 } else { 3000 };
+        (train.batch_size, train.learning_rate) = (10_000, 0.01);
+    }
+}
+
+/// The sizes that version 0.1 chose for so many rows: one for each five and each eight, at least 100 and 60, at most 500 and 100.
+fn inducing_for_0_1(rows: usize) -> (usize, usize) {
+    ((rows / 5).clamp(100, 500).min(rows), (rows / 8).clamp(60, 100).min(rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_serde_and_settings_are_those_said() {
+        for (candidate, name) in Candidate::ALL.into_iter().zip(CANDIDATES) {
+            assert_eq!(serde_json::to_value(candidate).unwrap(), *name);
+            assert_eq!(candidate.name(), *name);
+        }
+        let of = |candidate: Candidate, rows: usize| {
+            let mut settings = FitSettings::default();
+            candidate.apply(&mut settings, rows);
+            settings
+        };
+        assert_eq!(of(Candidate::Decoupled, 9000).model.inducing, InducingSize::decoupled(500, 100));
+        assert_eq!(of(Candidate::Cosine, 9000).model.inducing, InducingSize::nested(500, 300));
+        assert_eq!(of(Candidate::Cosine, 600).model.inducing, InducingSize::nested(120, 120));
+        assert_eq!(of(Candidate::SmallMean, 9000).model.inducing, InducingSize::nested(300, 300));
+        assert_eq!(of(Candidate::Short, 9000).train.steps, 2000);
+        assert_eq!(of(Candidate::LargeHead, 9000).model.precision, Precision::F64);
+    }
+}
