@@ -76,21 +76,24 @@ extern "C" __global__ void moments(const REAL *__restrict__ a, int a_stride, con
     if (hands_on) mean[warp] = moved;
 }
 
-// f = mean + sqrt(variance) noise, `fan` samples of each row, as the next layer's [1 | x]. Noise comes from `given`, or is drawn:
-// a row's own if there are `ids`, else the same for all rows.
+// The noise of output p of `row`, one of `rows` that are `samples` for each of the batch: given, or drawn, a row of the batch's own if there are
+// `ids`, else the same for all.
+__device__ __forceinline__ double noise_of(const double *given, const unsigned *ids, unsigned k0, unsigned k1, unsigned layer,
+                                           int rows, int samples, int row, int p, int outputs, const Step *steps,
+                                           const Control *control) {
+    if (given) return given[(size_t)row * outputs + p];
+    const unsigned id = ids ? ids[(size_t)control->cursor * (rows / samples) + row / samples] : 0;
+    return normal(k0, k1, id, ids ? steps[control->cursor].number : 0, row % samples, layer, p);
+}
+
+// f = mean + sqrt(variance) noise, `fan` samples of each row, as the next layer's [1 | x].
 extern "C" __global__ void sample(const REAL *mean, const REAL *variance, const double *given, const unsigned *ids,
                                   unsigned k0, unsigned k1, unsigned layer, int rows, int fan, int samples, int outputs,
                                   const Step *steps, const Control *control, REAL *noise, REAL *x1) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= rows * fan * outputs) return;
     const int row = i / outputs, p = i % outputs, below = row / fan;
-    double e;
-    if (given) {
-        e = given[i];
-    } else {
-        const unsigned id = ids ? ids[(size_t)control->cursor * (rows * fan / samples) + row / samples] : 0;
-        e = normal(k0, k1, id, ids ? steps[control->cursor].number : 0, row % samples, layer, p);
-    }
+    const double e = noise_of(given, ids, k0, k1, layer, rows * fan, samples, row, p, outputs, steps, control);
     noise[i] = e;
     x1[(size_t)row * (outputs + 1) + 1 + p] = mean[below * outputs + p] + sqrt(variance[below * outputs + p]) * REAL(e);
     if (p == 0) x1[(size_t)row * (outputs + 1)] = 1;
@@ -138,21 +141,31 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4) through_variance(const RE
     }
 }
 
+struct MomentBars {
+    REAL mean, variance;
+};
+
+// The gradients at the moments of output p of a row, from those at its `fan` samples.
+__device__ __forceinline__ MomentBars moment_bars(const REAL *x_bar, const REAL *noise, REAL variance, size_t row, int fan,
+                                                  int outputs, int p) {
+    const REAL deviation = sqrt(variance);
+    MomentBars bars = {0, 0};
+    for (int s = 0; s < fan; s++) {
+        const size_t at = (row * fan + s) * outputs + p;
+        bars.mean += x_bar[at];
+        bars.variance += REAL(0.5) * x_bar[at] * noise[at] / deviation;
+    }
+    return bars;
+}
+
 // From the gradient at samples to those at the moments they came from.
 extern "C" __global__ void sample_pullback(const REAL *x_bar, const REAL *noise, const REAL *variance, int rows, int fan,
                                            int outputs, REAL *mean_bar, REAL *variance_bar) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= rows * outputs) return;
-    const int row = i / outputs, p = i % outputs;
-    const REAL deviation = sqrt(variance[i]);
-    REAL of_mean = 0, of_variance = 0;
-    for (int s = 0; s < fan; s++) {
-        const size_t at = ((size_t)row * fan + s) * outputs + p;
-        of_mean += x_bar[at];
-        of_variance += REAL(0.5) * x_bar[at] * noise[at] / deviation;
-    }
-    mean_bar[i] = of_mean;
-    variance_bar[i] = of_variance;
+    const MomentBars bars = moment_bars(x_bar, noise, variance[i], i / outputs, fan, outputs, i % outputs);
+    mean_bar[i] = bars.mean;
+    variance_bar[i] = bars.variance;
 }
 
 // partial[chunk, d] = sum over the chunk's rows of s_n x_nd^2; s_n has a stride. A block for each chunk.
