@@ -29,7 +29,8 @@ class Model(Answers):
         is True, `mean_inducing` alone, and `covariance_inducing` is the number of its first rows), and
         `mean_function` can be `"zero"`, `"identity"`, `"zero-padding"` or the matrix `W` of `x W`; without it, hidden
         layers have what their widths ask for and the last has none. Beside them: `noise` (variance), `precision`
-        (`"f64"` or `"mixed"`), `jitter`, `seed`. A kernel is a name, or `{"sum": [...]}` or `{"product": [...]}` of kernels.
+        (`"f64"` or `"mixed"`), `jitter`, `seed`. A kernel is a name, or `{"sum": [...]}` or
+        `{"product": [...]}` of kernels.
     X : array-like of shape (N, D), optional
         Inputs to choose inducing inputs from. Not needed if the first layer's are given as arrays.
     outputs : int, default=1

@@ -38,7 +38,8 @@ class DeepGPRegressor(_base.RegressorMixin, Predictions, _base.BaseEstimator):  
     covariance_inducing : int, optional
         Inducing inputs of each layer's covariance, likewise. None is one for eight rows, at least 60 and at most 100.
     inducing : int, optional
-        One set of so many inducing inputs for mean and covariance: the full model. Takes the place of the two above.
+        One set of so many inducing inputs for mean and covariance, in place of the two above. With
+        `covariance_form="whitened"` it is the full model.
     nested : bool, default=True
         Whether the covariance's inducing inputs are the first of the mean's, or a set of their own, as in the paper.
     mean_form : {"whitened", "standard", "dual", "scaled-dual"}, default="whitened"
