@@ -17,6 +17,8 @@ import numpy as np
 
 # Training-set shapes of the paper: 80 % of N, features, and batch min(N_train, 10000).
 SHAPES = {"kin8nm": (6554, 8), "protein": (36584, 9), "molecules": (48000, 512)}
+# The models; peer_jax.py has their formulas.
+MODELS = ("full", "decoupled", "nested", "nested-diagonal")
 # Share of ones among synthetic inputs of 100 columns and more: that of the molecules' fingerprints.
 DENSITY = 0.09
 
@@ -28,7 +30,7 @@ def parser(desc):
                         "(synthetic data of that training shape), or NxD (synthetic). "
                         "--dataset, --model, --hidden and --dtype take comma lists: all combinations are run")
     p.add_argument("--target-col", type=int, default=-1)
-    p.add_argument("--model", default="full", help="full | decoupled")
+    p.add_argument("--model", default="full", help=" | ".join(MODELS))
     p.add_argument("--hidden", default="1")
     p.add_argument("--width", type=int, default=10)
     p.add_argument("--M", type=int, default=200)
@@ -59,10 +61,21 @@ def configs(args):
     for ds, dt, mo, hi in itertools.product(*(getattr(args, k).split(",") for k in ("dataset", "dtype", "model", "hidden"))):
         c = copy.copy(args)
         c.dataset, c.dtype, c.model, c.hidden = ds, dt, mo, int(hi)
-        assert dt in ("f32", "f64") and mo in ("full", "decoupled"), (dt, mo)
+        assert dt in ("f32", "f64") and mo in MODELS, (dt, mo)
         c.jitter = args.jitter or (1e-4 if dt == "f32" else 1e-6)
         out.append(c)
     return out
+
+
+def inducing_numbers(args):
+    """How many inducing inputs the mean and the covariance of a layer have."""
+    return (args.M, args.M) if args.model == "full" else (args.Ma, args.Mb)
+
+
+def inducing_sets(args):
+    """The sets of inducing inputs of a layer, and how many each holds: the nested models have one, whose head is Z_b."""
+    ma, mb = inducing_numbers(args)
+    return {"Za": ma, "Zb": mb} if args.model == "decoupled" else {"Z": ma}
 
 
 def load_table(path):
@@ -190,7 +203,7 @@ def time_prediction(args, make):
 def emit(args, peer, data, sec, n_timed, elbo, extra=None):
     row = dict(peer=peer, model=args.model, data=data["name"], N=len(data["y"]), D=data["X"].shape[1],
                batch=min(len(data["y"]), args.batch), hidden=args.hidden,
-               M=args.M if args.model == "full" else [args.Ma, args.Mb], dtype=args.dtype,
+               M=args.M if args.model == "full" else list(inducing_numbers(args)), dtype=args.dtype,
                device=args.device, sec_per_iter=sec, iters=n_timed, elbo=elbo,
                peak_memory_mib=peak_memory_mib())
     row.update(extra or {})

@@ -1,5 +1,5 @@
-"""Hand-written JAX baseline: doubly stochastic DGP, full (whitened, M) and decoupled
-(mean GPcent with Z_a, covariance GP with Z_b, S = L_s L_s^T), one training step jitted as a whole.
+"""Hand-written JAX baseline: doubly stochastic DGP, full (whitened, M), decoupled (mean GPcent with Z_a, covariance
+GP with Z_b, S = L_s L_s^T), and nested (whitened, Z_b the head of Z), one training step jitted as a whole.
 
 Layer with inputs h (D_in), D_out outputs that share kernel and inducing inputs:
   full       A = L^-1 K_Zh                  mean_d = A^T m_d      var_d = k - a^T (I - Ls_d Ls_d^T) a
@@ -7,6 +7,11 @@ Layer with inputs h (D_in), D_out outputs that share kernel and inducing inputs:
   decoupled  mean_d = K_hZa La^-T m_d       A = Lb^-1 K_Zbh,  C_d = Lb^-1 Ls_d
              var_d  = k - a^T (I - C_d C_d^T) a
              KL  = 1/2 sum_d [ |m_d|^2 + |C_d|_F^2 + log det Kb - log det(Ls_d)^2 - Mb ]
+  nested     mean_d = K_hZ L^-T m_d         A = Lb^-1 K_Zbh, where Lb is the leading block of L, K_Zbh the head of K_Zh
+             var_d  = k - a^T (I - Ls_d Ls_d^T) a                    KL as that of full
+  nested-diagonal the same with Ls_d = diag(s_d)
+             var_d  = k - sum_m (1 - s_dm^2) a_m^2
+             KL  = 1/2 sum_d [ |m_d|^2 + sum_m (s_dm^2 - log s_dm^2 - 1) ]
 with L L^T = K_ZZ + jitter I. Activations are held feature-major, (features, batch).
 Last layer: analytic expected Gaussian log-likelihood; hidden layers: one reparameterised sample.
 
@@ -20,6 +25,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import peer_common as pc
+import peer_oracle
 
 ap = pc.parser(__doc__)
 ap.add_argument("--cov", choices=["standard", "whitened"], default="standard",
@@ -32,6 +38,7 @@ ap.add_argument("--precision", choices=["highest", "high", "default"], default="
                 help="f32 matmul precision (on a GPU 'default' is TF32)")
 ap.add_argument("--scan", type=int, default=0, help="steps per compiled call with lax.scan (0: one step per call)")
 ap.add_argument("--dump", default="", help="write parameters, batch, noise, ELBO terms and gradients to this .npz")
+ap.add_argument("--check", default="", help="compare bound and gradients with a file (peer_oracle.py) and exit")
 ap.add_argument("--profile", default="", help="write a jax profiler trace there")
 ap.add_argument("--jobs", type=int, default=0, help="parallel compilations (0: number of CPUs)")
 args = ap.parse_args()
@@ -51,6 +58,7 @@ from jax.scipy.linalg import solve_triangular
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_default_matmul_precision", args.precision)
 LOG2PI = math.log(2 * math.pi)
+WIDE = 100      # inputs with so many columns are data
 
 
 def configure(cfg):
@@ -60,8 +68,9 @@ def configure(cfg):
     DT = jnp.float32 if args.dtype == "f32" else jnp.float64
     JITTER = args.jitter
     VAR_FLOOR = 1e-10 if args.dtype == "f64" else 1e-7
-    prepare, apply_layer = ((prepare_full, apply_full) if args.model == "full"
-                            else (prepare_decoupled, apply_decoupled))
+    prepare, apply_layer = {"full": (prepare_full, apply_full), "decoupled": (prepare_decoupled, apply_decoupled),
+                            "nested": (prepare_nested, apply_nested),
+                            "nested-diagonal": (prepare_nested, apply_nested)}[args.model]
 
 
 # ---------------------------------------------------------------- kernel and quadratic form
@@ -70,8 +79,13 @@ def rbf(Z, Ht, log_ls, log_var):
     """k(Z, H): Z (M, D), Ht (D, N) -> (M, N). Only Z is scaled, so data inputs need no gradient product."""
     il2 = jnp.exp(-2 * log_ls)
     W = Z * il2
-    r2 = jnp.sum(Z * W, 1)[:, None] + (il2 @ (Ht * Ht))[None, :] - 2 * (W @ Ht)
-    return jnp.exp(log_var - 0.5 * jnp.maximum(r2, 0))
+    c, e = (log_var - 0.5 * jnp.sum(Z * W, 1))[:, None], -0.5 * (il2 @ (Ht * Ht))[None]
+    if Ht.shape[0] >= WIDE:
+        return jnp.exp(W @ Ht + (c + e))
+    # With the sums in the product it is a pass faster, and backward the products sum rows and columns of the gradient;
+    # but then the gradient at all of H is made, if only that at e is wanted.
+    left, right = jnp.concatenate([W, c, jnp.ones_like(c)], 1), jnp.concatenate([Ht, jnp.ones_like(e), e])
+    return jnp.exp(left @ right)
 
 
 def chol_kernel(Z, log_ls, log_var):
@@ -125,13 +139,16 @@ def explained(C, A):
 
 # ---------------------------------------------------------------- layers and ELBO
 
+def kl_whitened(m, Ls):
+    Do, M = Ls.shape[0], Ls.shape[1]
+    logdet_s = jnp.sum(jnp.log(jnp.square(jnp.diagonal(Ls, axis1=1, axis2=2))))
+    return 0.5 * (jnp.sum(m ** 2) + jnp.sum(Ls * Ls) - logdet_s - Do * M)
+
+
 def prepare_full(p):
     L = chol_kernel(p["Z"], p["log_ls"], p["log_var"])
     Ls = jnp.tril(p["Ls"])
-    Do, M = Ls.shape[0], Ls.shape[1]
-    logdet_s = jnp.sum(jnp.log(jnp.square(jnp.diagonal(Ls, axis1=1, axis2=2))))
-    kl = 0.5 * (jnp.sum(p["m"] ** 2) + jnp.sum(Ls * Ls) - logdet_s - Do * M)
-    return (L, Ls), kl
+    return (L, Ls), kl_whitened(p["m"], Ls)
 
 
 def apply_full(p, c, Ht):
@@ -160,6 +177,28 @@ def apply_decoupled(p, c, Ht):
     K = rbf(jnp.concatenate([p["Za"], p["Zb"]]), Ht, p["log_ls"], p["log_var"])
     A = lower_solve(Lb, K[Ma:]) if args.solve == "trsm" else Lb_inv @ K[Ma:]
     return beta.T @ K[:Ma], jnp.exp(p["log_var"]) - explained(C, A)
+
+
+def prepare_nested(p):
+    L = chol_kernel(p["Z"], p["log_ls"], p["log_var"])
+    beta = solve_triangular(L, p["m"], lower=True, trans=1)
+    if args.model == "nested-diagonal":
+        C = p["Ld"]
+        kl = 0.5 * (jnp.sum(p["m"] ** 2) + jnp.sum(C * C - jnp.log(C * C) - 1))
+    else:
+        C = jnp.tril(p["Ls"])
+        kl = kl_whitened(p["m"], C)
+    Mb = C.shape[1]
+    Lb = L[:Mb, :Mb]
+    return (beta, Lb, solve_triangular(Lb, jnp.eye(Mb, dtype=Lb.dtype), lower=True), C), kl
+
+
+def apply_nested(p, c, Ht):
+    beta, Lb, Lb_inv, C = c
+    K = rbf(p["Z"], Ht, p["log_ls"], p["log_var"])
+    A = lower_solve(Lb, K[:Lb.shape[0]]) if args.solve == "trsm" else Lb_inv @ K[:Lb.shape[0]]
+    share = (1 - C * C) @ (A * A) if args.model == "nested-diagonal" else explained(C, A)
+    return beta.T @ K, jnp.exp(p["log_var"]) - share
 
 
 def propagate(params, skips, Ht, eps):
@@ -201,23 +240,25 @@ IDENT = object()
 
 def init_params(data, dims, Ws, rng):
     layers, X = [], data["X"]
-    sizes = dict(Z=args.M) if args.model == "full" else dict(Za=args.Ma, Zb=args.Mb)
-    zs = {k: pc.init_inducing(X, n, args.zinit, rng) for k, n in sizes.items()}
+    zs = {k: pc.init_inducing(X, n, args.zinit, rng) for k, n in pc.inducing_sets(args).items()}
     for i, ((din, dout), W) in enumerate(zip(dims, Ws)):
         ls = args.ls_init or math.sqrt(din)
         p = {k: z.copy() for k, z in zs.items()}
         p["log_ls"], p["log_var"] = np.full(din, math.log(ls)), np.array(0.0)
-        mm, ms = (args.M, args.M) if args.model == "full" else (args.Ma, args.Mb)
+        mm, ms = pc.inducing_numbers(args)
         p["m"] = np.zeros((mm, dout))
         scale = 1.0 if i == len(dims) - 1 else 1e-5
-        if args.model == "full" or args.cov == "whitened":
+        if args.model != "decoupled" or args.cov == "whitened":
             L = np.eye(ms)
         else:                               # S starts at scale^2 * K_b, as in the un-whitened reference code
             Z = p["Zb"] / ls
             r2 = ((Z[:, None] - Z[None]) ** 2).sum(-1) if din < 64 else \
                 np.maximum((Z**2).sum(1)[:, None] + (Z**2).sum(1)[None] - 2 * Z @ Z.T, 0)
             L = np.linalg.cholesky(np.exp(-0.5 * r2) + JITTER * np.eye(ms))
-        p["Ls"] = np.tile(scale * L, (dout, 1, 1))
+        if args.model == "nested-diagonal":
+            p["Ld"] = np.full((dout, ms), scale)
+        else:
+            p["Ls"] = np.tile(scale * L, (dout, 1, 1))
         layers.append(p)
         if W is not None:
             zs = {k: z @ W for k, z in zs.items()}
@@ -325,7 +366,23 @@ def draw_eps(key, n, douts):
     return [jax.random.normal(k, (d, n), DT) for k, d in zip(jax.random.split(key, max(1, len(douts))), douts)]
 
 
+def check():
+    """Compares bound and gradients with those of a file."""
+    global JITTER
+    oracle = peer_oracle.read(args.check)
+    args.model, args.dtype = oracle.model, "f64"
+    configure(pc.configs(args)[0])
+    JITTER = oracle.jitter
+    skips = [cast(W) for W in oracle.skips] + [None]
+    bound = lambda params: elbo_terms(params, skips, cast(oracle.X), cast(oracle.y), [cast(e) for e in oracle.eps],
+                                      oracle.n_total)[0]
+    e, g = jax.jit(jax.value_and_grad(bound))(jax.tree.map(cast, oracle.params))
+    peer_oracle.report(oracle, float(e), g)
+
+
 def main():
+    if args.check:
+        return check()
     jobs = [Job(c) for c in pc.configs(args)]
     if args.dump:
         return
@@ -387,9 +444,9 @@ def predictor(params, skips, Ht, douts, chunk):
 def dump(params, skips, Xb, yb, eps, Ws):
     """Perturb the initial parameters (so no gradient vanishes by symmetry), then write everything.
 
-    Keys: X (B, D), y (B,), jitter, n_total; layer{i}.{Z|Za|Zb, log_ls, log_var, m (M, D_out), Ls (D_out, M, M)},
-    log_noise, skip{i} (D_in, D_out), eps{i} (D_out, B); elbo, ell, kl, mean, var (last layer); grad.<same names>,
-    gradients of the ELBO (not of the loss); grad of Ls is zero above the diagonal.
+    Keys: X (B, D), y (B,), jitter, n_total; layer{i}.{Z|Za|Zb, log_ls, log_var, m (M, D_out), Ls (D_out, M, M) or
+    Ld (D_out, M)}, log_noise, skip{i} (D_in, D_out), eps{i} (D_out, B); elbo, ell, kl, mean, var (last layer);
+    grad.<same names>, gradients of the ELBO (not of the loss); grad of Ls is zero above the diagonal.
     """
     r = np.random.default_rng(args.seed + 5)
     def jog(path, a):
@@ -399,6 +456,8 @@ def dump(params, skips, Xb, yb, eps, Ws):
             a = r.standard_normal(a.shape)
         elif name == "Ls":
             a = 0.1 * np.tril(r.standard_normal(a.shape)) + 0.5 * np.eye(a.shape[-1])
+        elif name == "Ld":
+            a = np.exp(0.4 * r.standard_normal(a.shape) - 0.5)
         elif name.startswith("log"):
             a = a + 0.2 * r.standard_normal(a.shape)
         return jnp.asarray(a, DT)

@@ -1,4 +1,4 @@
-"""Plain-PyTorch baseline, same models and formulas as peer_jax.py (see its head), full and decoupled.
+"""Plain-PyTorch baseline, same models and formulas as peer_jax.py (see its head).
 
 --mode eager | compile (torch.compile, static shapes) | graph (CUDA only: the whole step, Adam included,
 captured once as a CUDA graph and replayed).
@@ -7,12 +7,13 @@ import json
 import math
 
 import peer_common as pc
+import peer_oracle
 
 ap = pc.parser(__doc__)
 ap.add_argument("--mode", choices=["eager", "compile", "graph"], default="eager")
 ap.add_argument("--tf32", action="store_true", help="CUDA: allow TF32 products (loses ~13 bits)")
 ap.add_argument("--solve", choices=["inv", "trsm"], default="inv")
-ap.add_argument("--check", default="", help="compare with a peer_jax.py --dump file and exit")
+ap.add_argument("--check", default="", help="compare bound and gradients with a file (peer_oracle.py) and exit")
 args = ap.parse_args()
 
 import numpy as np
@@ -36,11 +37,33 @@ def configure(cfg):
         torch._dynamo.reset()
 
 
+class Rbf(torch.autograd.Function):
+    """exp(W h + c_m + e_n), with both sums in the product: one pass fewer forward, and backward the products sum the
+    rows and columns of the gradient. No clamp at r^2 >= 0: it would cost more passes than it is worth."""
+
+    @staticmethod
+    def forward(ctx, W, c, Ht, e):
+        left = torch.cat([W, c[:, None], torch.ones_like(c)[:, None]], 1)
+        right = torch.cat([Ht, torch.ones_like(e)[None], e[None]])
+        K = (left @ right).exp_()
+        ctx.save_for_backward(left, right, K)
+        return K
+
+    @staticmethod
+    def backward(ctx, dK):
+        left, right, K = ctx.saved_tensors
+        dE = dK * K
+        dleft = dE @ right.T
+        if ctx.needs_input_grad[2]:
+            dright = left.T @ dE
+            return dleft[:, :-2], dleft[:, -2], dright[:-2], dright[-1]
+        return dleft[:, :-2], dleft[:, -2], None, dE.sum(0)     # data inputs need no gradient product
+
+
 def rbf(Z, Ht, log_ls, log_var):
     il2 = torch.exp(-2 * log_ls)
     W = Z * il2
-    c = (log_var - 0.5 * (Z * W).sum(1))[:, None] - 0.5 * (il2 @ (Ht * Ht))[None, :]
-    return torch.exp(torch.addmm(c, W, Ht))         # no clamp at r^2 >= 0: it would cost more passes than it is worth
+    return Rbf.apply(W, log_var - 0.5 * (Z * W).sum(1), Ht, -0.5 * (il2 @ (Ht * Ht)))
 
 
 def chol(K):
@@ -76,6 +99,40 @@ class Quad(torch.autograd.Function):
         return dP, dA
 
 
+class DiagonalQuad(torch.autograd.Function):
+    """q_dn = sum_m G_dm A_mn^2: thin products with A * A, and one array for the gradient at A."""
+
+    @staticmethod
+    def forward(ctx, G, A):
+        A2 = A * A
+        ctx.save_for_backward(G, A, A2)
+        return G @ A2
+
+    @staticmethod
+    def backward(ctx, g):
+        G, A, A2 = ctx.saved_tensors
+        dA = (2 * G).T @ g
+        dA *= A
+        return g @ A2.T, dA
+
+
+class NestedProducts(torch.autograd.Function):
+    """w^T K and R K_b, where K_b is the head of K; both gradients at K are summed in one array."""
+
+    @staticmethod
+    def forward(ctx, K, w, R):
+        ctx.save_for_backward(K, w, R)
+        return w.T @ K, R @ K[:R.shape[0]]
+
+    @staticmethod
+    def backward(ctx, dmean, dA):
+        K, w, R = ctx.saved_tensors
+        mb = R.shape[0]
+        dK = w @ dmean
+        dK[:mb].addmm_(R.T, dA)
+        return dK, K @ dmean.T, dA @ K[:mb].T
+
+
 def residual(C):
     """I - C_d C_d^T, of which the quadratic forms are taken."""
     return torch.eye(C.shape[1], dtype=C.dtype, device=C.device) - C @ C.transpose(1, 2)
@@ -87,6 +144,8 @@ def lower_solve(inv, L, K):
 
 def prepare(p):
     """What does not depend on the inputs: weights of the mean, L or its inverse, I - C C^T; and the layer's KL."""
+    if args.model in ("nested", "nested-diagonal"):
+        return prepare_nested(p)
     Ls = torch.tril(p["Ls"])
     Do, ms = Ls.shape[0], Ls.shape[1]
     logdet_s = torch.log(torch.diagonal(Ls, dim1=1, dim2=2) ** 2).sum()
@@ -104,6 +163,21 @@ def prepare(p):
     return (beta, Li if args.solve == "inv" else None, Lb, residual(C)), kl
 
 
+def prepare_nested(p):
+    """`prepare` where Z_b is the head of Z: one factor, whose leading block is that of K_b."""
+    L = chol_kernel(p["Z"], p["log_ls"], p["log_var"])
+    w = torch.linalg.solve_triangular(L.T, p["m"], upper=True)
+    if args.model == "nested-diagonal":
+        S = p["Ld"] ** 2
+        G, kl_s = 1 - S, (S - torch.log(S) - 1).sum()
+    else:
+        Ls = torch.tril(p["Ls"])
+        logdet_s = torch.log(torch.diagonal(Ls, dim1=1, dim2=2) ** 2).sum()
+        G, kl_s = residual(Ls), (Ls * Ls).sum() - logdet_s - Ls.shape[0] * Ls.shape[1]
+    Lb = L[:G.shape[1], :G.shape[1]]
+    return (w, tri_inv(Lb) if args.solve == "inv" else None, Lb, G), 0.5 * ((p["m"] ** 2).sum() + kl_s)
+
+
 def apply_layer(p, c, Ht):
     """Mean and variance (D_out, N) of one layer."""
     w, inv, L, P = c
@@ -111,6 +185,11 @@ def apply_layer(p, c, Ht):
     if args.model == "full":
         A = lower_solve(inv, L, rbf(p["Z"], Ht, p["log_ls"], p["log_var"]))
         return w.T @ A, k0 - Quad.apply(P, A)
+    if args.model in ("nested", "nested-diagonal"):
+        K = rbf(p["Z"], Ht, p["log_ls"], p["log_var"])
+        mean, A = NestedProducts.apply(K, w, inv) if inv is not None else \
+            (w.T @ K, lower_solve(None, L, K[:L.shape[0]]))
+        return mean, k0 - (DiagonalQuad if args.model == "nested-diagonal" else Quad).apply(P, A)
     K = rbf(torch.cat([p["Za"], p["Zb"]]), Ht, p["log_ls"], p["log_var"])
     Ma = p["Za"].shape[0]
     return w.T @ K[:Ma], k0 - Quad.apply(P, lower_solve(inv, L, K[Ma:]))
@@ -142,19 +221,21 @@ def tens(a, grad=False):
 
 def init_params(data, dims, Ws, rng):
     layers, X = [], data["X"]
-    sizes = dict(Z=args.M) if args.model == "full" else dict(Za=args.Ma, Zb=args.Mb)
-    zs = {k: pc.init_inducing(X, n, args.zinit, rng) for k, n in sizes.items()}
+    zs = {k: pc.init_inducing(X, n, args.zinit, rng) for k, n in pc.inducing_sets(args).items()}
     for i, ((din, dout), W) in enumerate(zip(dims, Ws)):
         ls = args.ls_init or math.sqrt(din)
         p = {k: tens(z, True) for k, z in zs.items()}
         p["log_ls"], p["log_var"] = tens(np.full(din, math.log(ls)), True), tens(0.0, True)
-        mm, ms = (args.M, args.M) if args.model == "full" else (args.Ma, args.Mb)
+        mm, ms = pc.inducing_numbers(args)
         p["m"] = tens(np.zeros((mm, dout)), True)
         scale = 1.0 if i == len(dims) - 1 else 1e-5
-        with torch.no_grad():
-            L = torch.eye(ms, dtype=DT, device=DEV) if args.model == "full" else \
-                chol_kernel(p["Zb"], p["log_ls"], p["log_var"])
-        p["Ls"] = (scale * L).expand(dout, ms, ms).clone().requires_grad_(True)
+        if args.model == "nested-diagonal":
+            p["Ld"] = tens(np.full((dout, ms), scale), True)
+        else:                               # the decoupled S is not whitened: it starts at scale^2 * K_b
+            with torch.no_grad():
+                L = torch.eye(ms, dtype=DT, device=DEV) if args.model != "decoupled" else \
+                    chol_kernel(p["Zb"], p["log_ls"], p["log_var"])
+            p["Ls"] = (scale * L).expand(dout, ms, ms).clone().requires_grad_(True)
         layers.append(p)
         if W is not None:
             zs = {k: z @ W for k, z in zs.items()}
@@ -295,28 +376,22 @@ def bench(cfg):
 
 
 def check():
-    """Oracle cross-check: ELBO and every gradient against the JAX dump."""
+    """Compares bound and gradients with those of a file."""
     global JITTER
+    oracle = peer_oracle.read(args.check)
+    args.model, args.dtype = oracle.model, "f64"
     configure(pc.configs(args)[0])
-    z = np.load(args.check)
-    args.model, JITTER = str(z["model"]), float(z["jitter"])
-    n = int(z["hidden"]) + 1
-    names = ["Z"] if args.model == "full" else ["Za", "Zb"]
-    layers = [{k: tens(z[f"layer{i}.{k}"], True) for k in names + ["log_ls", "log_var", "m", "Ls"]} for i in range(n)]
-    params = {"layers": layers, "log_noise": tens(z["log_noise"], True)}
-    skips = [tens(z[f"skip{i}"]) for i in range(n - 1)] + [None]
-    e, ell, kl = elbo_terms(params, skips, tens(z["X"]), tens(z["y"]), [tens(z[f"eps{i}"]) for i in range(n - 1)],
-                            float(z["n_total"]))
+    JITTER = oracle.jitter
+    leaf = lambda a: tens(a, True)
+    params = {"layers": [{k: leaf(a) for k, a in p.items()} for p in oracle.params["layers"]],
+              "log_noise": leaf(oracle.params["log_noise"])}
+    skips = [tens(W) for W in oracle.skips] + [None]
+    terms = torch.compile(elbo_terms, dynamic=False) if args.mode == "compile" else elbo_terms
+    e, _, _ = terms(params, skips, tens(oracle.X), tens(oracle.y), [tens(a) for a in oracle.eps], oracle.n_total)
     e.backward()
-    worst = abs(float(e.detach()) / float(z["elbo"]) - 1)
-    print(f"elbo rel err {worst:.2e}")
-    for i, p in enumerate(layers):
-        for k, t in p.items():
-            g = z[f"grad.layer{i}.{k}"]
-            err = np.abs(t.grad.cpu().double().numpy() - g).max() / max(1e-300, np.abs(g).max())
-            print(f"  layer{i}.{k:8s} max |grad| {np.abs(g).max():.3e}  rel err {err:.2e}")
-            worst = max(worst, err)
-    print(f"worst {worst:.2e}")
+    grad = lambda t: t.grad.cpu().numpy()
+    peer_oracle.report(oracle, float(e.detach()), {
+        "layers": [{k: grad(t) for k, t in p.items()} for p in params["layers"]], "log_noise": grad(params["log_noise"])})
 
 
 if args.check:

@@ -111,7 +111,7 @@ fn record_settings(case: &mut Case, settings: &FitSettings) {
     case.fact("settings.hidden_layers", model.hidden_layers);
     case.fact("settings.width", model.width);
     // What was not told is no longer nothing.
-    let told = Some(model.inducing).filter(|size| *size != InducingSize::default());
+    let told = Some(model.inducing).filter(|size| *size != InducingSize::Decoupled { mean: None, covariance: None });
     case.fact("settings.inducing", json(&told));
     case.fact("settings.mean_form", json(&model.mean_form));
     case.fact("settings.covariance_form", json(&model.covariance_form));

@@ -1,14 +1,12 @@
 //! Proves that value, moments and every gradient are those of an independent implementation (JAX, reverse mode).
 //!
-//! `oracle/*.npz` hold parameters, a batch, the noise of the hidden layers, and what that implementation computed of them. The
+//! `oracle/{full,decoupled}_h*.npz` hold parameters, a batch, the noise of the hidden layers, and what that implementation computed of them. The
 //! full models have whitened mean and covariance, the decoupled ones whitened mean and standard covariance. Gradients of
 //! lengthscales, variances and noise are with respect to their logarithms.
 
 mod common;
 
-use std::collections::BTreeMap;
-
-use common::npz::{self, Array};
+use common::npz::{self, Arrays};
 use deepgp::kernel::SquaredExponential;
 use deepgp::likelihood::Gaussian;
 use deepgp::{
@@ -16,62 +14,47 @@ use deepgp::{
     MeanFunction, Noise,
 };
 
-struct Oracle(BTreeMap<String, Array>);
+struct Oracle(Arrays);
 
 impl Oracle {
-    fn get(&self, name: &str) -> &Array {
-        self.0.get(name).unwrap_or_else(|| panic!("the oracle file has no `{name}`"))
-    }
-
-    fn scalar(&self, name: &str) -> f64 {
-        self.get(name).values[0]
-    }
-
-    fn has(&self, name: &str) -> bool {
-        self.0.contains_key(name)
-    }
-
-    /// A matrix; a stack `[P, M, M]` becomes `[P · M, M]`.
-    fn mat(&self, name: &str) -> Mat {
-        let Array { shape, values } = self.get(name);
-        let cols = if shape.len() < 2 { 1 } else { shape[shape.len() - 1] };
-        Mat::from_vec(values.len() / cols, cols, values.clone()).unwrap()
-    }
-
     fn hidden(&self) -> usize {
-        self.scalar("hidden") as usize
+        self.0.scalar("hidden") as usize
     }
 
     fn model(&self) -> DeepGp {
         let layers = (0..=self.hidden()).map(|i| {
             let name = |part: &str| format!("layer{i}.{part}");
-            let exp = |part: &str| self.get(&name(part)).values.iter().map(|v| v.exp()).collect::<Vec<_>>();
-            let tied = self.has(&name("Z"));
+            let exp = |part: &str| self.0.get(&name(part)).values.iter().map(|v| v.exp()).collect::<Vec<_>>();
+            let tied = self.0.has(&name("Z"));
             let skip = format!("skip{i}");
             Layer {
                 kernel: Box::new(SquaredExponential::new(exp("log_var")[0], exp("log_ls"))),
-                mean_function: if self.has(&skip) { MeanFunction::Linear(self.mat(&skip)) } else { MeanFunction::Zero },
-                inducing: if tied {
-                    Inducing::Tied(self.mat(&name("Z")))
+                mean_function: if self.0.has(&skip) {
+                    MeanFunction::Linear(self.0.mat(&skip))
                 } else {
-                    Inducing::Decoupled { mean: self.mat(&name("Za")), covariance: self.mat(&name("Zb")) }
+                    MeanFunction::Zero
                 },
-                mean: LayerMean { form: MeanForm::Whitened, free: self.mat(&name("m")) },
+                inducing: if tied {
+                    Inducing::Tied(self.0.mat(&name("Z")))
+                } else {
+                    Inducing::Decoupled { mean: self.0.mat(&name("Za")), covariance: self.0.mat(&name("Zb")) }
+                },
+                mean: LayerMean { form: MeanForm::Whitened, free: self.0.mat(&name("m")) },
                 covariance: LayerCovariance {
                     form: if tied { CovarianceForm::Whitened } else { CovarianceForm::Standard },
-                    factor: self.mat(&name("Ls")),
+                    factor: self.0.mat(&name("Ls")),
                 },
             }
         });
-        let noise = self.scalar("log_noise").exp();
+        let noise = self.0.scalar("log_noise").exp();
         DeepGp::new(layers.collect(), Box::new(Gaussian::new(noise, 1)))
             .unwrap()
-            .with_jitter(Jitter { absolute: self.scalar("jitter"), relative: 0.0 })
+            .with_jitter(Jitter { absolute: self.0.scalar("jitter"), relative: 0.0 })
             .unwrap()
     }
 
     fn noise(&self) -> Vec<Mat> {
-        (0..self.hidden()).map(|i| self.mat(&format!("eps{i}")).transposed()).collect()
+        (0..self.hidden()).map(|i| self.0.mat(&format!("eps{i}")).transposed()).collect()
     }
 }
 
@@ -95,9 +78,9 @@ fn translate(name: &str) -> (String, bool) {
 fn check(bytes: &[u8]) {
     let oracle = Oracle(npz::read(bytes));
     let model = oracle.model();
-    let data = Dataset::new(oracle.mat("X"), oracle.mat("y")).unwrap();
+    let data = Dataset::new(oracle.0.mat("X"), oracle.0.mat("y")).unwrap();
     let rows: Vec<u32> = (0..data.len() as u32).collect();
-    let num_data = oracle.scalar("n_total") as usize;
+    let num_data = oracle.0.scalar("n_total") as usize;
     let batch = Batch { num_data, ..Batch::of(&data, &rows) };
     let noise = oracle.noise();
     let (elbo, gradient) = model.objective_gradient(batch, Noise::Given(&noise)).unwrap();
@@ -105,20 +88,20 @@ fn check(bytes: &[u8]) {
     let close = |what: &str, ours: f64, theirs: f64| {
         assert!((ours - theirs).abs() <= 1e-10 * theirs.abs(), "{what}: {ours} against {theirs}");
     };
-    close("ELBO", elbo.total(), oracle.scalar("elbo"));
-    close("data term", elbo.data_term, oracle.scalar("ell"));
-    close("KL", elbo.kl.iter().sum(), oracle.scalar("kl"));
+    close("ELBO", elbo.total(), oracle.0.scalar("elbo"));
+    close("data term", elbo.data_term, oracle.0.scalar("ell"));
+    close("KL", elbo.kl.iter().sum(), oracle.0.scalar("kl"));
 
     let moments = model.propagate(data.x().view(), Noise::Given(&noise), 1).unwrap();
     for (what, ours) in [("mean", &moments.mean), ("var", &moments.variance)] {
-        for (ours, theirs) in ours.as_slice().iter().zip(&oracle.get(what).values) {
+        for (ours, theirs) in ours.as_slice().iter().zip(&oracle.0.get(what).values) {
             close(what, *ours, *theirs);
         }
     }
 
     for parameter in model.parameters() {
         let (name, log) = translate(&parameter.name);
-        let theirs = &oracle.get(&format!("grad.{name}")).values;
+        let theirs = &oracle.0.get(&format!("grad.{name}")).values;
         let ours = gradient[parameter.range.clone()].iter().zip(&parameter.values);
         let ours: Vec<f64> = ours.map(|(g, v)| if log { g * v } else { *g }).collect();
         assert_eq!(ours.len(), theirs.len(), "{name}");

@@ -32,7 +32,7 @@ use deepgp::kernel::{Combination, Kernel};
 use deepgp::likelihood::Gaussian;
 use deepgp::{
     ConstantColumns, CovarianceForm, Dataset, DeepGp, FitSettings, InducingSize, InducingStart, Jitter, KernelChoice,
-    Mat, MeanForm, ModelSettings, Precision, Schedule, TrainSettings, baseline, simulate,
+    LikelihoodForm, Mat, MeanForm, ModelSettings, Precision, Schedule, TrainSettings, baseline, simulate,
 };
 use fixture::{Case, Demand};
 
@@ -61,6 +61,8 @@ const MEANS: [Named<MeanForm>; 4] = [
 ];
 const COVARIANCES: [Named<CovarianceForm>; 3] =
     [("standard", CovarianceForm::Standard), ("whitened", CovarianceForm::Whitened), ("dual", CovarianceForm::Dual)];
+/// What version 0.1 did where no size was given.
+const BY_ROWS: InducingSize = InducingSize::Decoupled { mean: None, covariance: None };
 const SIZES: [Named<InducingSize>; 2] = [("tied", TIED), ("decoupled", DECOUPLED)];
 const PRECISIONS: [Named<Precision>; 2] = [("f64", Precision::F64), ("mixed", Precision::Mixed)];
 const SQUARED_EXPONENTIAL: Named<KernelChoice> = ("squared-exponential", KernelChoice::SquaredExponential);
@@ -128,12 +130,17 @@ impl Digits {
     }
 }
 
+/// The defaults of version 0.1, but for sizes.
 fn model(hidden_layers: usize, inducing: InducingSize) -> ModelSettings {
-    ModelSettings { hidden_layers, width: 2, inducing, ..ModelSettings::default() }
+    let (mean_form, covariance_form) = (MeanForm::Whitened, CovarianceForm::Whitened);
+    let (precision, likelihood) = (Precision::F64, LikelihoodForm::Gaussian { noise: 0.5 });
+    let forms = ModelSettings { mean_form, covariance_form, precision, likelihood, ..ModelSettings::default() };
+    ModelSettings { hidden_layers, width: 2, inducing, ..forms }
 }
 
 fn steps(steps: u64) -> TrainSettings {
-    TrainSettings { steps, learning_rate: 0.05, validate_every: 4, ..TrainSettings::default() }
+    let schedule = Schedule::Constant;
+    TrainSettings { steps, learning_rate: 0.05, schedule, validate_every: 4, ..TrainSettings::default() }
 }
 
 fn settings(model: ModelSettings, train: TrainSettings) -> FitSettings {
@@ -300,7 +307,7 @@ fn training(digits: Digits) -> Vec<Case> {
     let model_of = |model: ModelSettings| FitSettings { model, ..usual.clone() };
     add(
         "sizes by the number of rows",
-        &fit(&data, &model_of(ModelSettings { inducing: InducingSize::default(), ..usual.model.clone() })),
+        &fit(&data, &model_of(ModelSettings { inducing: BY_ROWS, ..usual.model.clone() })),
     );
     let jitter = Some(Jitter { absolute: 1e-5, relative: 1e-4 });
     add("jitter", &fit(&data, &model_of(ModelSettings { jitter, ..usual.model.clone() })));

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use deepgp::Mat;
+
 /// An array: its shape and its numbers, row-major. Text arrays come out empty.
 #[derive(Clone, Debug)]
 pub struct Array {
@@ -9,8 +11,33 @@ pub struct Array {
     pub values: Vec<f64>,
 }
 
-/// Every array of the archive by name.
-pub fn read(bytes: &[u8]) -> BTreeMap<String, Array> {
+/// The arrays of an archive, by name.
+#[derive(Clone, Debug)]
+pub struct Arrays(BTreeMap<String, Array>);
+
+impl Arrays {
+    pub fn get(&self, name: &str) -> &Array {
+        self.0.get(name).unwrap_or_else(|| panic!("the oracle file has no `{name}`"))
+    }
+
+    pub fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    pub fn scalar(&self, name: &str) -> f64 {
+        self.get(name).values[0]
+    }
+
+    /// A matrix; a vector becomes a column, a stack `[P, M, M]` becomes `[P · M, M]`.
+    pub fn mat(&self, name: &str) -> Mat {
+        let Array { shape, values } = self.get(name);
+        let cols = if shape.len() < 2 { 1 } else { shape[shape.len() - 1] };
+        Mat::from_vec(values.len() / cols, cols, values.clone()).unwrap()
+    }
+}
+
+/// Every array of the archive.
+pub fn read(bytes: &[u8]) -> Arrays {
     let u16_at = |at: usize| usize::from(u16::from_le_bytes(bytes[at..at + 2].try_into().unwrap()));
     let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
     // The end record points at the central directory, which lists every member.
@@ -25,7 +52,7 @@ pub fn read(bytes: &[u8]) -> BTreeMap<String, Array> {
         arrays.insert(name.trim_end_matches(".npy").to_string(), array(&bytes[start..start + size]));
         at += 46 + name_len + u16_at(at + 30) + u16_at(at + 32);
     }
-    arrays
+    Arrays(arrays)
 }
 
 fn array(npy: &[u8]) -> Array {

@@ -54,7 +54,7 @@ pub struct FitOptions {
     /// Outputs of each hidden layer
     #[arg(long, help_heading = "Model")]
     pub width: Option<usize>,
-    /// Inducing inputs of each layer, for mean and covariance alike (the full model)
+    /// Inducing inputs of each layer, for mean and covariance alike; with a whitened covariance, the full model
     #[arg(long, value_name = "M", conflicts_with_all = ["mean_inducing", "covariance_inducing"], help_heading = "Model")]
     pub inducing: Option<usize>,
     /// Inducing inputs of each layer's mean
