@@ -1,6 +1,6 @@
 //! Arrays of a layer's rows, on the way forward and back.
 
-use deepgp::{CovarianceForm, MeanFunction};
+use deepgp::CovarianceForm;
 
 use super::chunks::{SQUARE_CHUNKS, SYMMETRIC_FROM, chunks, symmetric_chunks};
 use super::prepared::GramArrays;
@@ -11,7 +11,6 @@ use crate::device::real::Real;
 use crate::kernels::covariance::{gram_blocks, tiles};
 use crate::kernels::diagonal::DIAGONAL_CHUNKS;
 use crate::kernels::pull::{PULLED, can_pull, chunk_rows};
-use crate::kernels::push::PushShape;
 use crate::model::blueprint::{Grams, LayerBlueprint};
 
 /// A layer's rows on the way forward.
@@ -19,9 +18,6 @@ use crate::model::blueprint::{Grams, LayerBlueprint};
 pub struct RowArrays<T> {
     /// How many rows it sees.
     pub rows: usize,
-    /// Whether they go through the layer in one kernel, and as what that sees it. The first layer's do not: its kernel matrix need not wait
-    /// for its factors.
-    pub push: Option<PushShape>,
     /// `[1 | x]`.
     pub x: Span<T>,
     /// Inner products of rows and inducing inputs for each leaf, where distances are taken by products.
@@ -92,20 +88,8 @@ impl<T: Real> RowArrays<T> {
             true => (arena.take(rows * m), m),
             false => (k.from(layer.start), columns),
         };
-        let push = PushShape { width: d, outputs: p, columns, covariances: m };
-        let diagonal = match layer.covariance_form {
-            CovarianceForm::Diagonal => true,
-            CovarianceForm::Dual | CovarianceForm::Standard | CovarianceForm::Whitened => false,
-        };
-        let mixes = match layer.mean_function {
-            MeanFunction::Linear(_) => true,
-            MeanFunction::Zero | MeanFunction::Identity | MeanFunction::ZeroPadding => false,
-        };
-        let pushes = index > 0 && diagonal && !mixes && layer.text.sums_at_once;
-        let fits = push.bytes().is_some_and(|bytes| bytes <= extent.abilities.pushes);
         Self {
             rows,
-            push: (pushes && fits).then_some(push),
             x: arena.take(rows * (d + 1)),
             products: arena.take(when(products, leaves * rows * columns)),
             x_norms: arena.take(when(products, leaves * rows)),

@@ -46,8 +46,6 @@ pub struct Abilities {
     pub resident: usize,
     /// Whether rows go back through their kernel matrix in one kernel, where a layer's shape allows it.
     pub pulls: bool,
-    /// Bytes of shared memory for layers that rows go forward through in one kernel; 0 where they cannot.
-    pub pushes: usize,
 }
 
 impl Extent {

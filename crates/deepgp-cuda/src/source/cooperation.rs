@@ -8,9 +8,8 @@ use deepgp::kernel::KernelForm;
 
 use super::covariance::CovarianceText;
 use super::host_program::{array, near, run_program, scattered};
-use super::{COMMON, DIAGONAL, Definition, FACTOR, HOPPER, MATRIX, NOISE, RESIDENT, ROWS, Source};
+use super::{COMMON, DIAGONAL, Definition, FACTOR, HOPPER, MATRIX, RESIDENT, ROWS, Source};
 use crate::kernels::pull::pull_bytes;
-use crate::kernels::push::PushShape;
 use crate::kernels::resident::resident_bytes;
 use crate::kernels::{common, diagonal, factor, rows};
 use crate::launch::Group;
@@ -212,12 +211,8 @@ fn rows_go_through_the_diagonal_covariance_and_back() {
     print(a_bar, {rows} * {m}), print(diagonal_bar, {rows}), print(s_bar, {outputs} * {m}), print(kl, {outputs});
 "
     );
-    let text = program(&[
-        (common::definitions(), COMMON),
-        (vec![], NOISE),
-        (rows::definitions(), ROWS),
-        (diagonal::definitions(), DIAGONAL),
-    ]);
+    let text =
+        program(&[(common::definitions(), COMMON), (rows::definitions(), ROWS), (diagonal::definitions(), DIAGONAL)]);
     let Some(found) = run_program("the diagonal covariance", &text, &main) else { return };
     let g = |p: usize, j: usize| 1.0 - s[p * m + j] * s[p * m + j];
     let (mut variance, mut moved, mut above, mut clamped) = (vec![], vec![], vec![], 0.0);
@@ -377,85 +372,6 @@ fn rows_go_back_through_their_kernel_matrix_at_once() {
             ("w̄", (0..means * outputs).map(weight_bar).collect()),
             ("squares", (0..d).map(square).collect()),
             ("the variance's gradient", vec![of_variance]),
-        ] {
-            let (own, after) = rest.split_at(expected.len());
-            near(what, own, &expected);
-            rest = after;
-        }
-        assert!(rest.is_empty());
-    }
-}
-
-#[test]
-fn rows_go_forward_through_a_layer_at_once() {
-    let (rows, columns, d, outputs) = (32, 70, 3, 5);
-    let text = CovarianceText::alone(&KernelForm::One(KernelChoice::SquaredExponential), d);
-    let source = covariance_program(&text.source::<f64>());
-    let (x, z) = (scattered(rows * (d + 1), 1), scattered(columns * (d + 1), 2));
-    let given = scattered(rows * outputs, 3);
-    let (lengthscales, amplitude, prior, live) = ([1.1, 0.9, 1.3], 0.8, 100.0, 31);
-    for (means, start, m) in [(60, 60, 10), (70, 0, 20), (70, 0, 33)] {
-        let weights = scattered(means * outputs, 4);
-        let lower = |(i, v): (usize, &f64)| if i % m <= i / m { *v } else { 0.0 };
-        let r: Vec<f64> = scattered(m * m, 5).iter().enumerate().map(lower).collect();
-        let s: Vec<f64> = scattered(outputs * m, 6).iter().map(|u| 0.1 + 0.5 * u.abs()).collect();
-        let all = rows * outputs;
-        let k = |n: usize, j: usize| {
-            let apart = |c: usize| (x[n * (d + 1) + 1 + c] - z[j * (d + 1) + 1 + c]) / lengthscales[c];
-            amplitude * (-0.5 * (0..d).map(|c| apart(c).powi(2)).sum::<f64>()).exp()
-        };
-        let a = |n: usize, i: usize| (0..=i).map(|j| r[i * m + j] * k(n, start + j)).sum::<f64>();
-        let mean = |at: usize| {
-            let (n, p) = (at / outputs, at % outputs);
-            let handed_on = if p < d { x[n * (d + 1) + 1 + p] } else { 0.0 };
-            (0..means).map(|j| k(n, j) * weights[j * outputs + p]).sum::<f64>() + handed_on
-        };
-        let unclamped = |at: usize| {
-            let (n, p) = (at / outputs, at % outputs);
-            prior - (0..m).map(|i| (1.0 - s[p * m + i].powi(2)) * a(n, i).powi(2)).sum::<f64>()
-        };
-        // Half of the variances are below this.
-        let mut sorted: Vec<f64> = (0..all).map(unclamped).collect();
-        sorted.sort_by(f64::total_cmp);
-        let floor = 0.5 * (sorted[all / 2] + sorted[all / 2 + 1]);
-        let mut main = String::new();
-        for (name, numbers) in [("x1", &x), ("z1", &z), ("given", &given), ("weights", &weights), ("r", &r), ("s", &s)]
-        {
-            main.push_str(&array("double", name, numbers));
-        }
-        let shared = PushShape { width: d, outputs, columns, covariances: m }.bytes().unwrap() / 8;
-        let _ = write!(
-            main,
-            "    static double k[{rows} * {columns}], a[{rows} * {m}], mean[{all}], variance[{all}], noise[{all}], above[{rows} * ({outputs} + 1)];
-    const double theta[] = {{1.1, 0.9, 1.3, 0.8}}, prior = {prior:?};
-    const Step steps[] = {{{{}}, {{0, 0.7, 1, 5, {live}}}}};
-    Control control = {{1}};
-    launch(2, 1, 96, {shared}, [&] {{
-        push_rows(x1, z1, theta, weights, {outputs}, {means}, r, s, {start}, {m}, {rows}, {columns}, 16, &prior, {floor:?}, 0, 1, 1, given,
-                  nullptr, 0, 0, 0, 1, steps, &control, k, a, mean, variance, noise, above);
-    }});
-    const double clamped = control.clamped;
-    print(k, {rows} * {columns}), print(a, {rows} * {m}), print(mean, {all}), print(variance, {all}), print(&clamped, 1);
-    print(noise, {all}), print(above, {rows} * ({outputs} + 1));
-"
-        );
-        let Some(found) = run_program("rows forward at once", &source, &main) else { return };
-        let variance: Vec<f64> = (0..all).map(|at| unclamped(at).max(floor)).collect();
-        let clamped = (0..all).filter(|at| at / outputs < live && unclamped(*at) < floor).count();
-        assert!(clamped > 0 && clamped < live * outputs, "{clamped}");
-        let above = |at: usize| match (at / (outputs + 1), at % (outputs + 1)) {
-            (_, 0) => 1.0,
-            (n, p) => mean(n * outputs + p - 1) + variance[n * outputs + p - 1].sqrt() * given[n * outputs + p - 1],
-        };
-        let mut rest = &found[..];
-        for (what, expected) in [
-            ("k", (0..rows * columns).map(|at| k(at / columns, at % columns)).collect::<Vec<_>>()),
-            ("A", (0..rows * m).map(|at| a(at / m, at % m)).collect()),
-            ("means", (0..all).map(mean).collect()),
-            ("variances", variance.clone()),
-            ("clamped", vec![clamped as f64]),
-            ("noise", given.clone()),
-            ("samples", (0..rows * (outputs + 1)).map(above).collect()),
         ] {
             let (own, after) = rest.split_at(expected.len());
             near(what, own, &expected);

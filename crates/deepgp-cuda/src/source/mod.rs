@@ -33,7 +33,7 @@ use std::marker::PhantomData;
 use crate::device::real::Real;
 use crate::kernels::{
     Covariance, DataTerm, General, common, covariance as covariance_kernels, data_term as data_term_kernels, diagonal,
-    factor, optimiser, pull, push, rows, symmetric,
+    factor, optimiser, pull, rows, symmetric,
 };
 use crate::launch::argument::Element;
 
@@ -50,8 +50,6 @@ pub const LIKELIHOODS: &str = include_str!("../kernels/likelihoods.cu");
 pub const OBJECTIVES: &str = include_str!("../kernels/objectives.cu");
 pub const DATA_TERM: &str = include_str!("../kernels/data_term.cu");
 pub const PROFILES: &str = include_str!("../kernels/profiles.cu");
-pub const PUSH: &str = include_str!("../kernels/push.cu");
-pub const NOISE: &str = include_str!("../kernels/noise.cu");
 pub const PULL: &str = include_str!("../kernels/pull.cu");
 pub const COVARIANCE: &str = include_str!("../kernels/covariance.cu");
 
@@ -97,7 +95,6 @@ impl Source<General> {
             .with(&[], RESIDENT)
             .with(&[], MATRIX)
             .with(&symmetric::definitions(), SYMMETRIC)
-            .with(&[], NOISE)
             .with(&rows::definitions(), ROWS)
             .with(&diagonal::definitions(), DIAGONAL)
             .with(&optimiser::definitions(), OPTIMISER)
@@ -113,8 +110,6 @@ impl Source<Covariance> {
             .with(&[], function)
             .with(&[], COVARIANCE)
             .with(&pull::definitions(), PULL)
-            .with(&[], NOISE)
-            .with(&push::definitions(), PUSH)
     }
 }
 
@@ -204,7 +199,6 @@ mod tests {
             (data_term_kernels::definitions(), LIKELIHOODS.into()),
             (covariance_kernels::definitions(), PROFILES.to_string() + COVARIANCE),
             (pull::definitions(), PULL.into()),
-            (push::definitions(), PUSH.into()),
         ] {
             for Definition { name, .. } in definitions {
                 assert!(has_word(&text, name), "{name} is used nowhere");

@@ -1,13 +1,9 @@
 //! Whether kernels are declared in Rust as they are in CUDA C: names, order and types of their parameters, and of the fields of structs
 //! that both sides share. A drift between the two fails here, without a GPU.
 
-use super::{
-    COMMON, COVARIANCE, DATA_TERM, DIAGONAL, FACTOR, MATRIX, OPTIMISER, PULL, PUSH, RESIDENT, ROWS, SYMMETRIC,
-};
+use super::{COMMON, COVARIANCE, DATA_TERM, DIAGONAL, FACTOR, MATRIX, OPTIMISER, PULL, RESIDENT, ROWS, SYMMETRIC};
 use crate::kernels::common::{Control, Step};
-use crate::kernels::{
-    covariance, data_term, diagonal, factor, matrix, optimiser, pull, push, resident, rows, symmetric,
-};
+use crate::kernels::{covariance, data_term, diagonal, factor, matrix, optimiser, pull, resident, rows, symmetric};
 use crate::launch::Declaration;
 use crate::launch::argument::Kind;
 
@@ -63,12 +59,11 @@ fn in_rust(parameters: &[(&str, Kind)]) -> Vec<Declared> {
 }
 
 /// Kernels of a file in Rust, beside its CUDA text.
-const FILES: [(&[Declaration], &str); 11] = [
+const FILES: [(&[Declaration], &str); 10] = [
     (factor::KERNELS, FACTOR),
     (resident::KERNELS, RESIDENT),
     (diagonal::KERNELS, DIAGONAL),
     (pull::KERNELS, PULL),
-    (push::KERNELS, PUSH),
     (matrix::KERNELS, MATRIX),
     (symmetric::KERNELS, SYMMETRIC),
     (rows::KERNELS, ROWS),

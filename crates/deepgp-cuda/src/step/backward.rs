@@ -167,7 +167,7 @@ pub fn pull<T: Real>(
         identity: blueprint.hands_on(),
         add,
         with_weights: pull.with_weights,
-        x_bar: if first { Span::NONE } else { back.x_bar },
+        x_bar: back.x_bar,
         sums: pull.sums,
         squares: back.squares,
         partial: back.partial,

@@ -12,7 +12,6 @@ use crate::device::real::Real;
 use crate::fault::Outcome;
 use crate::kernels::covariance::{Cross, Norms};
 use crate::kernels::diagonal::DiagonalMoments;
-use crate::kernels::push::{PushRows, PushShape, chunk_rows};
 use crate::kernels::rows::{Moments, Sample};
 
 /// Where samples of the hidden layers get their noise.
@@ -113,56 +112,6 @@ pub fn means<T: Real>(layer: &LayerArrays<T>, lane: &Lane) -> Outcome<()> {
         // `moments` adds inputs that are handed on as they are.
         MeanFunction::Zero | MeanFunction::Identity | MeanFunction::ZeroPadding => Ok(()),
     }
-}
-
-/// All that [`cross`], [`means`], [`project`] and [`moments`] do, in one kernel.
-pub fn push<T: Real>(
-    scope: Scope<'_>,
-    layer: &LayerArrays<T>,
-    above: Option<&LayerArrays<T>>,
-    (index, fan, shape): (usize, usize, PushShape),
-    setting: Setting,
-    lane: &Lane,
-) -> Outcome<()> {
-    let (blueprint, prepared, own) = (&layer.blueprint, &layer.prepared, &layer.rows);
-    let (given, ids, [k0, k1]) = setting.noise.arguments(own.given, setting.ids);
-    let push = PushRows {
-        x1: own.x,
-        z1: prepared.z,
-        theta: scope.theta(layer),
-        weights: prepared.weights,
-        outputs: blueprint.outputs,
-        means: blueprint.means,
-        r: prepared.projection,
-        s: scope.factor(layer),
-        start: blueprint.start,
-        m: blueprint.covariances,
-        rows: own.rows,
-        columns: blueprint.columns(),
-        chunk_rows: chunk_rows(own.rows),
-        prior: prepared.prior,
-        floor_absolute: setting.floor.absolute,
-        floor_relative: setting.floor.relative,
-        identity: blueprint.hands_on(),
-        fan,
-        given,
-        ids,
-        k0,
-        k1,
-        layer: index as u32,
-        samples: setting.samples,
-        steps: scope.steps,
-        control: scope.control,
-        k: own.k,
-        a: own.a,
-        mean: own.mean,
-        variance: own.variance,
-        noise: own.noise,
-        // Samples are drawn after the first layer: all others have as many rows as the one above.
-        above: above.map_or(Span::NONE, |above| above.rows.x),
-        shape,
-    };
-    lane.run(scope.covariance, push)
 }
 
 /// `variance`, after [`project`], the mean function's share of `mean`, after [`means`], and samples into the rows of the layer `above`, if there

@@ -19,7 +19,6 @@ use crate::fault::{Fault, Outcome};
 use crate::kernels::common::{Control, Step};
 use crate::kernels::factor::{INVERT_OWN, InvertLower, largest_order};
 use crate::kernels::pull::{MOST_COLUMNS, PullRows, pull_bytes};
-use crate::kernels::push::PushRows;
 use crate::kernels::resident::FactorResident;
 use crate::kernels::symmetric::SymmetricSums;
 use crate::kernels::{Covariance, DataTerm, General};
@@ -205,10 +204,6 @@ impl Programs {
         if pulls {
             self.covariances.iter().try_for_each(|program| program.allow_shared::<PullRows<T>>(widest))?;
         }
-        let pushes = if self.covariances.iter().all(Program::has::<PushRows<T>>) { most } else { 0 };
-        if pushes > 0 {
-            self.covariances.iter().try_for_each(|program| program.allow_shared::<PushRows<T>>(pushes))?;
-        }
-        Ok(Abilities { symmetric, resident, pulls, pushes })
+        Ok(Abilities { symmetric, resident, pulls })
     }
 }

@@ -119,13 +119,6 @@ impl<T: Real> DeviceTask<T> {
             // Means are computed beside what the variances need.
             let beside = self.means_lane(l);
             ready.map_or(Ok(()), |ready| main.wait(&ready.inducing))?;
-            let (above, fan) = (self.arrays.layers.get(l + 1), self.extent.layer_samples(l));
-            if let Some(shape) = layer.rows.push {
-                ready.map_or(Ok(()), |ready| main.wait(&ready.mean))?;
-                ready.map_or(Ok(()), |ready| main.wait(&ready.covariance))?;
-                forward::push(scope, layer, above, (l, fan, shape), setting, main)?;
-                continue;
-            }
             forward::cross(scope, layer, main, beside)?;
             beside.after(main)?;
             ready.map_or(Ok(()), |ready| beside.wait(&ready.mean))?;
@@ -133,6 +126,7 @@ impl<T: Real> DeviceTask<T> {
             ready.map_or(Ok(()), |ready| main.wait(&ready.covariance))?;
             forward::project(layer, main)?;
             main.after(beside)?;
+            let (above, fan) = (self.arrays.layers.get(l + 1), self.extent.layer_samples(l));
             forward::moments(scope, layer, above, (l, fan), setting, main)?;
         }
         Ok(())
