@@ -91,7 +91,7 @@ impl<T: Real> Arrays<T> {
                 infos: left_infos,
                 kls: left_kls,
                 gradients: work.gradients,
-                resident: extent.abilities.resident,
+                resident: extent.resident,
                 factor_workspace,
             };
             left_infos = left_infos.from(factorisations(layer));
@@ -157,7 +157,7 @@ pub fn record_length(blueprint: &Blueprint) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::workload::{Abilities, Workload};
+    use super::workload::Workload;
     use super::*;
     use deepgp::{DeepGp, InducingSize, Mat, ModelSettings};
 
@@ -184,8 +184,7 @@ mod tests {
             objective: deepgp::ObjectiveForm::default(),
         };
         let (blueprint, mut arena) = (Blueprint::new(&model).unwrap(), Arena::new(base));
-        let abilities = Abilities { symmetric: true, ..Abilities::default() };
-        let arrays = Arrays::<f64>::new(&blueprint, Extent::new(work, 2, abilities), &|n| n * n, &mut arena);
+        let arrays = Arrays::<f64>::new(&blueprint, Extent::new(work, 2, true, 0), &|n| n * n, &mut arena);
         assert_eq!(arrays.layers.len(), 2);
         assert_eq!((arrays.layers[0].rows.rows, arrays.layers[1].rows.rows), (batch_rows, 2 * batch_rows));
         arena.used()

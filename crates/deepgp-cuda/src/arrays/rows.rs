@@ -10,7 +10,6 @@ use crate::device::memory::{Arena, Span};
 use crate::device::real::Real;
 use crate::kernels::covariance::{gram_blocks, tiles};
 use crate::kernels::diagonal::DIAGONAL_CHUNKS;
-use crate::kernels::pull::{PULLED, can_pull, chunk_rows};
 use crate::model::blueprint::{Grams, LayerBlueprint};
 
 /// A layer's rows on the way forward.
@@ -118,9 +117,7 @@ pub struct BackArrays<T> {
     /// `e_p = −variance_bar_p`, where a sum needs it by itself.
     pub e: Span<T>,
     pub kb_bar: Span<T>,
-    /// How rows go back through their kernel matrix in one kernel, where they do.
-    pub pull: Option<Pull<T>>,
-    /// `W = ∂/∂r²` of each leaf, where they do not.
+    /// `W = ∂/∂r²` of each leaf.
     pub w: Span<T>,
     /// Sums for variances and shapes, of rows and kernel matrices: blocks of rows come first.
     pub partial: Span<f64>,
@@ -132,7 +129,6 @@ pub struct BackArrays<T> {
     pub x_bar: Span<T>,
     /// `Σ s_n x_n²` by chunks.
     pub squares: Span<f64>,
-    pub square_chunks: usize,
     pub weights_chunks: Span<T>,
     pub projection_chunks: Span<T>,
     pub explained_chunks: Span<T>,
@@ -147,31 +143,6 @@ pub struct BackArrays<T> {
     pub z_sums: Span<f64>,
     /// `W [1 | z]` of the kernel matrices, for each leaf.
     pub gram_sums: Span<f64>,
-}
-
-/// How rows go back through their kernel matrix in one kernel.
-#[derive(Clone, Copy, Debug)]
-pub struct Pull<T> {
-    /// Rows of a block.
-    pub chunk_rows: usize,
-    pub blocks: usize,
-    /// Whether `w̄` comes of it too. It does not for the first layer, where the way back to the parameters is what a step waits for last.
-    pub with_weights: bool,
-    /// What blocks leave.
-    pub sums: Span<T>,
-}
-
-impl<T: Real> Pull<T> {
-    fn new(layer: &LayerBlueprint, extent: Extent, index: usize, arena: &mut Arena) -> Option<Self> {
-        let (rows, columns) = (extent.layer_rows(index), layer.columns());
-        let shaped = layer.text.sums_at_once && can_pull(layer.width, layer.outputs, columns);
-        if !(extent.abilities.pulls && shaped) {
-            return None;
-        }
-        let chunk_rows = chunk_rows(rows, columns);
-        let blocks = rows.div_ceil(chunk_rows);
-        Some(Self { chunk_rows, blocks, with_weights: index > 0, sums: arena.take(blocks * columns * PULLED) })
-    }
 }
 
 impl<T: Real> BackArrays<T> {
@@ -189,14 +160,12 @@ impl<T: Real> BackArrays<T> {
         let (symmetric, keeps_e, explained, explained_chunks) = match layer.covariance_form {
             CovarianceForm::Diagonal => (false, true, 0, DIAGONAL_CHUNKS * p * m),
             CovarianceForm::Dual | CovarianceForm::Standard | CovarianceForm::Whitened => {
-                let symmetric = extent.abilities.symmetric && m >= SYMMETRIC_FROM;
+                let symmetric = extent.symmetric && m >= SYMMETRIC_FROM;
                 let count = if symmetric { symmetric_chunks(rows, m, p) } else { chunks(p * m, m) };
                 (symmetric, symmetric, p * m * m, count * p * m * m)
             }
         };
-        let pull = Pull::new(layer, extent, index, arena);
-        let of_rows = pull.map_or(tiles(rows, columns), |pull| pull.blocks);
-        let square_chunks = pull.map_or(SQUARE_CHUNKS, |pull| pull.blocks);
+        let of_rows = tiles(rows, columns);
         let of_gram = |gram: &GramArrays| gram_blocks(gram.blueprint.order, layer.text.sums_at_once);
         let blocks = of_rows + grams.iter().map(of_gram).sum::<usize>();
         let partial: Span<f64> = arena.take(blocks * 2 * leaves);
@@ -215,20 +184,18 @@ impl<T: Real> BackArrays<T> {
             symmetric,
             e: if keeps_e { arena.take(rows * p) } else { Span::NONE },
             kb_bar: arena.take(when(layer.projects(), rows * m)),
-            pull,
-            w: arena.take(when(pull.is_none(), leaves * rows * columns)),
+            w: arena.take(leaves * rows * columns),
             partial,
             blocks,
             diagonal_bar: arena.take(rows),
-            x_sums: arena.take(when(pull.is_none(), leaves * rows * x_sums_width)),
+            x_sums: arena.take(leaves * rows * x_sums_width),
             x_sums_width,
             x_bar: arena.take(when(!first, rows * d)),
-            squares: arena.take(leaves * square_chunks * d),
-            square_chunks,
+            squares: arena.take(leaves * SQUARE_CHUNKS * d),
             weights_chunks: arena.take(chunks(means, p) * means * p),
             projection_chunks: arena.take(chunks(m, m) * m * m),
             explained_chunks: arena.take(explained_chunks),
-            z_chunks: arena.take(when(pull.is_none(), chunks(columns, d + 1) * sums)),
+            z_chunks: arena.take(chunks(columns, d + 1) * sums),
             weights_bar: arena.take(means * p),
             projection_bar: arena.take(m * m),
             explained_bar: arena.take(explained),

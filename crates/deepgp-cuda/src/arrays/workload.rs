@@ -33,28 +33,21 @@ pub struct Extent {
     pub rows: usize,
     /// Lanes, each with a workspace: the main one, then for each layer two, or with gradients four.
     pub lanes: usize,
-    /// What the device can do.
-    pub abilities: Abilities,
-}
-
-/// What a device can do that not every device can.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Abilities {
     /// Whether a dense `Ḡ` is summed by a kernel of its own.
     pub symmetric: bool,
     /// Bytes of shared memory for matrices that are factored there; 0 where that cannot be done.
     pub resident: usize,
-    /// Whether rows go back through their kernel matrix in one kernel, where a layer's shape allows it.
-    pub pulls: bool,
 }
 
 impl Extent {
-    /// The extent for a model of so many layers, on a device that can do so much.
-    pub fn new(work: Workload, layers: usize, abilities: Abilities) -> Self {
+    /// The extent for a model of so many layers, on a device that has the kernel for a dense `Ḡ` or has not, and so many bytes of shared
+    /// memory to factor matrices in.
+    pub fn new(work: Workload, layers: usize, has_symmetric_sums: bool, resident: usize) -> Self {
         Self {
             rows: work.batch_rows.next_multiple_of(ROW_MULTIPLE),
             lanes: 1 + layers * if work.gradients { 4 } else { 2 },
-            abilities,
+            symmetric: work.gradients && has_symmetric_sums,
+            resident,
             work,
         }
     }
@@ -86,10 +79,10 @@ mod tests {
             given_noise: false,
             objective: deepgp::ObjectiveForm::default(),
         };
-        let extent = Extent::new(work, 2, Abilities::default());
-        assert_eq!((extent.rows, extent.lanes), (80, 9));
+        let extent = Extent::new(work, 2, true, 0);
+        assert_eq!((extent.rows, extent.lanes, extent.symmetric), (80, 9, true));
         assert_eq!((extent.layer_rows(0), extent.layer_rows(1)), (80, 240));
-        let forward = Extent::new(Workload { gradients: false, ..work }, 2, Abilities::default());
-        assert_eq!(forward.lanes, 5);
+        let forward = Extent::new(Workload { gradients: false, ..work }, 2, true, 0);
+        assert_eq!((forward.lanes, forward.symmetric), (5, false));
     }
 }

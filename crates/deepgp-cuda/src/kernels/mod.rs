@@ -14,7 +14,6 @@ pub mod diagonal;
 pub mod factor;
 pub mod matrix;
 pub mod optimiser;
-pub mod pull;
 pub mod resident;
 pub mod rows;
 pub mod symmetric;
@@ -42,7 +41,7 @@ impl Group for General {
 pub struct Covariance;
 
 impl Group for Covariance {
-    const KERNELS: &'static [&'static [Declaration]] = &[covariance::KERNELS, pull::KERNELS];
+    const KERNELS: &'static [&'static [Declaration]] = &[covariance::KERNELS];
 }
 
 /// The kernel that is written out for one objective and one likelihood.

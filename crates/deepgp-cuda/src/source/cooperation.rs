@@ -8,8 +8,7 @@ use deepgp::kernel::KernelForm;
 
 use super::covariance::CovarianceText;
 use super::host_program::{array, near, run_program, scattered};
-use super::{COMMON, DIAGONAL, Definition, FACTOR, HOPPER, MATRIX, RESIDENT, ROWS, Source};
-use crate::kernels::pull::pull_bytes;
+use super::{COMMON, DIAGONAL, Definition, FACTOR, MATRIX, RESIDENT, ROWS, Source};
 use crate::kernels::resident::resident_bytes;
 use crate::kernels::{common, diagonal, factor, rows};
 use crate::launch::Group;
@@ -266,9 +265,7 @@ fn rows_go_through_the_diagonal_covariance_and_back() {
 
 /// What is written out for a covariance function, and the kernels on it, for fibers.
 fn covariance_program<G: Group>(source: &Source<G>) -> String {
-    // Fibers have clusters and matrix units of their own.
-    let text = source.text.replace(HOPPER, "");
-    let own = text.lines().filter(|line| !line.starts_with("#define REAL")).collect::<Vec<_>>().join("\n");
+    let own = source.text.lines().filter(|line| !line.starts_with("#define REAL")).collect::<Vec<_>>().join("\n");
     program(&[(vec![], &own)])
 }
 
@@ -303,80 +300,4 @@ fn a_kernel_matrix_is_pulled_back_and_summed_at_once() {
     let Some(found) = run_program("a kernel matrix at once", &source, &main) else { return };
     let (expected, at_once) = found.split_at(size + 2);
     near("W [1 | z] and the variance's gradient", at_once, expected);
-}
-
-#[test]
-fn rows_go_back_through_their_kernel_matrix_at_once() {
-    let (rows, columns, d, outputs) = (24, 70, 3, 5);
-    let text = CovarianceText::alone(&KernelForm::One(KernelChoice::SquaredExponential), d);
-    let source = covariance_program(&text.source::<f64>());
-    let (k, x, z) = (scattered(rows * columns, 1), scattered(rows * (d + 1), 2), scattered(columns * (d + 1), 3));
-    let (mean_bar, before) = (scattered(rows * outputs, 4), scattered(rows * d, 5));
-    let lengthscales = [1.1, 0.9, 1.3];
-    // Sets that are apart, and one whose head is the covariance's.
-    for (means, start, covariances) in [(60, 60, 10), (70, 0, 20)] {
-        let (weights, kb_bar) = (scattered(means * outputs, 6), scattered(rows * covariances, 7));
-        let mut main = String::new();
-        for (name, numbers) in [
-            ("k", &k),
-            ("x1", &x),
-            ("z1", &z),
-            ("mean_bar", &mean_bar),
-            ("x_bar", &before),
-            ("weights", &weights),
-            ("kb_bar", &kb_bar),
-        ] {
-            main.push_str(&array("double", name, numbers));
-        }
-        let (size, shared) = (columns * (d + 1), pull_bytes(columns) / 8);
-        let _ = write!(
-            main,
-            "    static double sums[2 * {columns} * 32], squares[2 * D], partial[4], z_sums[{size}], weights_bar[{means} * {outputs}];
-    const double theta[] = {{1.1, 0.9, 1.3, 0.8}};
-    launch(2, 1, 96, {shared}, [&] {{
-        pull_rows(k, x1, z1, theta, mean_bar, weights, {outputs}, {means}, kb_bar, {start}, {covariances}, {rows}, {columns}, 16, 1, 1, 1, x_bar,
-                  sums, squares, partial);
-    }});
-    launch(({columns} * 32 + 255) / 256, 1, 256, 0, [&] {{
-        sum_pulled(sums, 2, {columns}, {outputs}, {means}, z_sums, weights_bar);
-    }});
-    for (int i = 0; i < D; i++) squares[i] += squares[D + i];
-    partial[0] += partial[2];
-    print(x_bar, {rows} * D), print(z_sums, {size}), print(weights_bar, {means} * {outputs}), print(squares, D), print(partial, 1);
-"
-        );
-        let Some(found) = run_program("rows at once", &source, &main) else { return };
-        let k_bar = |n: usize, j: usize| {
-            let of_mean = |p: usize| if j < means { mean_bar[n * outputs + p] * weights[j * outputs + p] } else { 0.0 };
-            let of_covariance =
-                (start..start + covariances).contains(&j).then(|| kb_bar[n * covariances + j - start]).unwrap_or(0.0);
-            (0..outputs).map(of_mean).sum::<f64>() + of_covariance
-        };
-        let w = |n: usize, j: usize| -0.5 * k[n * columns + j] * k_bar(n, j);
-        let row_sum = |n: usize, c: usize| (0..columns).map(|j| w(n, j) * z[j * (d + 1) + c]).sum::<f64>();
-        let x_bar = |at: usize| {
-            let (n, c) = (at / d, at % d);
-            let moved = x[n * (d + 1) + 1 + c] * row_sum(n, 0) - row_sum(n, 1 + c);
-            before[at] + mean_bar[n * outputs + c] + 2.0 / (lengthscales[c] * lengthscales[c]) * moved
-        };
-        let z_sum = |at: usize| (0..rows).map(|n| w(n, at / (d + 1)) * x[n * (d + 1) + at % (d + 1)]).sum::<f64>();
-        let weight_bar = |at: usize| {
-            (0..rows).map(|n| k[n * columns + at / outputs] * mean_bar[n * outputs + at % outputs]).sum::<f64>()
-        };
-        let square = |c: usize| (0..rows).map(|n| row_sum(n, 0) * x[n * (d + 1) + 1 + c].powi(2)).sum::<f64>();
-        let of_variance = (0..rows * columns).map(|at| -2.0 * w(at / columns, at % columns) / 0.8).sum::<f64>();
-        let mut rest = &found[..];
-        for (what, expected) in [
-            ("the inputs' gradient", (0..rows * d).map(x_bar).collect::<Vec<_>>()),
-            ("Wᵀ [1 | x]", (0..size).map(z_sum).collect()),
-            ("w̄", (0..means * outputs).map(weight_bar).collect()),
-            ("squares", (0..d).map(square).collect()),
-            ("the variance's gradient", vec![of_variance]),
-        ] {
-            let (own, after) = rest.split_at(expected.len());
-            near(what, own, &expected);
-            rest = after;
-        }
-        assert!(rest.is_empty());
-    }
 }

@@ -33,7 +33,7 @@ use std::marker::PhantomData;
 use crate::device::real::Real;
 use crate::kernels::{
     Covariance, DataTerm, General, common, covariance as covariance_kernels, data_term as data_term_kernels, diagonal,
-    factor, optimiser, pull, rows, symmetric,
+    factor, optimiser, rows, symmetric,
 };
 use crate::launch::argument::Element;
 
@@ -50,7 +50,6 @@ pub const LIKELIHOODS: &str = include_str!("../kernels/likelihoods.cu");
 pub const OBJECTIVES: &str = include_str!("../kernels/objectives.cu");
 pub const DATA_TERM: &str = include_str!("../kernels/data_term.cu");
 pub const PROFILES: &str = include_str!("../kernels/profiles.cu");
-pub const PULL: &str = include_str!("../kernels/pull.cu");
 pub const COVARIANCE: &str = include_str!("../kernels/covariance.cu");
 
 /// The whole text of a program with the kernels of one group.
@@ -104,12 +103,7 @@ impl Source<General> {
 impl Source<Covariance> {
     /// The kernels of a covariance function; `function` is what was written out for it.
     pub fn covariance<T: Real>(function: &str) -> Self {
-        Self::new::<T>()
-            .with(&[], HOPPER)
-            .with(&covariance_kernels::definitions(), PROFILES)
-            .with(&[], function)
-            .with(&[], COVARIANCE)
-            .with(&pull::definitions(), PULL)
+        Self::new::<T>().with(&covariance_kernels::definitions(), PROFILES).with(&[], function).with(&[], COVARIANCE)
     }
 }
 
@@ -198,7 +192,6 @@ mod tests {
             (optimiser::definitions(), OPTIMISER.into()),
             (data_term_kernels::definitions(), LIKELIHOODS.into()),
             (covariance_kernels::definitions(), PROFILES.to_string() + COVARIANCE),
-            (pull::definitions(), PULL.into()),
         ] {
             for Definition { name, .. } in definitions {
                 assert!(has_word(&text, name), "{name} is used nowhere");

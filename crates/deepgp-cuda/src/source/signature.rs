@@ -1,9 +1,9 @@
 //! Whether kernels are declared in Rust as they are in CUDA C: names, order and types of their parameters, and of the fields of structs
 //! that both sides share. A drift between the two fails here, without a GPU.
 
-use super::{COMMON, COVARIANCE, DATA_TERM, DIAGONAL, FACTOR, MATRIX, OPTIMISER, PULL, RESIDENT, ROWS, SYMMETRIC};
+use super::{COMMON, COVARIANCE, DATA_TERM, DIAGONAL, FACTOR, MATRIX, OPTIMISER, RESIDENT, ROWS, SYMMETRIC};
 use crate::kernels::common::{Control, Step};
-use crate::kernels::{covariance, data_term, diagonal, factor, matrix, optimiser, pull, resident, rows, symmetric};
+use crate::kernels::{covariance, data_term, diagonal, factor, matrix, optimiser, resident, rows, symmetric};
 use crate::launch::Declaration;
 use crate::launch::argument::Kind;
 
@@ -59,11 +59,10 @@ fn in_rust(parameters: &[(&str, Kind)]) -> Vec<Declared> {
 }
 
 /// Kernels of a file in Rust, beside its CUDA text.
-const FILES: [(&[Declaration], &str); 10] = [
+const FILES: [(&[Declaration], &str); 9] = [
     (factor::KERNELS, FACTOR),
     (resident::KERNELS, RESIDENT),
     (diagonal::KERNELS, DIAGONAL),
-    (pull::KERNELS, PULL),
     (matrix::KERNELS, MATRIX),
     (symmetric::KERNELS, SYMMETRIC),
     (rows::KERNELS, ROWS),

@@ -6,7 +6,7 @@ use deepgp::{CovarianceForm, MeanFunction};
 use super::Scope;
 use super::forward::Setting;
 use crate::arrays::LayerArrays;
-use crate::arrays::rows::{BackArrays, Pull, RowArrays};
+use crate::arrays::rows::{BackArrays, RowArrays};
 use crate::device::lane::Lane;
 use crate::device::memory::Span;
 use crate::device::product::{Operand, Shape};
@@ -17,7 +17,6 @@ use crate::kernels::DataTerm;
 use crate::kernels::covariance::{InputGradient, Weigh};
 use crate::kernels::data_term::DataTermSums;
 use crate::kernels::diagonal::{ThroughDiagonal, block_rows};
-use crate::kernels::pull::PullRows;
 use crate::kernels::rows::{SamplePullback, ThroughVariance};
 use crate::model::blueprint::LikelihoodBlueprint;
 
@@ -127,59 +126,18 @@ pub fn through_variance<T: Real>(
     }
 }
 
-/// The gradient at `k_b`, after [`through_variance`].
-fn through_projection<T: Real>(layer: &LayerArrays<T>, back: &BackArrays<T>, lane: &Lane) -> Outcome<Span<T>> {
-    let (n, m) = (layer.rows.rows, layer.blueprint.covariances);
-    if !layer.blueprint.projects() {
-        return Ok(back.a_bar);
-    }
-    let (a_bar, r) = (Operand::new(back.a_bar, m), Operand::new(layer.prepared.projection, m));
-    lane.product(Shape::new(n, m, m), 1.0, a_bar, r, 0.0, Operand::new(back.kb_bar, m))?;
-    Ok(back.kb_bar)
-}
-
-/// `x_bar`, and sums by blocks, in one kernel, after [`through_variance`]; for the first layer no `x_bar`.
-pub fn pull<T: Real>(
-    scope: Scope<'_>,
-    layer: &LayerArrays<T>,
-    (back, pull): (&BackArrays<T>, Pull<T>),
-    first: bool,
-    lane: &Lane,
-) -> Outcome<()> {
-    let (blueprint, prepared, own) = (&layer.blueprint, &layer.prepared, &layer.rows);
-    let kb_bar = through_projection(layer, back, lane)?;
-    let add = !first && through_mean_function(layer, back, lane)?;
-    let pull = PullRows {
-        k: own.k,
-        x1: own.x,
-        z1: prepared.z,
-        theta: scope.theta(layer),
-        mean_bar: back.mean_bar,
-        weights: prepared.weights,
-        outputs: blueprint.outputs,
-        means: blueprint.means,
-        kb_bar,
-        start: blueprint.start,
-        covariances: blueprint.covariances,
-        rows: own.rows,
-        columns: blueprint.columns(),
-        chunk_rows: pull.chunk_rows,
-        identity: blueprint.hands_on(),
-        add,
-        with_weights: pull.with_weights,
-        x_bar: back.x_bar,
-        sums: pull.sums,
-        squares: back.squares,
-        partial: back.partial,
-    };
-    lane.run(scope.covariance, pull)
-}
-
 /// `W` of the kernel's pullback, after [`through_variance`].
 pub fn weigh<T: Real>(scope: Scope<'_>, layer: &LayerArrays<T>, back: &BackArrays<T>, lane: &Lane) -> Outcome<()> {
     let (blueprint, prepared, own) = (&layer.blueprint, &layer.prepared, &layer.rows);
     let (n, m) = (own.rows, blueprint.covariances);
-    let kb_bar = through_projection(layer, back, lane)?;
+    let kb_bar = match blueprint.projects() {
+        true => {
+            let (a_bar, r) = (Operand::new(back.a_bar, m), Operand::new(prepared.projection, m));
+            lane.product(Shape::new(n, m, m), 1.0, a_bar, r, 0.0, Operand::new(back.kb_bar, m))?;
+            back.kb_bar
+        }
+        false => back.a_bar,
+    };
     let weigh = Weigh {
         k: own.k,
         x1: own.x,
@@ -203,19 +161,6 @@ pub fn weigh<T: Real>(scope: Scope<'_>, layer: &LayerArrays<T>, back: &BackArray
     lane.run(scope.covariance, weigh)
 }
 
-/// What a linear mean function hands back to `x_bar`; says whether something stands there now.
-fn through_mean_function<T: Real>(layer: &LayerArrays<T>, back: &BackArrays<T>, lane: &Lane) -> Outcome<bool> {
-    let (n, d, p) = (layer.rows.rows, layer.blueprint.width, layer.blueprint.outputs);
-    match layer.blueprint.mean_function {
-        MeanFunction::Linear(_) => {
-            let (mean_bar, linear) = (Operand::new(back.mean_bar, p), Operand::new(layer.prepared.linear, p).t());
-            lane.product(Shape::new(n, d, p), 1.0, mean_bar, linear, 0.0, Operand::new(back.x_bar, d))?;
-            Ok(true)
-        }
-        MeanFunction::Zero | MeanFunction::Identity | MeanFunction::ZeroPadding => Ok(false),
-    }
-}
-
 /// `x_bar`, after [`weigh`]; for the first layer only the sums that the lengthscales need.
 pub fn inputs<T: Real>(
     scope: Scope<'_>,
@@ -234,7 +179,15 @@ pub fn inputs<T: Real>(
     if first {
         return Ok(());
     }
-    let add = through_mean_function(layer, back, lane)?;
+    // Whether something stands in x_bar already.
+    let add = match blueprint.mean_function {
+        MeanFunction::Linear(_) => {
+            let (mean_bar, linear) = (Operand::new(back.mean_bar, p), Operand::new(prepared.linear, p).t());
+            lane.product(Shape::new(n, d, p), 1.0, mean_bar, linear, 0.0, Operand::new(back.x_bar, d))?;
+            true
+        }
+        MeanFunction::Zero | MeanFunction::Identity | MeanFunction::ZeroPadding => false,
+    };
     let gradient = InputGradient {
         x1: own.x,
         s: back.x_sums,

@@ -5,6 +5,7 @@ use deepgp::MeanForm;
 
 use super::Scope;
 use crate::arrays::LayerArrays;
+use crate::arrays::chunks::SQUARE_CHUNKS;
 use crate::arrays::prepared::{CovarianceArrays, GramArrays};
 use crate::arrays::rows::BackArrays;
 use crate::device::lane::Lane;
@@ -261,7 +262,7 @@ pub fn finish<T: Real>(
         s,
         t,
         squares: back.squares,
-        chunks: back.square_chunks,
+        chunks: SQUARE_CHUNKS,
         partial: back.partial,
         blocks: back.blocks,
         diagonal_bar: back.diagonal_bar,

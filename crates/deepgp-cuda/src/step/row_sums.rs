@@ -9,7 +9,7 @@ use deepgp::CovarianceForm;
 use super::Scope;
 use crate::arrays::LayerArrays;
 use crate::arrays::chunks::{SQUARE_CHUNKS, chunks, symmetric_chunks};
-use crate::arrays::rows::{BackArrays, Pull};
+use crate::arrays::rows::BackArrays;
 use crate::device::lane::Lane;
 use crate::device::memory::Span;
 use crate::device::product::{Operand, Shape};
@@ -17,10 +17,8 @@ use crate::device::real::Real;
 use crate::fault::Outcome;
 use crate::kernels::diagonal::{DIAGONAL_CHUNKS, DiagonalSums};
 use crate::kernels::matrix::{ClearAbove, SumChunks};
-use crate::kernels::pull::SumPulled;
 use crate::kernels::rows::WeightedSquares;
 use crate::kernels::symmetric::{SumTriangles, SymmetricSums};
-use crate::model::blueprint::LayerBlueprint;
 
 /// `w̄`, after [`through_variance`](super::backward::through_variance).
 pub fn weights<T: Real>(scope: Scope<'_>, layer: &LayerArrays<T>, back: &BackArrays<T>, lane: &Lane) -> Outcome<()> {
@@ -30,20 +28,6 @@ pub fn weights<T: Real>(scope: Scope<'_>, layer: &LayerArrays<T>, back: &BackArr
     let sum =
         RowSum { m: blueprint.means, n: p, rows: own.rows, left: (k_a, columns), right: (mean_bar, p), rough: true };
     sum.run(scope, back.weights_chunks, back.weights_bar, lane)
-}
-
-/// `Wᵀ [1 | x]`, and `w̄` where that comes of it, after [`pull`](super::backward::pull).
-pub fn pulled<T: Real>(
-    scope: Scope<'_>,
-    layer: &LayerArrays<T>,
-    (back, pull): (&BackArrays<T>, Pull<T>),
-    lane: &Lane,
-) -> Outcome<()> {
-    let LayerBlueprint { outputs, means, .. } = layer.blueprint;
-    let weights_bar = if pull.with_weights { back.weights_bar } else { Span::NONE };
-    let (columns, z_sums) = (layer.blueprint.columns(), back.z_sums);
-    let Pull { sums, blocks, .. } = pull;
-    lane.run(scope.covariance, SumPulled { sums, blocks, columns, outputs, means, z_sums, weights_bar })
 }
 
 /// `Ḡ`, after [`through_variance`](super::backward::through_variance). A dense one comes by a kernel of its own where the device has one for it,

@@ -150,40 +150,23 @@ impl<T: Real> DeviceTask<T> {
                 fan = self.extent.layer_samples(l + 1) / samples;
             }
             backward::through_variance(scope, layer, back, (x_bar, fan), setting, main)?;
-            let of_factor = self.back_to_factor(l, layer, back)?;
-            let (of_inducing, of_mean) = (self.inducing_lane(l), self.mean_lane(l));
-            if !back.pull.is_some_and(|pull| pull.with_weights) {
-                of_mean.after(main)?;
-                row_sums::weights(scope, layer, back, of_mean)?;
-                self.back_to_inducing(l, layer, back, of_factor)?;
+            self.back_to_parameters(l, layer, back)?;
+
+            backward::weigh(scope, layer, back, main)?;
+            let of_inducing = self.inducing_lane(l);
+            of_inducing.after(main)?;
+            row_sums::inducing(scope, layer, back, of_inducing)?;
+            backward::inputs(scope, layer, back, l == 0, main)?;
+            // Squares are taken beside the sums: for the first layer by the main lane, which has nothing else to do.
+            let beside = if l == 0 { main } else { self.explained_lane(l) };
+            if l > 0 {
+                beside.after(main)?;
             }
-            match back.pull {
-                Some(pull) => {
-                    backward::pull(scope, layer, (back, pull), l == 0, main)?;
-                    of_inducing.after(main)?;
-                    row_sums::pulled(scope, layer, (back, pull), of_inducing)?;
-                    if pull.with_weights {
-                        of_mean.after(of_inducing)?;
-                        self.back_to_inducing(l, layer, back, of_factor)?;
-                    }
-                }
-                None => {
-                    backward::weigh(scope, layer, back, main)?;
-                    of_inducing.after(main)?;
-                    row_sums::inducing(scope, layer, back, of_inducing)?;
-                    backward::inputs(scope, layer, back, l == 0, main)?;
-                    // Squares are taken beside the sums: for the first layer by the main lane, which has nothing else to do.
-                    let beside = if l == 0 { main } else { self.explained_lane(l) };
-                    if l > 0 {
-                        beside.after(main)?;
-                    }
-                    row_sums::squares(scope, layer, back, beside)?;
-                    of_inducing.after(beside)?;
-                }
-            }
+            row_sums::squares(scope, layer, back, beside)?;
+            of_inducing.after(beside)?;
             of_inducing.after(self.covariance_lane(l))?;
-            of_inducing.after(of_mean)?;
-            epilogue::finish(scope, layer, back, gradient, (of_inducing, of_mean))?;
+            of_inducing.after(self.mean_lane(l))?;
+            epilogue::finish(scope, layer, back, gradient, (of_inducing, self.mean_lane(l)))?;
             x_bar = back.x_bar;
         }
         for l in 0..=last {
@@ -194,47 +177,33 @@ impl<T: Real> DeviceTask<T> {
         Ok(())
     }
 
-    /// Gives out sums over the rows of a layer and their way back to its covariance's parameters, beside the main lane; says what of it
-    /// reaches the covariance's kernel matrix.
-    fn back_to_factor(&self, l: usize, layer: &LayerArrays<T>, back: &BackArrays<T>) -> Outcome<Reached> {
+    /// Gives out sums over the rows of a layer and their way back to its parameters, beside the main lane.
+    fn back_to_parameters(&self, l: usize, layer: &LayerArrays<T>, back: &BackArrays<T>) -> Outcome<()> {
         let (main, scope, gradient) = (self.main(), self.scope(l), self.arrays.gradient);
-        let (of_covariance, of_explained) = (self.covariance_lane(l), self.explained_lane(l));
-        let mut reached = Reached::default();
+        let (of_mean, of_covariance, of_explained) =
+            (self.mean_lane(l), self.covariance_lane(l), self.explained_lane(l));
+        of_mean.after(main)?;
         of_covariance.after(main)?;
         of_explained.after(main)?;
+        let (mut of_free, mut of_factor) = (Reached::default(), Reached::default());
+        row_sums::weights(scope, layer, back, of_mean)?;
         row_sums::projection(scope, layer, back, of_covariance)?;
         row_sums::explained(scope, layer, back, of_explained)?;
+        epilogue::mean(scope, layer, back, gradient, &mut of_free, of_mean)?;
         match layer.blueprint.covariance_form {
             // What goes from Ḡ to the factor meets nothing of R̄ or K̄.
             CovarianceForm::Whitened | CovarianceForm::Diagonal => {
-                epilogue::covariance(scope, layer, back, gradient, &mut reached, of_explained)?;
+                epilogue::covariance(scope, layer, back, gradient, &mut of_factor, of_explained)?;
             }
             CovarianceForm::Standard | CovarianceForm::Dual => {
                 of_covariance.after(of_explained)?;
-                epilogue::covariance(scope, layer, back, gradient, &mut reached, of_covariance)?;
+                epilogue::covariance(scope, layer, back, gradient, &mut of_factor, of_covariance)?;
                 of_explained.after(of_covariance)?;
             }
         }
-        epilogue::projection(layer, back, &mut reached, of_covariance)?;
-        Ok(reached)
-    }
-
-    /// Gives out the way back from `w̄`, and from what reached the covariance's kernel matrix, to the mean's parameters and through the
-    /// kernel matrices.
-    fn back_to_inducing(
-        &self,
-        l: usize,
-        layer: &LayerArrays<T>,
-        back: &BackArrays<T>,
-        of_factor: Reached,
-    ) -> Outcome<()> {
-        let (scope, gradient) = (self.scope(l), self.arrays.gradient);
-        let (of_mean, of_covariance, of_explained) =
-            (self.mean_lane(l), self.covariance_lane(l), self.explained_lane(l));
-        let mut of_free = Reached::default();
-        epilogue::mean(scope, layer, back, gradient, &mut of_free, of_mean)?;
         of_explained.after(of_mean)?;
         epilogue::check(scope, layer, gradient, of_explained)?;
+        epilogue::projection(layer, back, &mut of_factor, of_covariance)?;
         match &layer.prepared.grams {
             Grams::Shared(one) => {
                 of_mean.after(of_covariance)?;
