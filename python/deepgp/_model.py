@@ -27,9 +27,10 @@ class Model(Answers):
         same for every layer; or `layers`, a list with a dictionary of these for each layer, first to last. There
         `width` is the number of the layer's outputs, inducing inputs can be arrays instead of numbers (where `nested`
         is True, `mean_inducing` alone, and `covariance_inducing` is the number of its first rows), and
-        `mean_function` can be `"zero"`, `"identity"`, `"zero-padding"` or the matrix `W` of `x W`; without it, hidden layers have what
-        their widths ask for and the last has none. Beside them: `noise` (variance), `precision` (`"f64"` or
-        `"mixed"`), `jitter`, `seed`. A kernel is a name, or `{"sum": [...]}` or `{"product": [...]}` of kernels.
+        `mean_function` can be `"zero"`, `"identity"`, `"zero-padding"` or the matrix `W` of `x W`; without it, hidden
+        layers have what their widths ask for and the last has none. Beside them: `noise` (variance), `precision`
+        (`"f64"` or `"mixed"`), `jitter`, `seed`. A kernel is a name, or `{"sum": [...]}` or
+        `{"product": [...]}` of kernels.
     X : array-like of shape (N, D), optional
         Inputs to choose inducing inputs from. Not needed if the first layer's are given as arrays.
     outputs : int, default=1
@@ -111,7 +112,8 @@ class Model(Answers):
         dict of str to ndarray
             For each layer `layers.0.kernel.lengthscales` (D,), `.kernel.variance` (), `.inducing` (M_a, D) or
             `.mean_inducing` (M_a, D) and `.covariance_inducing` (M_b, D), `.mean.free` (M_a, P), `.covariance.factor`
-            (P, M_b), or lower triangles (P, M_b, M_b) unless the form is diagonal; and `likelihood.noise` (P,), variances.
+            (P, M_b), or lower triangles (P, M_b, M_b) unless the form is diagonal; and `likelihood.noise` (P,),
+            variances.
         """
         return self._engine.parameters()
 

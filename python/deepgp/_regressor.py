@@ -38,12 +38,13 @@ class DeepGPRegressor(_base.RegressorMixin, Predictions, _base.BaseEstimator):  
     covariance_inducing : int, optional
         Inducing inputs of each layer's covariance, likewise. None is one for eight rows, at least 60 and at most 100.
     inducing : int, optional
-        One set of so many inducing inputs for mean and covariance: the full model. Takes the place of the two above.
+        One set of so many inducing inputs for mean and covariance, in place of the two above. With
+        `covariance_form="whitened"` it is the full model.
     nested : bool, default=True
         Whether the covariance's inducing inputs are the first of the mean's, or a set of their own, as in the paper.
     mean_form : {"whitened", "standard", "dual", "scaled-dual"}, default="whitened"
         The variables of the mean.
-    covariance_form : {"whitened", "diagonal", "standard", "dual"}, default="whitened"
+    covariance_form : {"whitened", "diagonal", "standard", "dual"}, default="diagonal"
         The variables of the covariance; "diagonal" is the cheapest, "dual" asks for the precision "f64".
     kernel : {"squared-exponential", "matern12", "matern32", "matern52", "rational-quadratic"}, \
 default="squared-exponential"
@@ -156,7 +157,7 @@ default="squared-exponential"
         inducing: int | None = None,
         nested: bool = True,
         mean_form: str = "whitened",
-        covariance_form: str = "whitened",
+        covariance_form: str = "diagonal",
         kernel: str = "squared-exponential",
         inducing_start: str = "k-means",
         noise: float = 0.5,

@@ -9,7 +9,9 @@ import pytest
 
 from deepgp import DeepGPRegressor, Model, _config
 
-CONFIG = {"hidden_layers": 2, "width": 3, "mean_inducing": 8, "covariance_inducing": 5}
+#: Every array of a layer by itself: two sets, and triangles.
+LAYER = {"mean_inducing": 8, "covariance_inducing": 5, "nested": False, "covariance_form": "whitened"}
+CONFIG = {"hidden_layers": 2, "width": 3, **LAYER}
 
 
 @pytest.fixture
@@ -31,13 +33,29 @@ def model(data):
 def test_a_configuration_is_the_same_for_all_layers_or_one_for_each(data):
     X, _ = data
     shared = Model(CONFIG, X)
-    own = {"mean_inducing": 8, "covariance_inducing": 5}
-    each = Model({"layers": [{"width": 3, **own}, {"width": 3, **own}, {"width": 1, **own}]}, X)
+    each = Model({"layers": [{"width": 3, **LAYER}, {"width": 3, **LAYER}, {"width": 1, **LAYER}]}, X)
     for name, values in shared.parameters().items():
         assert np.array_equal(values, each.parameters()[name]), name
     assert (shared.n_inputs, shared.hidden_widths, shared.n_outputs) == (2, [3, 3], 1)
     assert repr(shared) == "<deepgp.Model 2 -> 3 -> 3 -> 1, 347 parameters>"
     assert Model({**CONFIG, "kernel": "matern52"}, X, outputs=2).n_outputs == 2
+
+
+def test_the_covariance_has_the_first_inducing_inputs_of_the_mean_or_its_own(data):
+    X, y = data
+    sizes = {"hidden_layers": 2, "width": 3, "mean_inducing": 8, "covariance_inducing": 5}
+    nested = Model(sizes, X).parameters()
+    assert nested["layers.0.inducing"].shape == (8, 2)
+    assert nested["layers.0.covariance.factor"].shape == (3, 5)
+    apart = Model(CONFIG, X).parameters()
+    assert (apart["layers.0.mean_inducing"].shape, apart["layers.0.covariance_inducing"].shape) == ((8, 2), (5, 2))
+    assert apart["layers.0.covariance.factor"].shape == (3, 5, 5)
+    # Given as an array: the same as two arrays of which one is the head of the other.
+    layer = {"width": 1, "mean_inducing": X[:6]}
+    one = Model({"layers": [{**layer, "covariance_inducing": 4, "nested": True}]})
+    two = Model({"layers": [{**layer, "covariance_inducing": X[:4]}]})
+    np.testing.assert_array_equal(one.parameters()["layers.0.inducing"], X[:6])
+    np.testing.assert_allclose(one.elbo(X, y).total, two.elbo(X, y).total, rtol=1e-10)
 
 
 def test_sizes_are_the_most_there_can_be(data):
@@ -66,6 +84,9 @@ def test_a_layer_can_have_its_own_kernel_and_mean_function(data):
         ({"layers": [{"width": 1}], "kernel": "matern12"}, "`kernel` belongs into each of `layers`"),
         ({"layers": [{"width": 1, "inducing": 3, "mean_inducing": 3}]}, "leave out the other two"),
         ({"layers": [{"width": 1, "mean_inducing": 3}]}, "give both"),
+        ({"layers": [{"width": 1, "inducing": 3, "nested": True}]}, "nothing is nested: leave out `nested`"),
+        ({"layers": [{"width": 1, "mean_inducing": 3, "covariance_inducing": 4}]}, "at most as many as the mean has"),
+        ({"layers": [{"width": 1, "mean_inducing": [[0.0]], "nested": True}]}, "the number of its first rows"),
         ({"depth": 2}, r"there is no `depth` \(it is 2\), but `layers`.*`hidden_layers`"),
         (
             {"layers": [{"width": 1, "kernel": "linear"}]},

@@ -185,17 +185,27 @@ def test_the_full_model_has_one_set(arm):
     assert "layers.0.mean_inducing" not in parameters
 
 
+def test_two_sets_and_a_whitened_covariance_as_in_version_0_1(arm, tmp_path):
+    settings = {**QUICK, "nested": False, "covariance_form": "whitened"}
+    regressor = DeepGPRegressor(**settings).fit(*arm)
+    assert regressor.model_.parameters()["layers.0.mean_inducing"].shape == (20, 8)
+    regressor.save(tmp_path / "model.deepgp")
+    again = DeepGPRegressor.load(tmp_path / "model.deepgp")
+    assert {name: getattr(again, name) for name in settings} == settings
+    assert DeepGPRegressor(**QUICK).fit(*arm).model_.parameters()["layers.0.inducing"].shape == (20, 8)
+
+
 def test_sizes_that_are_not_given_follow_the_rows(rng):
     X, y = rng.standard_normal((720, 2)), rng.standard_normal(720)
 
     def sizes(times, **given):
         repeated = np.repeat(X, times, axis=0), np.repeat(y, times)
         parameters = DeepGPRegressor(hidden_layers=0, steps=1, **given).fit(*repeated).model_.parameters()
-        return [len(parameters[f"layers.0.{name}_inducing"]) for name in ("mean", "covariance")]
+        return [len(parameters["layers.0.inducing"]), parameters["layers.0.covariance.factor"].shape[1]]
 
     assert sizes(1, validation=None) == sizes(3, validation=None) == [144, 90]
     assert sizes(1) == [129, 81]
-    assert sizes(1, mean_inducing=30) == sizes(3, mean_inducing=30) == [30, 81]
+    assert sizes(1, mean_inducing=30) == sizes(3, mean_inducing=30) == [30, 30]
     assert sizes(1, covariance_inducing=20) == [129, 20]
 
 
@@ -203,7 +213,7 @@ def test_sizes_give_way_to_what_the_rows_have(rng):
     X = np.repeat(rng.standard_normal((9, 2)), 3, axis=0)
     y = rng.standard_normal(27)
     regressor = DeepGPRegressor(hidden_layers=1, width=2, steps=5, validation=None).fit(X, y)
-    assert regressor.model_.parameters()["layers.0.mean_inducing"].shape == (9, 2)
+    assert regressor.model_.parameters()["layers.0.inducing"].shape == (9, 2)
     regressor = DeepGPRegressor(inducing=50, hidden_layers=0, steps=5, validation=None).fit(X, y)
     assert regressor.model_.parameters()["layers.0.inducing"].shape == (9, 2)
 

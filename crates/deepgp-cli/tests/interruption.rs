@@ -84,7 +84,7 @@ const SCORING: &str = "fit arm.csv --target distance --test 0.95 --hidden-layers
 #[test]
 fn ctrl_c_while_a_model_is_scored_leaves_it_without_scores() {
     let place = Place::new();
-    place.write("arm.csv", arm(12_000, 1));
+    place.write("arm.csv", arm(4_000, 1));
     let child = place.start(&format!("{SCORING} --json --out cut.deepgp --report cut.html"));
     wait_until("the model", || place.path("cut.deepgp").exists());
     signal(&child, "INT");
@@ -101,7 +101,7 @@ fn ctrl_c_while_a_model_is_scored_leaves_it_without_scores() {
 #[test]
 fn a_time_limit_leaves_room_for_scoring() {
     let place = Place::new();
-    place.write("arm.csv", arm(12_000, 1));
+    place.write("arm.csv", arm(4_000, 1));
     let scored = |fit: &str| {
         let started = Instant::now();
         let ended = place.done(&format!("{fit} --out all.deepgp --overwrite"));

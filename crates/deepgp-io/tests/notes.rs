@@ -114,6 +114,11 @@ fn all() -> Vec<(Note, &'static str)> {
             "500 inducing inputs were asked for, but the rows to train on have only 60 distinct inputs: there are 60",
         ),
         (
+            Note::ScoredOnSample { rows: 1000, of: 40_000 },
+            "to be done in time, the model was scored on 1000 of 40000 test rows, chosen at random; `deepgp report` scores it on \
+             all of them",
+        ),
+        (
             Note::InducingCutShort { layer: 1 },
             "layer 1: the time was up while inducing inputs were chosen, and rows at random stand in for some of them; give it \
              more time, or fewer inducing inputs",

@@ -25,7 +25,7 @@ pub struct BenchmarkArgs {
     /// Outputs of each hidden layer
     #[arg(long, default_value_t = ModelSettings::default().width, value_parser = within(limits::WIDTH))]
     pub width: usize,
-    /// Inducing inputs of each layer, for mean and covariance alike (the full model)
+    /// Inducing inputs of each layer, for mean and covariance alike; with a whitened covariance, the full model
     #[arg(long, value_name = "M", conflicts_with_all = ["mean_inducing", "covariance_inducing"],
           value_parser = within(limits::INDUCING))]
     pub inducing: Option<usize>,

@@ -54,7 +54,7 @@ pub struct ResumeArgs {
     /// Steps in all, those already made included [default: as in the fit]
     #[arg(long)]
     pub steps: Option<u64>,
-    /// Stop after this time, e.g. 90s, 10m, 2h
+    /// Be done after about this time, scores included, e.g. 90s, 10m, 2h
     #[arg(long)]
     pub time_limit: Option<Seconds>,
     /// Save the state every so often: a time (30s, 5m) or a number of steps

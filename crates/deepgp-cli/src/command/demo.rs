@@ -6,7 +6,7 @@ use std::fs;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use deepgp::{FitSettings, InducingSize, Schedule, Score, Training, simulate};
+use deepgp::{CovarianceForm, FitSettings, InducingSize, Schedule, Score, Training, simulate};
 use deepgp_io::table::{Missing, Schema, Source, Wanted};
 use deepgp_io::{TableRecord, atomic};
 use serde_json::{Map, Value, json};
@@ -136,9 +136,9 @@ pub fn demo(args: DemoArgs) -> Result<Outcome> {
 fn settings(hidden_layers: usize, sizes: Sizes, threads: usize) -> FitSettings {
     let mut settings = FitSettings { validation: None, ..FitSettings::default() };
     settings.model.hidden_layers = hidden_layers;
-    settings.model.inducing = match sizes {
-        Sizes::Full(m) => InducingSize::Tied(m),
-        Sizes::Decoupled(mean, covariance) => InducingSize::decoupled(mean, covariance),
+    (settings.model.inducing, settings.model.covariance_form) = match sizes {
+        Sizes::Full(m) => (InducingSize::Tied(m), CovarianceForm::Whitened),
+        Sizes::Decoupled(mean, covariance) => (InducingSize::nested(mean, covariance), CovarianceForm::Diagonal),
     };
     settings.train.steps = STEPS;
     settings.train.schedule = Schedule::COSINE;

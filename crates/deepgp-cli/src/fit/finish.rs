@@ -38,6 +38,11 @@ pub fn finish(
         file.save(out)?;
     }
     let threads = file.record.settings.train.threads;
+    let sample = match (run.time_limit, held_out) {
+        (Some(limit), Some(test)) => limit.rows_to_score(test)?,
+        (None, _) | (_, None) => None,
+    };
+    let held_out = sample.as_ref().map(|(rows, _)| rows).or(held_out);
     let scored = match held_out {
         Some(test) if ending != Ending::Interrupted => Scored::new(&file, Some(train), test, threads, voice)?,
         _ => None,
@@ -46,6 +51,9 @@ pub fn finish(
     let unscored = ending != Ending::Interrupted && held_out.is_some() && scored.is_none();
     if let Some(scored) = &scored {
         file.record.scores = scored.records();
+        if let Some((_, note)) = &sample {
+            file.record.remark(note.clone());
+        }
         if let Some(note) = rows::copies_note(train, scored.data, ScoredRows::Test) {
             file.record.remark(note);
         }

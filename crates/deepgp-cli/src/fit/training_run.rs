@@ -75,7 +75,7 @@ pub fn train(mut file: ModelFile, training: Training, run: &RunOptions) -> Resul
         let seconds = started.elapsed().as_secs_f64();
         let step = file.log(report, state, watch.summary(state), earlier + seconds);
         last_look = step.validation.map(|score| score - volume).or(last_look);
-        progress.show(&step, last_look);
+        progress.show(&step, last_look, run.time_limit.map(|limit| limit.left_to_train()));
         due |= match run.every {
             CheckpointInterval::Steps(steps) => report.step.is_multiple_of(steps),
             CheckpointInterval::Seconds(seconds) => saved.elapsed().as_secs_f64() >= seconds,

@@ -27,10 +27,9 @@ impl Progress {
         let terminal = std::io::stderr().is_terminal();
         let bar = (terminal && !quiet).then(|| {
             let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::stderr_with_hz(8));
-            let style = ProgressStyle::with_template("{bar:16.cyan/dim} {pos}/{len}  {eta} left  {wide_msg}");
+            let style = ProgressStyle::with_template("{bar:16.cyan/dim} {pos}/{len}  {wide_msg}");
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("━╸─"));
             bar.set_position(first);
-            bar.reset_eta();
             bar.enable_steady_tick(Duration::from_millis(500));
             bar
         });
@@ -38,19 +37,20 @@ impl Progress {
     }
 
     /// Shows a step that has just been made, unless it was rolled back. `validation` is the mean log density of the
-    /// validation rows when they were last scored, if they were, in the target's units.
-    pub fn show(&mut self, progress: &TrainingProgress, validation: Option<f64>) {
+    /// validation rows when they were last scored, if they were, in the target's units; `limit` the seconds after which
+    /// training ends in any case, if there are any.
+    pub fn show(&mut self, progress: &TrainingProgress, validation: Option<f64>, limit: Option<f64>) {
         let Ok(bound) = progress.bound else { return };
         let elapsed = self.started.elapsed().as_secs_f64();
         let step = progress.step;
         let speed = (step - self.first) as f64 / elapsed.max(1e-9);
+        let left = ((self.steps - step) as f64 / speed).min(limit.unwrap_or(f64::INFINITY));
+        let (left, told) = (duration(left), describe(progress, bound, validation, speed));
         if let Some(bar) = &self.bar {
             bar.set_position(step);
-            bar.set_message(describe(progress, bound, validation, speed));
+            bar.set_message(format!("{left} left  {told}"));
         } else if self.lines && self.pace.is_due() {
-            let left = (self.steps - step) as f64 / speed;
-            let (steps, left) = (self.steps, duration(left));
-            tell(&format!("step {step}/{steps}  {}  {left} left", describe(progress, bound, validation, speed)));
+            tell(&format!("step {step}/{}  {told}  {left} left", self.steps));
         }
     }
 

@@ -86,8 +86,14 @@ impl<T: Real> Arrays<T> {
         let shared_rows = (!work.gradients).then(|| SharedRows::new(&blueprint.layers, extent, arena));
         let mut layers = Vec::new();
         for (index, layer) in blueprint.layers.iter().enumerate() {
-            let shared =
-                Shared { values, infos: left_infos, kls: left_kls, gradients: work.gradients, factor_workspace };
+            let shared = Shared {
+                values,
+                infos: left_infos,
+                kls: left_kls,
+                gradients: work.gradients,
+                resident: extent.abilities.resident,
+                factor_workspace,
+            };
             left_infos = left_infos.from(factorisations(layer));
             left_kls = left_kls.from(divergences(layer));
             let mut prepared = PreparedArrays::new(layer, shared, arena);
@@ -151,14 +157,21 @@ pub fn record_length(blueprint: &Blueprint) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::workload::Workload;
+    use super::workload::{Abilities, Workload};
     use super::*;
     use deepgp::{DeepGp, InducingSize, Mat, ModelSettings};
 
-    fn used(batch_rows: usize, gradients: bool, base: u64) -> usize {
+    const WHITENED: (InducingSize, CovarianceForm) = (InducingSize::decoupled(20, 10), CovarianceForm::Whitened);
+
+    fn used(
+        (inducing, covariance_form): (InducingSize, CovarianceForm),
+        batch_rows: usize,
+        gradients: bool,
+        base: u64,
+    ) -> usize {
         let x = Mat::from_fn(60, 3, |i, j| ((7 * i + 3 * j) % 61) as f64);
-        let inducing = InducingSize::decoupled(20, 10);
-        let settings = ModelSettings { hidden_layers: 1, width: 4, inducing, ..ModelSettings::default() };
+        let settings =
+            ModelSettings { hidden_layers: 1, width: 4, inducing, covariance_form, ..ModelSettings::default() };
         let model = DeepGp::for_regression(x.view(), 1, &settings).unwrap();
         let work = Workload {
             batch_rows,
@@ -171,7 +184,8 @@ mod tests {
             objective: deepgp::ObjectiveForm::default(),
         };
         let (blueprint, mut arena) = (Blueprint::new(&model).unwrap(), Arena::new(base));
-        let arrays = Arrays::<f64>::new(&blueprint, Extent::new(work, 2, true), &|n| n * n, &mut arena);
+        let abilities = Abilities { symmetric: true, ..Abilities::default() };
+        let arrays = Arrays::<f64>::new(&blueprint, Extent::new(work, 2, abilities), &|n| n * n, &mut arena);
         assert_eq!(arrays.layers.len(), 2);
         assert_eq!((arrays.layers[0].rows.rows, arrays.layers[1].rows.rows), (batch_rows, 2 * batch_rows));
         arena.used()
@@ -179,8 +193,18 @@ mod tests {
 
     #[test]
     fn what_is_measured_is_what_is_laid_out_and_grows_with_the_rows() {
-        assert_eq!(used(64, true, 0), used(64, true, 1 << 40));
-        assert!(used(128, true, 0) > used(64, true, 0));
-        assert!(used(64, false, 0) < used(64, true, 0));
+        assert_eq!(used(WHITENED, 64, true, 0), used(WHITENED, 64, true, 1 << 40));
+        assert!(used(WHITENED, 128, true, 0) > used(WHITENED, 64, true, 0));
+        assert!(used(WHITENED, 64, false, 0) < used(WHITENED, 64, true, 0));
+    }
+
+    #[test]
+    fn one_set_takes_less_than_two_and_a_diagonal_less_than_squares() {
+        let nested = InducingSize::nested(20, 10);
+        let all = [WHITENED, (nested, CovarianceForm::Whitened), (nested, CovarianceForm::Diagonal)];
+        for gradients in [false, true] {
+            let bytes = all.map(|own| used(own, 1024, gradients, 0));
+            assert!(bytes.is_sorted_by(|a, b| a > b), "{bytes:?}");
+        }
     }
 }

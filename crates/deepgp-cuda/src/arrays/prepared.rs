@@ -5,6 +5,7 @@ use deepgp::{CovarianceForm, MeanForm, MeanFunction};
 use super::{divergences, when};
 use crate::device::memory::{Arena, Span};
 use crate::device::real::Real;
+use crate::kernels::resident::resident_bytes;
 use crate::model::blueprint::{GramBlueprint, Grams, LayerBlueprint};
 
 /// One kernel matrix of inducing inputs.
@@ -29,19 +30,21 @@ pub struct GramArrays {
     pub jitter: Span<f64>,
     /// What the factorisation said: 0, or the first bad pivot.
     pub info: Span<i32>,
+    /// Whether the matrix is factored in the shared memory of a cluster.
+    pub resident: bool,
     /// cuSOLVER's workspace.
     pub workspace: Span<f64>,
     /// The gradient at `K`.
     pub k_bar: Span<f64>,
     /// Working memory of the same size.
     pub work: [Span<f64>; 2],
-    /// `∂/∂r²` of each leaf.
+    /// `∂/∂r²` of each leaf, unless it is summed at once.
     pub weights: Span<f64>,
     /// The sums for variances and shapes that go with it, by blocks.
     pub partial: Span<f64>,
 }
 
-/// What a form of the covariance needs beside `R` and `G`; arrays of `[P, M_b, M_b]`.
+/// What a form of the covariance needs beside `R`; arrays of `[P, M_b, M_b]`, `G` among them where it is dense.
 #[derive(Clone, Copy, Debug)]
 pub enum CovarianceArrays {
     /// `H = I + L_Bᵀ K L_B` of each output, with its factor.
@@ -66,6 +69,8 @@ pub enum CovarianceArrays {
     },
     /// `S'` alone.
     Whitened,
+    /// The diagonal of `S'`, of which rows read `s` itself: there is nothing to prepare.
+    Diagonal,
 }
 
 /// What a layer is prepared into once a step.
@@ -80,9 +85,14 @@ pub struct PreparedArrays<T> {
     /// `w`, `[M_a, P]`.
     pub weights_wide: Span<f64>,
     pub weights: Span<T>,
-    /// `R` of the covariance's set.
+    /// Whether `w` comes with the factor of the mean's kernel matrix.
+    pub solved: bool,
+    /// `R` of the covariance's set, `[M_b, M_b]`, where rows are projected.
+    pub projection_wide: Span<f64>,
     pub projection: Span<T>,
-    /// `G`, `[P, M_b, M_b]`.
+    /// `log |K_bb|`, where that is factored.
+    pub projection_log_det: Span<f64>,
+    /// `G`, `[P, M_b, M_b]`, where it is dense.
     pub explained_wide: Span<f64>,
     pub explained: Span<T>,
     pub covariance: CovarianceArrays,
@@ -108,8 +118,17 @@ pub struct Shared<'a> {
     /// Where the parts of this layer's KL go.
     pub kls: Span<f64>,
     pub gradients: bool,
+    /// Bytes of shared memory for matrices that are factored there; 0 where that cannot be done.
+    pub resident: usize,
     /// How many numbers of workspace a factorisation of an order needs.
     pub factor_workspace: &'a dyn Fn(usize) -> usize,
+}
+
+impl Shared<'_> {
+    /// Whether a matrix of order `n` can be factored in shared memory, with a solve for `width` right-hand sides or none.
+    fn fits(&self, n: usize, width: usize) -> bool {
+        resident_bytes(n, width).is_some_and(|bytes| bytes <= self.resident)
+    }
 }
 
 impl GramArrays {
@@ -133,10 +152,11 @@ impl GramArrays {
             scaled: arena.take(when(products, leaves * n * layer.width)),
             jitter: arena.take(2),
             info,
+            resident: blueprint.factored && shared.fits(n, 0),
             workspace: arena.take(if blueprint.factored { (shared.factor_workspace)(n) } else { 0 }),
             k_bar: square(shared.gradients, arena),
             work: [(); 2].map(|()| square(shared.gradients, arena)),
-            weights: arena.take(when(shared.gradients, leaves * n * n)),
+            weights: arena.take(when(shared.gradients && !layer.text.sums_at_once, leaves * n * n)),
             partial: Span::NONE,
         }
     }
@@ -155,7 +175,8 @@ impl CovarianceArrays {
                 h_inverse: arena.take(squares),
             },
             CovarianceForm::Standard => Self::Standard { v: arena.take(squares) },
-            CovarianceForm::Whitened | CovarianceForm::Diagonal => Self::Whitened,
+            CovarianceForm::Whitened => Self::Whitened,
+            CovarianceForm::Diagonal => Self::Diagonal,
         }
     }
 }
@@ -178,16 +199,21 @@ impl<T: Real> PreparedArrays<T> {
             MeanForm::Dual => shared.values.part(&layer.free),
             MeanForm::ScaledDual | MeanForm::Standard | MeanForm::Whitened => arena.take(means * p),
         };
-        let squares = p * m * m;
+        let solved = match layer.mean_form {
+            MeanForm::Whitened => grams.mean().resident && shared.fits(means, p),
+            MeanForm::Dual | MeanForm::ScaledDual | MeanForm::Standard => false,
+        };
+        let (projection_wide, projection_log_det) = match (layer.projects(), layer.has_head()) {
+            (true, true) => (arena.take(m * m), arena.take(1)),
+            (true, false) => (grams.covariance().r, grams.covariance().log_det),
+            (false, _) => (Span::NONE, Span::NONE),
+        };
+        let (squares, works_on_squares) = match layer.covariance_form {
+            CovarianceForm::Dual => (p * m * m, true),
+            CovarianceForm::Standard | CovarianceForm::Whitened => (p * m * m, shared.gradients),
+            CovarianceForm::Diagonal => (0, false),
+        };
         let explained_wide = arena.take(squares);
-        let projection = match layer.projects() {
-            true => narrowed(grams.covariance().r, arena),
-            false => Span::NONE,
-        };
-        let works_on_squares = match layer.covariance_form {
-            CovarianceForm::Dual => true,
-            CovarianceForm::Standard | CovarianceForm::Whitened | CovarianceForm::Diagonal => shared.gradients,
-        };
         let (mean_kl, covariance_kl) = shared.kls.first(divergences(layer)).split_at(1);
         Self {
             prior: arena.take(1 + layer.text.leaves),
@@ -196,7 +222,10 @@ impl<T: Real> PreparedArrays<T> {
             grams,
             weights_wide,
             weights: narrowed(weights_wide, arena),
-            projection,
+            solved,
+            projection_wide,
+            projection: narrowed(projection_wide, arena),
+            projection_log_det,
             explained_wide,
             explained: narrowed(explained_wide, arena),
             covariance,

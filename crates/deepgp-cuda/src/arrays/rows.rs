@@ -1,12 +1,17 @@
 //! Arrays of a layer's rows, on the way forward and back.
 
+use deepgp::{CovarianceForm, MeanFunction};
+
 use super::chunks::{SQUARE_CHUNKS, SYMMETRIC_FROM, chunks, symmetric_chunks};
 use super::prepared::GramArrays;
 use super::when;
 use super::workload::Extent;
 use crate::device::memory::{Arena, Span};
 use crate::device::real::Real;
-use crate::kernels::covariance::tiles;
+use crate::kernels::covariance::{gram_blocks, tiles};
+use crate::kernels::diagonal::DIAGONAL_CHUNKS;
+use crate::kernels::pull::{PULLED, can_pull, chunk_rows};
+use crate::kernels::push::PushShape;
 use crate::model::blueprint::{Grams, LayerBlueprint};
 
 /// A layer's rows on the way forward.
@@ -14,6 +19,9 @@ use crate::model::blueprint::{Grams, LayerBlueprint};
 pub struct RowArrays<T> {
     /// How many rows it sees.
     pub rows: usize,
+    /// Whether they go through the layer in one kernel, and as what that sees it. The first layer's do not: its kernel matrix need not wait
+    /// for its factors.
+    pub push: Option<PushShape>,
     /// `[1 | x]`.
     pub x: Span<T>,
     /// Inner products of rows and inducing inputs for each leaf, where distances are taken by products.
@@ -29,7 +37,7 @@ pub struct RowArrays<T> {
     /// `A = k_b Rᵀ`, or `k_b` itself where rows are not projected.
     pub a: Span<T>,
     pub a_stride: usize,
-    /// `Q`: `A G_p` for each output.
+    /// `Q`: `A G_p` for each output, where `G` is dense.
     pub q: Span<T>,
     pub mean: Span<T>,
     pub variance: Span<T>,
@@ -52,7 +60,15 @@ impl<T: Real> SharedRows<T> {
         let rows = extent.rows * extent.work.samples;
         let widest = |width: fn(&LayerBlueprint) -> usize| layers.iter().map(width).max().unwrap_or(0);
         let k = arena.take(rows * widest(LayerBlueprint::columns));
-        Self { k, q: arena.take(rows * widest(|layer| layer.outputs * layer.covariances)) }
+        Self { k, q: arena.take(rows * widest(quadratic_width)) }
+    }
+}
+
+/// Numbers of `Q` in a row.
+fn quadratic_width(layer: &LayerBlueprint) -> usize {
+    match layer.covariance_form {
+        CovarianceForm::Dual | CovarianceForm::Standard | CovarianceForm::Whitened => layer.outputs * layer.covariances,
+        CovarianceForm::Diagonal => 0,
     }
 }
 
@@ -70,13 +86,26 @@ impl<T: Real> RowArrays<T> {
         let rows = extent.layer_rows(index);
         let samples = when(!last, extent.rows * extent.work.samples * p);
         let k = shared.map_or_else(|| arena.take(rows * columns), |shared| shared.k.first(rows * columns));
-        let q = shared.map_or_else(|| arena.take(rows * p * m), |shared| shared.q.first(rows * p * m));
+        let of_q = rows * quadratic_width(layer);
+        let q = shared.map_or_else(|| arena.take(of_q), |shared| shared.q.first(of_q));
         let (a, a_stride) = match layer.projects() {
             true => (arena.take(rows * m), m),
             false => (k.from(layer.start), columns),
         };
+        let push = PushShape { width: d, outputs: p, columns, covariances: m };
+        let diagonal = match layer.covariance_form {
+            CovarianceForm::Diagonal => true,
+            CovarianceForm::Dual | CovarianceForm::Standard | CovarianceForm::Whitened => false,
+        };
+        let mixes = match layer.mean_function {
+            MeanFunction::Linear(_) => true,
+            MeanFunction::Zero | MeanFunction::Identity | MeanFunction::ZeroPadding => false,
+        };
+        let pushes = index > 0 && diagonal && !mixes && layer.text.sums_at_once;
+        let fits = push.bytes().is_some_and(|bytes| bytes <= extent.abilities.pushes);
         Self {
             rows,
+            push: (pushes && fits).then_some(push),
             x: arena.take(rows * (d + 1)),
             products: arena.take(when(products, leaves * rows * columns)),
             x_norms: arena.take(when(products, leaves * rows)),
@@ -100,12 +129,14 @@ pub struct BackArrays<T> {
     pub mean_bar: Span<T>,
     pub variance_bar: Span<T>,
     pub a_bar: Span<T>,
-    /// Whether `Ḡ` is summed by a kernel of its own; then `e` stands beside `Q`, else it is multiplied into it.
+    /// Whether a dense `Ḡ` is summed by a kernel of its own; then `e` stands beside `Q`, else it is multiplied into it.
     pub symmetric: bool,
-    /// `e_p = −variance_bar_p`.
+    /// `e_p = −variance_bar_p`, where a sum needs it by itself.
     pub e: Span<T>,
     pub kb_bar: Span<T>,
-    /// `W = ∂/∂r²` of each leaf.
+    /// How rows go back through their kernel matrix in one kernel, where they do.
+    pub pull: Option<Pull<T>>,
+    /// `W = ∂/∂r²` of each leaf, where they do not.
     pub w: Span<T>,
     /// Sums for variances and shapes, of rows and kernel matrices: blocks of rows come first.
     pub partial: Span<f64>,
@@ -117,6 +148,7 @@ pub struct BackArrays<T> {
     pub x_bar: Span<T>,
     /// `Σ s_n x_n²` by chunks.
     pub squares: Span<f64>,
+    pub square_chunks: usize,
     pub weights_chunks: Span<T>,
     pub projection_chunks: Span<T>,
     pub explained_chunks: Span<T>,
@@ -125,12 +157,37 @@ pub struct BackArrays<T> {
     pub weights_bar: Span<f64>,
     /// `R̄`.
     pub projection_bar: Span<f64>,
-    /// `Ḡ`.
+    /// `Ḡ`, where it is dense.
     pub explained_bar: Span<f64>,
     /// `Wᵀ [1 | x]` of the rows, for each leaf.
     pub z_sums: Span<f64>,
     /// `W [1 | z]` of the kernel matrices, for each leaf.
     pub gram_sums: Span<f64>,
+}
+
+/// How rows go back through their kernel matrix in one kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Pull<T> {
+    /// Rows of a block.
+    pub chunk_rows: usize,
+    pub blocks: usize,
+    /// Whether `w̄` comes of it too. It does not for the first layer, where the way back to the parameters is what a step waits for last.
+    pub with_weights: bool,
+    /// What blocks leave.
+    pub sums: Span<T>,
+}
+
+impl<T: Real> Pull<T> {
+    fn new(layer: &LayerBlueprint, extent: Extent, index: usize, arena: &mut Arena) -> Option<Self> {
+        let (rows, columns) = (extent.layer_rows(index), layer.columns());
+        let shaped = layer.text.sums_at_once && can_pull(layer.width, layer.outputs, columns);
+        if !(extent.abilities.pulls && shaped) {
+            return None;
+        }
+        let chunk_rows = chunk_rows(rows, columns);
+        let blocks = rows.div_ceil(chunk_rows);
+        Some(Self { chunk_rows, blocks, with_weights: index > 0, sums: arena.take(blocks * columns * PULLED) })
+    }
 }
 
 impl<T: Real> BackArrays<T> {
@@ -144,9 +201,19 @@ impl<T: Real> BackArrays<T> {
     ) -> (Self, Grams<GramArrays>) {
         let LayerBlueprint { width: d, outputs: p, means, covariances: m, .. } = *layer;
         let (rows, columns, leaves, first) = (extent.layer_rows(index), layer.columns(), layer.text.leaves, index == 0);
-        let symmetric = extent.symmetric && m >= SYMMETRIC_FROM;
-        let of_rows = tiles(rows, columns);
-        let of_gram = |gram: &GramArrays| tiles(gram.blueprint.order, gram.blueprint.order);
+        // Whether `Ḡ` has a kernel of its own, whether `e` stands by itself, numbers of `Ḡ`, and chunks in which it is summed.
+        let (symmetric, keeps_e, explained, explained_chunks) = match layer.covariance_form {
+            CovarianceForm::Diagonal => (false, true, 0, DIAGONAL_CHUNKS * p * m),
+            CovarianceForm::Dual | CovarianceForm::Standard | CovarianceForm::Whitened => {
+                let symmetric = extent.abilities.symmetric && m >= SYMMETRIC_FROM;
+                let count = if symmetric { symmetric_chunks(rows, m, p) } else { chunks(p * m, m) };
+                (symmetric, symmetric, p * m * m, count * p * m * m)
+            }
+        };
+        let pull = Pull::new(layer, extent, index, arena);
+        let of_rows = pull.map_or(tiles(rows, columns), |pull| pull.blocks);
+        let square_chunks = pull.map_or(SQUARE_CHUNKS, |pull| pull.blocks);
+        let of_gram = |gram: &GramArrays| gram_blocks(gram.blueprint.order, layer.text.sums_at_once);
         let blocks = of_rows + grams.iter().map(of_gram).sum::<usize>();
         let partial: Span<f64> = arena.take(blocks * 2 * leaves);
         let mut at = of_rows * 2 * leaves;
@@ -157,29 +224,30 @@ impl<T: Real> BackArrays<T> {
         });
         let sums = leaves * columns * (d + 1);
         let x_sums_width = if first { 1 } else { d + 1 };
-        let explained = if symmetric { symmetric_chunks(rows, m, p) } else { chunks(p * m, m) };
         let back = Self {
             mean_bar: arena.take(rows * p),
             variance_bar: arena.take(rows * p),
             a_bar: arena.take(rows * m),
             symmetric,
-            e: if symmetric { arena.take(rows * p) } else { Span::NONE },
+            e: if keeps_e { arena.take(rows * p) } else { Span::NONE },
             kb_bar: arena.take(when(layer.projects(), rows * m)),
-            w: arena.take(leaves * rows * columns),
+            pull,
+            w: arena.take(when(pull.is_none(), leaves * rows * columns)),
             partial,
             blocks,
             diagonal_bar: arena.take(rows),
-            x_sums: arena.take(leaves * rows * x_sums_width),
+            x_sums: arena.take(when(pull.is_none(), leaves * rows * x_sums_width)),
             x_sums_width,
             x_bar: arena.take(when(!first, rows * d)),
-            squares: arena.take(leaves * SQUARE_CHUNKS * d),
+            squares: arena.take(leaves * square_chunks * d),
+            square_chunks,
             weights_chunks: arena.take(chunks(means, p) * means * p),
             projection_chunks: arena.take(chunks(m, m) * m * m),
-            explained_chunks: arena.take(explained * p * m * m),
-            z_chunks: arena.take(chunks(columns, d + 1) * sums),
+            explained_chunks: arena.take(explained_chunks),
+            z_chunks: arena.take(when(pull.is_none(), chunks(columns, d + 1) * sums)),
             weights_bar: arena.take(means * p),
             projection_bar: arena.take(m * m),
-            explained_bar: arena.take(p * m * m),
+            explained_bar: arena.take(explained),
             z_sums: arena.take(sums),
             gram_sums: arena.take(sums),
         };

@@ -33,17 +33,30 @@ pub struct Extent {
     pub rows: usize,
     /// Lanes, each with a workspace: the main one, then for each layer two, or with gradients four.
     pub lanes: usize,
-    /// Whether `Ḡ` is summed by a kernel of its own.
+    /// What the device can do.
+    pub abilities: Abilities,
+}
+
+/// What a device can do that not every device can.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Abilities {
+    /// Whether a dense `Ḡ` is summed by a kernel of its own.
     pub symmetric: bool,
+    /// Bytes of shared memory for matrices that are factored there; 0 where that cannot be done.
+    pub resident: usize,
+    /// Whether rows go back through their kernel matrix in one kernel, where a layer's shape allows it.
+    pub pulls: bool,
+    /// Bytes of shared memory for layers that rows go forward through in one kernel; 0 where they cannot.
+    pub pushes: usize,
 }
 
 impl Extent {
-    /// The extent for a model of so many layers, on a device that has the kernel for `Ḡ` or has not.
-    pub fn new(work: Workload, layers: usize, has_symmetric_sums: bool) -> Self {
+    /// The extent for a model of so many layers, on a device that can do so much.
+    pub fn new(work: Workload, layers: usize, abilities: Abilities) -> Self {
         Self {
             rows: work.batch_rows.next_multiple_of(ROW_MULTIPLE),
             lanes: 1 + layers * if work.gradients { 4 } else { 2 },
-            symmetric: work.gradients && has_symmetric_sums,
+            abilities,
             work,
         }
     }
@@ -75,10 +88,10 @@ mod tests {
             given_noise: false,
             objective: deepgp::ObjectiveForm::default(),
         };
-        let extent = Extent::new(work, 2, true);
-        assert_eq!((extent.rows, extent.lanes, extent.symmetric), (80, 9, true));
+        let extent = Extent::new(work, 2, Abilities::default());
+        assert_eq!((extent.rows, extent.lanes), (80, 9));
         assert_eq!((extent.layer_rows(0), extent.layer_rows(1)), (80, 240));
-        let forward = Extent::new(Workload { gradients: false, ..work }, 2, true);
-        assert_eq!((forward.lanes, forward.symmetric), (5, false));
+        let forward = Extent::new(Workload { gradients: false, ..work }, 2, Abilities::default());
+        assert_eq!(forward.lanes, 5);
     }
 }

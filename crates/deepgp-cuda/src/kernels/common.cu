@@ -37,4 +37,5 @@ struct Control {
     int halted;      // a step failed: nothing moves until the host has seen it
     int bad;         // the gradient has a number that is not finite
     int clamped;     // variances at the floor
+    unsigned done;   // blocks of the update that have ended
 };

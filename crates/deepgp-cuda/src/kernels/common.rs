@@ -64,6 +64,8 @@ shared_struct! {
         bad: i32,
         /// Variances at the floor.
         clamped: i32,
+        /// Blocks of the update that have ended.
+        done: u32,
     }
 }
 
@@ -73,6 +75,6 @@ mod tests {
 
     #[test]
     fn shared_structs_have_no_gaps() {
-        assert_eq!((size_of::<Step>(), size_of::<Control>()), (32, 20));
+        assert_eq!((size_of::<Step>(), size_of::<Control>()), (32, 24));
     }
 }

@@ -163,11 +163,11 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS)
 }
 
 // Pulls k_bar back to r2: w, [LEAVES, rows, columns], and partial sums a block for variances and shapes, [blocks, LEAVES, 2]. Of
-// k_bar the first `means` columns get mean_bar weights^T, those from `start` on `kb_bar`, which has `columns - start`.
+// k_bar the first `means` columns get mean_bar weights^T, and `covariances` columns from `start` on also `kb_bar`.
 extern "C" __global__ void __launch_bounds__(TILE_THREADS)
     weigh(const REAL *k, const REAL *x1, const REAL *z1, const double *theta, const REAL *products, const REAL *x_norms,
           const REAL *z_norms, const REAL *mean_bar, const REAL *weights, int outputs, int means, const REAL *kb_bar,
-          int start, int rows, int columns, REAL *w, double *partial) {
+          int start, int covariances, int rows, int columns, REAL *w, double *partial) {
     __shared__ REAL bars[TILE_ROWS][17], heights[TILE_COLUMNS][17];
     __shared__ double sums[32];
     const int x = threadIdx.x % 32, y = threadIdx.x / 32, row0 = blockIdx.y * TILE_ROWS, column0 = blockIdx.x * TILE_COLUMNS;
@@ -177,7 +177,8 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS)
             const int row = row0 + y + 8 * a, column = column0 + x + 32 * b;
             const bool there = row < rows && column < columns;
             if (FROM_VALUE) values[a][b] = there ? k[(size_t)row * columns + column] : REAL(0);
-            k_bar[a][b] = there && column >= start ? kb_bar[(size_t)row * (columns - start) + column - start] : REAL(0);
+            const bool of_covariance = there && column >= start && column < start + covariances;
+            k_bar[a][b] = of_covariance ? kb_bar[(size_t)row * covariances + column - start] : REAL(0);
         }
     for (int p0 = 0; p0 < outputs; p0 += 16) {
         __syncthreads();
@@ -280,6 +281,50 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS)
     }
 }
 
+// What `weigh_gram` and a product of w with [1 | z] leave, t = W [1 | z], [n, D + 1], without w, where a covariance function is one squared
+// exponential of few columns. A warp for each row.
+extern "C" __global__ void __launch_bounds__(BLOCK)
+    gram_sums(const double *__restrict__ k, const double *__restrict__ z1, const double *__restrict__ theta, const double *jitter,
+              const double *__restrict__ k_bar, int n, double *__restrict__ t, double *__restrict__ partial) {
+#if FROM_VALUE && !PRODUCTS
+    __shared__ double zs[2 * WARP][(D + 1) | 1], sums[32];
+    const int row = (blockIdx.x * blockDim.x + threadIdx.x) / WARP, lane = threadIdx.x % WARP;
+    const double variance = theta[variance_at(0)], relative = jitter[1];
+    double own[D + 1] = {}, of_variance = 0;
+    for (int first = 0; first < n; first += 2 * WARP) {
+        double bars[2], values[2];
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            const int column = first + WARP * h + lane;
+            const bool there = row < n && column < n;
+            // Jitter that is relative to the diagonal moves with it, and what stands there beside the variance is jitter.
+            bars[h] = there ? k_bar[(size_t)row * n + column] * (row == column ? 1 + relative : 1) : 0;
+            values[h] = there ? (row == column ? variance : k[(size_t)row * n + column]) : 0;
+        }
+        __syncthreads();
+        for (int i = threadIdx.x; i < 2 * WARP * (D + 1); i += blockDim.x) {
+            const int point = i / (D + 1), d = i % (D + 1);
+            zs[point][d] = first + point < n ? z1[(size_t)(first + point) * (D + 1) + d] : 0;
+        }
+        __syncthreads();
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            const double share = bars[h] * values[h];
+            of_variance += share;
+#pragma unroll
+            for (int d = 0; d <= D; d++) own[d] -= 0.5 * share * zs[WARP * h + lane][d];
+        }
+    }
+#pragma unroll
+    for (int d = 0; d <= D; d++) {
+        const double sum = warp_sum(own[d]);
+        if (lane == 0 && row < n) t[(size_t)row * (D + 1) + d] = sum;
+    }
+    of_variance = block_sum(of_variance / variance, sums);
+    if (threadIdx.x == 0) partial[2 * blockIdx.x] = of_variance, partial[2 * blockIdx.x + 1] = 0;
+#endif
+}
+
 // x_bar (+)= sum over leaves of 2 / lengthscale^2 (x s_0 - s), where s = W [1 | z], [LEAVES, rows, D + 1]. `identity` adds
 // mean_bar of output d to input d, where there is one.
 extern "C" __global__ void input_gradient(const REAL *x1, const REAL *s, const double *theta, const REAL *mean_bar,
@@ -301,7 +346,7 @@ extern "C" __global__ void input_gradient(const REAL *x1, const REAL *s, const d
 
 // z_bar from s = W^T [1 | x] of the rows and t = W [1 | z] of the kernel matrices, [LEAVES, columns, D + 1] each; t counts twice.
 extern "C" __global__ void inducing_gradient(const double *z, const double *s, const double *t, const double *theta,
-                                             int columns, double *z_bar) {
+                                             int columns, Control *control, double *z_bar) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= columns * D) return;
     const int row = i / D, d = i % D;
@@ -313,6 +358,7 @@ extern "C" __global__ void inducing_gradient(const double *z, const double *s, c
         sum += 2 / (lengthscale * lengthscale) * (z[i] * zeroth - first);
     }
     z_bar[i] = sum;
+    if (!isfinite(sum)) control->bad = 1;
 }
 
 // The gradient at the kernel's parameters. A block for each leaf and lengthscale, then one for each leaf's variance and shape.
@@ -320,7 +366,8 @@ extern "C" __global__ void inducing_gradient(const double *z, const double *s, c
 // says in all; `diagonal_bar`: of the rows.
 extern "C" __global__ void theta_gradient(const double *z, const double *s, const double *t, const double *squares, int chunks,
                                           const double *partial, int blocks, const double *diagonal_bar, int rows,
-                                          const double *prior, const double *theta, int columns, double *theta_bar) {
+                                          const double *prior, const double *theta, int columns, Control *control,
+                                          double *theta_bar) {
     __shared__ double sums[32];
     if (blockIdx.x < LEAVES * D) {
         const int leaf = blockIdx.x / D, d = blockIdx.x % D;
@@ -333,7 +380,10 @@ extern "C" __global__ void theta_gradient(const double *z, const double *s, cons
         for (int c = threadIdx.x; c < chunks; c += blockDim.x) sum += squares[((size_t)leaf * chunks + c) * D + d];
         sum = block_sum(sum, sums);
         const double lengthscale = theta[lengthscales_at(leaf) + d];
-        if (threadIdx.x == 0) theta_bar[lengthscales_at(leaf) + d] = -2 / (lengthscale * lengthscale * lengthscale) * sum;
+        if (threadIdx.x > 0) return;
+        sum *= -2 / (lengthscale * lengthscale * lengthscale);
+        theta_bar[lengthscales_at(leaf) + d] = sum;
+        if (!isfinite(sum)) control->bad = 1;
         return;
     }
     const int leaf = blockIdx.x - LEAVES * D;
@@ -348,4 +398,5 @@ extern "C" __global__ void theta_gradient(const double *z, const double *s, cons
     if (threadIdx.x > 0) return;
     theta_bar[variance_at(leaf)] = variance;
     if (shaped(leaf)) theta_bar[shape_at(leaf)] = shape;
+    if (!isfinite(variance) || !isfinite(shape)) control->bad = 1;
 }

@@ -1,6 +1,7 @@
 //! Launches of `covariance.cu`: kernel matrices and their pullbacks, for one covariance function and one input width.
 
 use super::Covariance;
+use super::common::{BLOCK, Control, WARP};
 use crate::device::memory::Span;
 use crate::launch::Grid;
 
@@ -29,6 +30,12 @@ pub fn tiles(n: usize, m: usize) -> usize {
     x * y
 }
 
+/// How many blocks pull the kernel matrix of `n` inducing inputs back, and so how many partial sums they leave; at once as [`GramSums`]
+/// does, or as [`WeighGram`].
+pub fn gram_blocks(n: usize, at_once: bool) -> usize {
+    if at_once { n.div_ceil(BLOCK / WARP) } else { tiles(n, n) }
+}
+
 crate::launch::kernels! {
     Covariance;
 
@@ -50,11 +57,11 @@ crate::launch::kernels! {
     }: |k| Grid::new(tile_grid(k.rows, k.columns), TILE_THREADS);
 
     /// Pulls `k_bar` back to `r²`: `w`, `[leaves, rows, columns]`, and partial sums a block for variances and shapes. Of `k_bar` the first
-    /// `means` columns get `mean_bar weightsᵀ`, those from `start` on `kb_bar`.
+    /// `means` columns get `mean_bar weightsᵀ`, and `covariances` columns from `start` on also `kb_bar`.
     "weigh" => Weigh<T> {
         k: Span<T>, x1: Span<T>, z1: Span<T>, theta: Span<f64>, products: Span<T>, x_norms: Span<T>, z_norms: Span<T>,
-        mean_bar: Span<T>, weights: Span<T>, outputs: usize, means: usize, kb_bar: Span<T>, start: usize, rows: usize,
-        columns: usize, w: Span<T>, partial: Span<f64>,
+        mean_bar: Span<T>, weights: Span<T>, outputs: usize, means: usize, kb_bar: Span<T>, start: usize,
+        covariances: usize, rows: usize, columns: usize, w: Span<T>, partial: Span<f64>,
     }: |k| Grid::new(tile_grid(k.rows, k.columns), TILE_THREADS);
 
     /// `k(z, z)` with jitter on its diagonal, twice: `k` to keep, `l` to factor.
@@ -69,6 +76,13 @@ crate::launch::kernels! {
         partial: Span<f64>,
     }: |k| Grid::new(tile_grid(k.n, k.n), TILE_THREADS);
 
+    /// What [`WeighGram`] and a product of its `w` with `[1 | z]` leave, `t = W [1 | z]`, `[n, D + 1]`, and its partial sums; only where
+    /// [`CovarianceText::sums_at_once`](crate::source::covariance::CovarianceText::sums_at_once) says so.
+    "gram_sums" => GramSums {
+        k: Span<f64>, z1: Span<f64>, theta: Span<f64>, jitter: Span<f64>, k_bar: Span<f64>, n: usize, t: Span<f64>,
+        partial: Span<f64>,
+    }: |k| Grid::warps(k.n);
+
     /// `x_bar (+)= Σ_leaves 2 / ℓ² (x s_0 − s)` with `s = W [1 | z]`. `identity` adds `mean_bar` of output `d` to input `d`, where there is
     /// one.
     "input_gradient" => InputGradient<T> {
@@ -76,15 +90,17 @@ crate::launch::kernels! {
         x_bar: Span<T>,
     } over { width: usize }: |k| Grid::each(k.rows * k.width);
 
-    /// `z_bar` from `s = Wᵀ [1 | x]` of the rows and `t = W [1 | z]` of the kernel matrices; `t` counts twice.
+    /// `z_bar` from `s = Wᵀ [1 | x]` of the rows and `t = W [1 | z]` of the kernel matrices; `t` counts twice. Says in `control` if it is not finite.
     "inducing_gradient" => InducingGradient {
-        z: Span<f64>, s: Span<f64>, t: Span<f64>, theta: Span<f64>, columns: usize, z_bar: Span<f64>,
+        z: Span<f64>, s: Span<f64>, t: Span<f64>, theta: Span<f64>, columns: usize, control: Span<Control>, z_bar: Span<f64>,
     } over { width: usize }: |k| Grid::each(k.columns * k.width);
 
     /// The gradient at the covariance function's parameters: a block for each lengthscale, then one for each leaf's variance and shape.
+    /// Says in `control` if it is not finite.
     "theta_gradient" => ThetaGradient {
         z: Span<f64>, s: Span<f64>, t: Span<f64>, squares: Span<f64>, chunks: usize, partial: Span<f64>, blocks: usize,
-        diagonal_bar: Span<f64>, rows: usize, prior: Span<f64>, theta: Span<f64>, columns: usize, theta_bar: Span<f64>,
+        diagonal_bar: Span<f64>, rows: usize, prior: Span<f64>, theta: Span<f64>, columns: usize, control: Span<Control>,
+        theta_bar: Span<f64>,
     } over { leaves: usize, width: usize }: |k| Grid::new((k.leaves * (k.width + 1), 1), 1024);
 }
 

@@ -1,37 +1,12 @@
 //! Launches of `matrix.cu`: work on matrices of inducing inputs, all in `double`.
 
 use super::General;
-use super::common::{Control, Step, WARP};
+use super::common::{BLOCK, Control, Step};
 use crate::device::memory::Span;
 use crate::launch::Grid;
 
-crate::source::constants! {
-    /// Blocks that factor a matrix together.
-    CLUSTER: usize = 8;
-    /// Warps of each of them.
-    FACTOR_WARPS: usize = 16;
-    /// Columns of an inverse factor that one block computes.
-    STRIP: usize = 8;
-}
-
-/// Bytes of shared memory that `invert_lower` declares itself, and some to spare.
-pub const INVERT_OWN: usize = 10 << 10;
-
-/// The largest matrix whose factor can be inverted with so many bytes of shared memory.
-pub fn largest_order(shared: usize) -> usize {
-    shared / (STRIP * size_of::<f64>())
-}
-
 crate::launch::kernels! {
     General;
-
-    /// `L` of `L Lᵀ = a`, `[n, n]`, in place; `info` becomes 0, or the number of the first bad pivot, from 1.
-    "factor_lower" requires Hopper => FactorLower { a: Span<f64>, n: usize, info: Span<i32> }:
-        |_k| Grid::new((CLUSTER, 1), WARP * FACTOR_WARPS);
-
-    /// `r = l⁻¹` for `count` lower triangles of order `n`, one after the other, and `log |l lᵀ|` of each.
-    "invert_lower" => InvertLower { l: Span<f64>, r: Span<f64>, n: usize, log_det: Span<f64> } over { count: usize }:
-        |k| Grid::new((k.n.div_ceil(STRIP), k.count), WARP * STRIP).sharing(k.n * STRIP * size_of::<f64>());
 
     /// `to = from`, in the rows' precision.
     "narrow" => Narrow<T> { from: Span<f64>, to: Span<T>, n: usize }: |k| Grid::each(k.n);
@@ -75,10 +50,18 @@ crate::launch::kernels! {
     /// Zeros above the diagonal of `m`, `[n, n]`.
     "clear_above" => ClearAbove { m: Span<f64>, n: usize }: |k| Grid::each(k.n * k.n);
 
-    /// `psi` is half the lower triangle of `inner`, mirrored; on the diagonal `kl_bar outputs` is added first.
+    /// `psi`, `[n, n]`, is half of a symmetric matrix. Below its diagonal stands `−left rightᵀ`, `[n, width]` each, unless they are
+    /// [`Span::NONE`]; in its leading block of order `m` also `inner`, `[m, m]`, unless that is, and `kl_bar outputs` on the diagonal.
     "mirror_half" => MirrorHalf {
-        inner: Span<f64>, n: usize, outputs: usize, steps: Span<Step>, control: Span<Control>, psi: Span<f64>,
-    }: |k| Grid::each(k.n * k.n);
+        left: Span<f64>, right: Span<f64>, width: usize, inner: Span<f64>, m: usize, outputs: usize, n: usize, steps: Span<Step>,
+        control: Span<Control>, psi: Span<f64>,
+    }: |k| Grid::new((k.n.div_ceil(32), k.n.div_ceil(32)), BLOCK);
+
+    /// `to = r from` for a lower triangle `r`, `[n, n]` times `[n, width]`, and `free_bar = to + kl_bar free`.
+    "whiten" => Whiten {
+        r: Span<f64>, from: Span<f64>, free: Span<f64>, n: usize, width: usize, steps: Span<Step>, control: Span<Control>,
+        to: Span<f64>, free_bar: Span<f64>,
+    }: |k| Grid::warps(k.n);
 
     /// `h_bar = ½ kl_bar (h_inverse − h_square)`.
     "dual_h_bar" => DualHBar {
@@ -88,7 +71,7 @@ crate::launch::kernels! {
     /// `to (+)= Σ` over `chunks` of `n` numbers in the rows' precision, in order.
     "sum_chunks" => SumChunks<T> { from: Span<T>, chunks: usize, n: usize, add: bool, to: Span<f64> }: |k| Grid::each(k.n);
 
-    /// `to (+)= Σ` over `chunks` of `n` doubles, in order.
-    "sum_wide_chunks" => SumWideChunks { from: Span<f64>, chunks: usize, n: usize, add: bool, to: Span<f64> }:
-        |k| Grid::each(k.n);
+    /// The leading block of order `m` of `to`, whose rows are `stride` apart, `(+)= Σ` over `count` matrices, in order.
+    "sum_squares" => SumSquares { from: Span<f64>, count: usize, m: usize, add: bool, to: Span<f64>, stride: usize }:
+        |k| Grid::each(k.m * k.m);
 }

@@ -4,13 +4,19 @@
 //! struct of its arguments under the names and in the order of the CUDA signature, and the grid that it runs on;
 //! [`constants!`](crate::source::constants) holds the numbers that both sides must agree on, which are written out into the text. Tests
 //! (`source/signature.rs`) parse the text and fail where the two have drifted apart, without a GPU. `profiles.cu` belongs to
-//! `covariance.cu`, `likelihoods.cu` and `objectives.cu` to `data_term.cu`.
+//! `covariance.cu`, `likelihoods.cu` and `objectives.cu` to `data_term.cu`; `noise.cu` and `hopper.cu` have no kernels, only what those
+//! that sample, and those of newer GPUs, are made of.
 
 pub mod common;
 pub mod covariance;
 pub mod data_term;
+pub mod diagonal;
+pub mod factor;
 pub mod matrix;
 pub mod optimiser;
+pub mod pull;
+pub mod push;
+pub mod resident;
 pub mod rows;
 pub mod symmetric;
 
@@ -21,8 +27,15 @@ use crate::launch::{Declaration, Group};
 pub struct General;
 
 impl Group for General {
-    const KERNELS: &'static [&'static [Declaration]] =
-        &[matrix::KERNELS, symmetric::KERNELS, rows::KERNELS, optimiser::KERNELS];
+    const KERNELS: &'static [&'static [Declaration]] = &[
+        factor::KERNELS,
+        resident::KERNELS,
+        matrix::KERNELS,
+        symmetric::KERNELS,
+        rows::KERNELS,
+        diagonal::KERNELS,
+        optimiser::KERNELS,
+    ];
 }
 
 /// Kernels that are written out for one covariance function and one input width.
@@ -30,7 +43,7 @@ impl Group for General {
 pub struct Covariance;
 
 impl Group for Covariance {
-    const KERNELS: &'static [&'static [Declaration]] = &[covariance::KERNELS];
+    const KERNELS: &'static [&'static [Declaration]] = &[covariance::KERNELS, pull::KERNELS, push::KERNELS];
 }
 
 /// The kernel that is written out for one objective and one likelihood.

@@ -6,8 +6,9 @@ extern "C" __global__ void check_finite(const double *gradient, int n, Control *
     if (i < n && !isfinite(gradient[i])) control->bad = 1;
 }
 
-// Adds up what a step found, writes its record [data term, clamped, good, infos, KLs], and says whether it may update. The gradient of the
-// likelihood's parameters goes to where it belongs. One block.
+// Adds up what a step's rows and factors say, writes it into its record [data term, clamped, good, infos, KLs], and says whether it may update as
+// far as that is concerned; the gradients are not there yet. The gradient of the likelihood's parameters goes to where it belongs. One
+// block.
 extern "C" __global__ void decide(const double *partial, int blocks, int parameters, const double *kl, int kls,
                                   const int *infos, int factors, int length, Control *control, double *records,
                                   double *theta_bar) {
@@ -34,29 +35,42 @@ extern "C" __global__ void decide(const double *partial, int blocks, int paramet
     }
     good = __syncthreads_and(good);
     if (threadIdx.x > 0) return;
-    good = good && isfinite(total) && !control->bad && !control->halted;
     record[0] = total;
     record[1] = control->clamped;
-    record[2] = good;
-    control->go = good;
-    control->halted = control->halted || !good;
+    control->go = good && isfinite(total) && !control->halted;
 }
 
-// Adam, uphill, and the values of the new raw numbers: floor + exp(raw) where there is a floor. What was before is kept.
+// If the step is good: Adam, uphill, and the values of the new raw numbers, floor + exp(raw) where there is a floor; what was before is kept. The
+// last block to end completes the step's record, and goes on to the next step.
 extern "C" __global__ void ascend(double *raw, double *first, double *second, double *values, double *before,
                                   const double *gradient, const double *floors, const unsigned char *frozen, int n,
-                                  const Step *steps, const Control *control) {
+                                  const Step *steps, Control *control, double *records, int length) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n || !control->go) return;
-    const double rate = steps[control->cursor].rate, r = raw[i], m = first[i], v = second[i], floor = floors[i];
-    before[i] = r, before[n + i] = m, before[2 * n + i] = v, before[3 * n + i] = values[i];
-    if (frozen[i]) return;
-    const double g = floor >= 0 ? gradient[i] * exp(r) : gradient[i];
-    const double new_m = BETA_1 * m + (1 - BETA_1) * g, new_v = BETA_2 * v + (1 - BETA_2) * g * g;
-    double next = r + rate * new_m / (sqrt(new_v) + EPSILON);
-    if (floor >= 0 && next < LOWEST_RAW) next = LOWEST_RAW;
-    raw[i] = next, first[i] = new_m, second[i] = new_v;
-    values[i] = floor >= 0 ? floor + exp(next) : next;
+    const unsigned cursor = control->cursor;
+    const bool go = control->go && !control->bad;
+    if (go && i < n) {
+        const double rate = steps[cursor].rate, r = raw[i], m = first[i], v = second[i], floor = floors[i];
+        before[i] = r, before[n + i] = m, before[2 * n + i] = v, before[3 * n + i] = values[i];
+        if (!frozen[i]) {
+            const double g = floor >= 0 ? gradient[i] * exp(r) : gradient[i];
+            const double new_m = BETA_1 * m + (1 - BETA_1) * g, new_v = BETA_2 * v + (1 - BETA_2) * g * g;
+            double next = r + rate * new_m / (sqrt(new_v) + EPSILON);
+            if (floor >= 0 && next < LOWEST_RAW) next = LOWEST_RAW;
+            raw[i] = next, first[i] = new_m, second[i] = new_v;
+            values[i] = floor >= 0 ? floor + exp(next) : next;
+        }
+    }
+    // Nobody needs `control` any more when its block has been counted.
+    __syncthreads();
+    if (threadIdx.x > 0) return;
+    __threadfence();
+    if (atomicAdd(&control->done, 1u) + 1 < gridDim.x) return;
+    records[(size_t)cursor * length + 2] = go;
+    control->halted = control->halted || !go;
+    control->cursor = cursor + 1;
+    control->bad = 0;
+    control->clamped = 0;
+    control->done = 0;
 }
 
 // Values of all raw numbers that can move.
@@ -64,11 +78,4 @@ extern "C" __global__ void constrain(const double *raw, const double *floors, co
                                      double *values) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n && !frozen[i]) values[i] = floors[i] >= 0 ? floors[i] + exp(raw[i]) : raw[i];
-}
-
-// On to the next step.
-extern "C" __global__ void advance(Control *control) {
-    control->cursor += 1;
-    control->bad = 0;
-    control->clamped = 0;
 }

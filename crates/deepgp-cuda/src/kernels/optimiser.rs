@@ -26,23 +26,22 @@ crate::launch::kernels! {
     /// Says in `control` whether some gradient is not finite.
     "check_finite" => CheckFinite { gradient: Span<f64>, n: usize, control: Span<Control> }: |k| Grid::each(k.n);
 
-    /// Adds up what a step found, writes its record, `[data term, clamped, good, infos, KLs]`, and says whether it may update. The gradient
-    /// of the likelihood's `parameters` goes to `theta_bar`.
+    /// Adds up what a step's rows and factors say, writes it into its record, `[data term, clamped, good, infos, KLs]`, and says whether it
+    /// may update as far as that is concerned. The gradient of the likelihood's `parameters` goes to `theta_bar`.
     "decide" => Decide {
         partial: Span<f64>, blocks: usize, parameters: usize, kl: Span<f64>, kls: usize, infos: Span<i32>, factors: usize,
         length: usize, control: Span<Control>, records: Span<f64>, theta_bar: Span<f64>,
     }: |_k| Grid::new((1, 1), 256);
 
-    /// Adam, uphill, on `n` raw numbers, and their values; what was before is kept.
+    /// Adam, uphill, on `n` raw numbers, and their values, if the step is good; what was before is kept. Completes the step's record, and goes
+    /// on to the next step.
     "ascend" => Ascend {
         raw: Span<f64>, first: Span<f64>, second: Span<f64>, values: Span<f64>, before: Span<f64>, gradient: Span<f64>,
-        floors: Span<f64>, frozen: Span<u8>, n: usize, steps: Span<Step>, control: Span<Control>,
+        floors: Span<f64>, frozen: Span<u8>, n: usize, steps: Span<Step>, control: Span<Control>, records: Span<f64>,
+        length: usize,
     }: |k| Grid::each(k.n);
 
     /// Values of all raw numbers that can move.
     "constrain" => Constrain { raw: Span<f64>, floors: Span<f64>, frozen: Span<u8>, n: usize, values: Span<f64> }:
         |k| Grid::each(k.n);
-
-    /// On to the next step.
-    "advance" => Advance { control: Span<Control> }: |_k| Grid::new((1, 1), 1);
 }

@@ -1,31 +1,5 @@
 // Rows: gathering, moments, samples, and back.
 
-// Ten rounds of Philox-4x32, as on the CPU.
-__device__ void philox(unsigned k0, unsigned k1, unsigned c[4]) {
-    for (int round = 0; round < 10; round++) {
-        const unsigned a_high = __umulhi(c[0], 0xD2511F53u), a_low = c[0] * 0xD2511F53u;
-        const unsigned b_high = __umulhi(c[2], 0xCD9E8D57u), b_low = c[2] * 0xCD9E8D57u;
-        const unsigned c0 = b_high ^ c[1] ^ k0, c2 = a_high ^ c[3] ^ k1;
-        c[0] = c0, c[1] = b_low, c[2] = c2, c[3] = a_low;
-        k0 += 0x9E3779B9u, k1 += 0xBB67AE85u;
-    }
-}
-
-__device__ double open_unit(unsigned high, unsigned low) {
-    const unsigned long long bits = ((unsigned long long)high << 32 | low) >> 11;
-    return (bits + 0.5) * (1.0 / 9007199254740992.0);
-}
-
-// Output `p` of a row of normals; outputs share a counter in pairs.
-__device__ double normal(unsigned k0, unsigned k1, unsigned row, unsigned step, unsigned sample, unsigned layer, int p) {
-    unsigned c[4] = {row, step, sample, (layer << 16) + p / 2};
-    philox(k0, k1, c);
-    const double radius = sqrt(-2 * log(open_unit(c[0], c[1])));
-    double sine, cosine;
-    sincospi(2 * open_unit(c[2], c[3]), &sine, &cosine);
-    return radius * (p % 2 ? sine : cosine);
-}
-
 // x1 = [1 | z] of inducing inputs, in double and in the rows' precision.
 extern "C" __global__ void with_ones(const double *z, int rows, int width, double *wide, REAL *narrow) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -76,21 +50,14 @@ extern "C" __global__ void moments(const REAL *__restrict__ a, int a_stride, con
     if (hands_on) mean[warp] = moved;
 }
 
-// f = mean + sqrt(variance) noise, `fan` samples of each row, as the next layer's [1 | x]. Noise comes from `given`, or is drawn:
-// a row's own if there are `ids`, else the same for all rows.
+// f = mean + sqrt(variance) noise, `fan` samples of each row, as the next layer's [1 | x].
 extern "C" __global__ void sample(const REAL *mean, const REAL *variance, const double *given, const unsigned *ids,
                                   unsigned k0, unsigned k1, unsigned layer, int rows, int fan, int samples, int outputs,
                                   const Step *steps, const Control *control, REAL *noise, REAL *x1) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= rows * fan * outputs) return;
     const int row = i / outputs, p = i % outputs, below = row / fan;
-    double e;
-    if (given) {
-        e = given[i];
-    } else {
-        const unsigned id = ids ? ids[(size_t)control->cursor * (rows * fan / samples) + row / samples] : 0;
-        e = normal(k0, k1, id, ids ? steps[control->cursor].number : 0, row % samples, layer, p);
-    }
+    const double e = noise_of(given, ids, k0, k1, layer, rows * fan, samples, row, p, outputs, steps, control);
     noise[i] = e;
     x1[(size_t)row * (outputs + 1) + 1 + p] = mean[below * outputs + p] + sqrt(variance[below * outputs + p]) * REAL(e);
     if (p == 0) x1[(size_t)row * (outputs + 1)] = 1;
@@ -138,21 +105,31 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4) through_variance(const RE
     }
 }
 
+struct MomentBars {
+    REAL mean, variance;
+};
+
+// The gradients at the moments of output p of a row, from those at its `fan` samples.
+__device__ __forceinline__ MomentBars moment_bars(const REAL *x_bar, const REAL *noise, REAL variance, size_t row, int fan,
+                                                  int outputs, int p) {
+    const REAL deviation = sqrt(variance);
+    MomentBars bars = {0, 0};
+    for (int s = 0; s < fan; s++) {
+        const size_t at = (row * fan + s) * outputs + p;
+        bars.mean += x_bar[at];
+        bars.variance += REAL(0.5) * x_bar[at] * noise[at] / deviation;
+    }
+    return bars;
+}
+
 // From the gradient at samples to those at the moments they came from.
 extern "C" __global__ void sample_pullback(const REAL *x_bar, const REAL *noise, const REAL *variance, int rows, int fan,
                                            int outputs, REAL *mean_bar, REAL *variance_bar) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= rows * outputs) return;
-    const int row = i / outputs, p = i % outputs;
-    const REAL deviation = sqrt(variance[i]);
-    REAL of_mean = 0, of_variance = 0;
-    for (int s = 0; s < fan; s++) {
-        const size_t at = ((size_t)row * fan + s) * outputs + p;
-        of_mean += x_bar[at];
-        of_variance += REAL(0.5) * x_bar[at] * noise[at] / deviation;
-    }
-    mean_bar[i] = of_mean;
-    variance_bar[i] = of_variance;
+    const MomentBars bars = moment_bars(x_bar, noise, variance[i], i / outputs, fan, outputs, i % outputs);
+    mean_bar[i] = bars.mean;
+    variance_bar[i] = bars.variance;
 }
 
 // partial[chunk, d] = sum over the chunk's rows of s_n x_nd^2; s_n has a stride. A block for each chunk.

@@ -33,7 +33,7 @@ pub struct LikelihoodBlueprint {
     pub parameters: Range<usize>,
 }
 
-/// A layer without its numbers. Columns of its kernel matrix belong to `Z_a`, then to `Z_b`, or to the one tied set.
+/// A layer without its numbers. Columns of its kernel matrix belong to `Z_a`, then to `Z_b` where that is a set of its own.
 #[derive(Clone, Debug)]
 pub struct LayerBlueprint {
     /// `D`.
@@ -44,7 +44,7 @@ pub struct LayerBlueprint {
     pub means: usize,
     /// `M_b`.
     pub covariances: usize,
-    /// The first column of `Z_b`.
+    /// The first column of `Z_b`: after `Z_a`, or the first of all where the sets are one.
     pub start: usize,
     pub mean_form: MeanForm,
     pub covariance_form: CovarianceForm,
@@ -54,7 +54,7 @@ pub struct LayerBlueprint {
     pub grams: Grams<GramBlueprint>,
     /// Where the covariance function's parameters stand.
     pub theta: Range<usize>,
-    /// Where inducing inputs stand: those of the mean, then those of the covariance, or the one tied set.
+    /// Where inducing inputs stand: those of the mean, then those of the covariance, or the one set for both.
     pub inducing: Range<usize>,
     /// Where the mean's `free` stands.
     pub free: Range<usize>,
@@ -77,8 +77,8 @@ pub struct GramBlueprint {
 /// Something for each kernel matrix of a layer's inducing inputs.
 #[derive(Clone, Copy, Debug)]
 pub enum Grams<G> {
-    /// Mean and covariance share one.
-    Tied(G),
+    /// One for mean and covariance: `K_aa`, whose leading block is the covariance's `K_bb`; all of it in a tied layer.
+    Shared(G),
     /// Each has its own.
     Decoupled { mean: G, covariance: G },
 }
@@ -87,15 +87,15 @@ impl<G> Grams<G> {
     /// The mean's.
     pub fn mean(&self) -> &G {
         match self {
-            Self::Tied(one) => one,
+            Self::Shared(one) => one,
             Self::Decoupled { mean, .. } => mean,
         }
     }
 
-    /// The covariance's.
+    /// The covariance's, or the one of which its matrix is the leading block.
     pub fn covariance(&self) -> &G {
         match self {
-            Self::Tied(one) => one,
+            Self::Shared(one) => one,
             Self::Decoupled { covariance, .. } => covariance,
         }
     }
@@ -103,7 +103,7 @@ impl<G> Grams<G> {
     /// Each once, the mean's first.
     pub fn iter(&self) -> impl Iterator<Item = &G> {
         let (first, second) = match self {
-            Self::Tied(one) => (one, None),
+            Self::Shared(one) => (one, None),
             Self::Decoupled { mean, covariance } => (mean, Some(covariance)),
         };
         std::iter::once(first).chain(second)
@@ -112,7 +112,7 @@ impl<G> Grams<G> {
     /// Something else for each, the mean's first.
     pub fn map<H>(&self, mut make: impl FnMut(&G) -> H) -> Grams<H> {
         match self {
-            Self::Tied(one) => Grams::Tied(make(one)),
+            Self::Shared(one) => Grams::Shared(make(one)),
             Self::Decoupled { mean, covariance } => {
                 let mean = make(mean);
                 Grams::Decoupled { mean, covariance: make(covariance) }
@@ -124,7 +124,12 @@ impl<G> Grams<G> {
 impl LayerBlueprint {
     /// Columns of the kernel matrix between rows and inducing inputs.
     pub fn columns(&self) -> usize {
-        self.start + self.covariances
+        self.means.max(self.start + self.covariances)
+    }
+
+    /// Whether the covariance's set is the head of the mean's, and not all of it.
+    pub fn has_head(&self) -> bool {
+        self.start == 0 && self.covariances < self.means
     }
 
     /// Whether rows are projected by `R = L⁻¹`, so that variances are quadratic forms in `A = k_b Rᵀ` and not in `k_b` itself.
@@ -153,12 +158,13 @@ impl LayerBlueprint {
         let of_covariance = layer.covariance.form.needs_factor();
         let named = |name: &str| format!("layers.{index}.{name}");
         let (text, theta) = CovarianceText::new(&form, width, &named("kernel"), list)?;
+        let mut one_set = |matrix: Matrix| -> Outcome<_> {
+            let one = GramBlueprint { first: 0, order: means, factored: of_mean || of_covariance, matrix };
+            Ok((0, list.take(&named("inducing"), means * width)?, Grams::Shared(one)))
+        };
         let (start, inducing, grams) = match layer.inducing {
-            Inducing::Tied(_) => {
-                let factored = of_mean || of_covariance;
-                let one = GramBlueprint { first: 0, order: means, factored, matrix: Matrix::TiedGram };
-                (0, list.take(&named("inducing"), means * width)?, Grams::Tied(one))
-            }
+            Inducing::Tied(_) => one_set(Matrix::TiedGram)?,
+            Inducing::Nested { .. } => one_set(Matrix::MeanGram)?,
             Inducing::Decoupled { .. } => {
                 let sets = [
                     list.take(&named("mean_inducing"), means * width)?,
@@ -169,13 +175,12 @@ impl LayerBlueprint {
                 let covariance = GramBlueprint { first: means, order, factored, matrix: Matrix::CovarianceGram };
                 (means, joined(&sets)?, Grams::Decoupled { mean, covariance })
             }
-            Inducing::Nested { .. } => return Err(Fault::Device("nested inducing inputs are for the CPU".into())),
         };
         let factor_numbers = match layer.covariance.form {
             CovarianceForm::Dual | CovarianceForm::Standard | CovarianceForm::Whitened => {
                 outputs * covariances * covariances
             }
-            CovarianceForm::Diagonal => return Err(Fault::Device("a diagonal covariance is for the CPU".into())),
+            CovarianceForm::Diagonal => outputs * covariances,
         };
         Ok(Self {
             width,
@@ -248,59 +253,93 @@ mod tests {
     use deepgp::likelihood::Gaussian;
     use deepgp::{InducingSize, LayerCovariance, LayerMean, Mat, ModelSettings};
 
-    /// A layer of 2 inputs, 3 outputs and 5 inducing inputs for the mean, 4 for the covariance.
-    fn layer(mean: MeanForm, covariance: CovarianceForm, tied: bool) -> Layer {
+    /// How a layer's inducing inputs of mean and covariance stand to each other.
+    #[derive(Clone, Copy, Debug)]
+    enum Sets {
+        Tied,
+        Decoupled,
+        Nested,
+    }
+
+    /// A layer of 2 inputs, 3 outputs and 5 inducing inputs for the mean (4 if tied), 4 for the covariance.
+    fn layer(mean: MeanForm, covariance: CovarianceForm, sets: Sets) -> Layer {
         let points = |n: usize| Mat::from_fn(n, 2, |i, j| (3 * i + j) as f64);
-        let means = if tied { 4 } else { 5 };
+        let inducing = match sets {
+            Sets::Tied => Inducing::Tied(points(4)),
+            Sets::Decoupled => Inducing::Decoupled { mean: points(5), covariance: points(4) },
+            Sets::Nested => Inducing::Nested { inputs: points(5), covariance: 4 },
+        };
+        let factor = match covariance {
+            CovarianceForm::Dual | CovarianceForm::Standard | CovarianceForm::Whitened => {
+                Mat::from_fn(12, 4, |i, j| f64::from(u8::from(i % 4 == j)))
+            }
+            CovarianceForm::Diagonal => Mat::from_fn(3, 4, |_, _| 0.5),
+        };
         Layer {
             kernel: deepgp::KernelChoice::RationalQuadratic.start(2),
             mean_function: MeanFunction::Zero,
-            inducing: match tied {
-                true => Inducing::Tied(points(4)),
-                false => Inducing::Decoupled { mean: points(5), covariance: points(4) },
-            },
-            mean: LayerMean { form: mean, free: Mat::zeros(means, 3) },
-            covariance: LayerCovariance {
-                form: covariance,
-                factor: Mat::from_fn(12, 4, |i, j| f64::from(u8::from(i % 4 == j))),
-            },
+            mean: LayerMean { form: mean, free: Mat::zeros(inducing.mean().nrows(), 3) },
+            inducing,
+            covariance: LayerCovariance { form: covariance, factor },
         }
+    }
+
+    fn blueprint(mean: MeanForm, covariance: CovarianceForm, sets: Sets) -> (DeepGp, Blueprint) {
+        let layers = vec![layer(mean, covariance, sets)];
+        let model = DeepGp::new(layers, Box::new(Gaussian::new(0.1, 3))).unwrap();
+        let blueprint = Blueprint::new(&model).unwrap();
+        (model, blueprint)
     }
 
     #[test]
     fn every_parameter_stands_where_the_models_list_has_it() {
-        for tied in [false, true] {
-            let layers = vec![layer(MeanForm::Dual, CovarianceForm::Whitened, tied)];
-            let model = DeepGp::new(layers, Box::new(Gaussian::new(0.1, 3))).unwrap();
-            let blueprint = Blueprint::new(&model).unwrap();
-            let listed = |name: &str| model.parameters().into_iter().find(|own| own.name == name).unwrap().range;
-            let own = &blueprint.layers[0];
-            let inducing = match tied {
-                true => listed("layers.0.inducing"),
-                false => listed("layers.0.mean_inducing").start..listed("layers.0.covariance_inducing").end,
-            };
-            assert_eq!(own.inducing, inducing);
-            assert_eq!(own.theta, listed("layers.0.kernel.lengthscales").start..listed("layers.0.kernel.alpha").end);
-            assert_eq!(own.free, listed("layers.0.mean.free"));
-            assert_eq!(own.factor, listed("layers.0.covariance.factor"));
-            assert_eq!(blueprint.likelihood.parameters, listed("likelihood.noise"));
-            assert_eq!((blueprint.likelihood.latents, blueprint.likelihood.observed), (3, 3));
-            assert_eq!(blueprint.parameters, model.raw().len());
+        for sets in [Sets::Tied, Sets::Decoupled, Sets::Nested] {
+            for form in [CovarianceForm::Whitened, CovarianceForm::Diagonal] {
+                let (model, blueprint) = blueprint(MeanForm::Dual, form, sets);
+                let listed = |name: &str| model.parameters().into_iter().find(|own| own.name == name).unwrap().range;
+                let own = &blueprint.layers[0];
+                let inducing = match sets {
+                    Sets::Tied | Sets::Nested => listed("layers.0.inducing"),
+                    Sets::Decoupled => {
+                        listed("layers.0.mean_inducing").start..listed("layers.0.covariance_inducing").end
+                    }
+                };
+                assert_eq!(own.inducing, inducing);
+                let theta = listed("layers.0.kernel.lengthscales").start..listed("layers.0.kernel.alpha").end;
+                assert_eq!(own.theta, theta);
+                assert_eq!(own.free, listed("layers.0.mean.free"));
+                assert_eq!(own.factor, listed("layers.0.covariance.factor"));
+                assert_eq!(blueprint.likelihood.parameters, listed("likelihood.noise"));
+                assert_eq!((blueprint.likelihood.latents, blueprint.likelihood.observed), (3, 3));
+                assert_eq!(blueprint.parameters, model.raw().len());
+            }
         }
     }
 
     #[test]
-    fn a_kernel_matrix_is_factored_where_a_form_asks_for_it() {
-        let factored = |mean, covariance, tied| -> Vec<bool> {
-            let layers = vec![layer(mean, covariance, tied)];
-            let model = DeepGp::new(layers, Box::new(Gaussian::new(0.1, 3))).unwrap();
-            Blueprint::new(&model).unwrap().layers[0].grams.iter().map(|gram| gram.factored).collect()
+    fn a_nested_layer_has_the_columns_of_one_set_and_a_decoupled_one_those_of_two() {
+        let shape = |sets| {
+            let (_, blueprint) = blueprint(MeanForm::Whitened, CovarianceForm::Diagonal, sets);
+            let own = &blueprint.layers[0];
+            (own.start, own.columns(), own.has_head())
         };
-        assert_eq!(factored(MeanForm::Dual, CovarianceForm::Dual, false), [false, false]);
-        assert_eq!(factored(MeanForm::Whitened, CovarianceForm::Dual, false), [true, false]);
-        assert_eq!(factored(MeanForm::ScaledDual, CovarianceForm::Standard, false), [false, true]);
-        assert_eq!(factored(MeanForm::Dual, CovarianceForm::Whitened, true), [true]);
-        assert_eq!(factored(MeanForm::Dual, CovarianceForm::Dual, true), [false]);
+        assert_eq!(shape(Sets::Tied), (0, 4, false));
+        assert_eq!(shape(Sets::Decoupled), (5, 9, false));
+        assert_eq!(shape(Sets::Nested), (0, 5, true));
+    }
+
+    #[test]
+    fn a_kernel_matrix_is_factored_where_a_form_asks_for_it() {
+        let factored = |mean, covariance, sets| -> Vec<bool> {
+            blueprint(mean, covariance, sets).1.layers[0].grams.iter().map(|gram| gram.factored).collect()
+        };
+        assert_eq!(factored(MeanForm::Dual, CovarianceForm::Dual, Sets::Decoupled), [false, false]);
+        assert_eq!(factored(MeanForm::Whitened, CovarianceForm::Dual, Sets::Decoupled), [true, false]);
+        assert_eq!(factored(MeanForm::ScaledDual, CovarianceForm::Standard, Sets::Decoupled), [false, true]);
+        assert_eq!(factored(MeanForm::Dual, CovarianceForm::Whitened, Sets::Tied), [true]);
+        assert_eq!(factored(MeanForm::Dual, CovarianceForm::Dual, Sets::Tied), [false]);
+        assert_eq!(factored(MeanForm::Dual, CovarianceForm::Diagonal, Sets::Nested), [true]);
+        assert_eq!(factored(MeanForm::ScaledDual, CovarianceForm::Dual, Sets::Nested), [false]);
     }
 
     #[test]

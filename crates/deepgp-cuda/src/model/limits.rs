@@ -78,7 +78,7 @@ pub fn too_large(needed: usize, free: usize, rows: usize, measure: impl Fn(usize
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arrays::workload::Workload;
+    use crate::arrays::workload::{Abilities, Workload};
     use deepgp::{DeepGp, InducingSize, Mat, ModelSettings};
 
     fn blueprint(hidden_layers: usize) -> Blueprint {
@@ -104,7 +104,7 @@ mod tests {
                 given_noise: false,
                 objective: deepgp::ObjectiveForm::default(),
             };
-            Extent::new(work, 2, false)
+            Extent::new(work, 2, Abilities::default())
         };
         assert!(check_counts(&blueprint(1), shape(10_000, 100, true)).is_ok());
         assert!(check_counts(&blueprint(0), shape(10_000, 1_000_000, true)).is_ok(), "one layer draws no samples");

@@ -24,6 +24,8 @@ pub struct CovarianceText {
     pub leaves: usize,
     /// Whether distances come as matrix products.
     pub products: bool,
+    /// Whether a kernel matrix of inducing inputs is pulled back and summed in one kernel, `gram_sums`.
+    pub sums_at_once: bool,
     /// What was written out for it.
     function: String,
 }
@@ -45,8 +47,9 @@ impl CovarianceText {
         }
         let theta = joined(&ranges)?;
         let products = width > COLUMNS_AT_ONCE && !leaves.iter().any(|leaf| leaf.profile.kink);
-        let function = write_out(form, &leaves, width, products, theta.start);
-        Ok((Self { leaves: leaves.len(), products, function }, theta))
+        let from_value = matches!(&leaves[..], [one] if one.profile.slope_from_value);
+        let function = write_out(form, &leaves, width, (products, from_value), theta.start);
+        Ok((Self { leaves: leaves.len(), products, sums_at_once: from_value && !products, function }, theta))
     }
 
     /// The whole text of its kernels, for rows of type `T`.
@@ -108,8 +111,13 @@ fn paths(form: &KernelForm, name: &str) -> Vec<(KernelChoice, String)> {
 }
 
 /// What `covariance.cu` expects before it; the kernel's parameters start at `first` of the flat vector.
-fn write_out(form: &KernelForm, leaves: &[Leaf], width: usize, products: bool, first: usize) -> String {
-    let from_value = matches!(leaves, [one] if one.profile.slope_from_value);
+fn write_out(
+    form: &KernelForm,
+    leaves: &[Leaf],
+    width: usize,
+    (products, from_value): (bool, bool),
+    first: usize,
+) -> String {
     let mut text = String::new();
     let (products, from_value) = (u8::from(products), u8::from(from_value));
     let _ = writeln!(text, "#define D {width}\n#define LEAVES {}\n#define PRODUCTS {products}", leaves.len());

@@ -16,8 +16,12 @@ pub(crate) use constants;
 
 #[cfg(test)]
 mod compile;
+#[cfg(test)]
+mod cooperation;
 pub mod covariance;
 pub mod data_term;
+#[cfg(test)]
+mod host_program;
 #[cfg(test)]
 mod on_host;
 #[cfg(test)]
@@ -28,20 +32,27 @@ use std::marker::PhantomData;
 
 use crate::device::real::Real;
 use crate::kernels::{
-    Covariance, DataTerm, General, common, covariance as covariance_kernels, data_term as data_term_kernels, matrix,
-    optimiser, rows, symmetric,
+    Covariance, DataTerm, General, common, covariance as covariance_kernels, data_term as data_term_kernels, diagonal,
+    factor, optimiser, pull, push, rows, symmetric,
 };
 use crate::launch::argument::Element;
 
 pub const COMMON: &str = include_str!("../kernels/common.cu");
+pub const HOPPER: &str = include_str!("../kernels/hopper.cu");
+pub const FACTOR: &str = include_str!("../kernels/factor.cu");
+pub const RESIDENT: &str = include_str!("../kernels/resident.cu");
 pub const MATRIX: &str = include_str!("../kernels/matrix.cu");
 pub const SYMMETRIC: &str = include_str!("../kernels/symmetric.cu");
 pub const ROWS: &str = include_str!("../kernels/rows.cu");
+pub const DIAGONAL: &str = include_str!("../kernels/diagonal.cu");
 pub const OPTIMISER: &str = include_str!("../kernels/optimiser.cu");
 pub const LIKELIHOODS: &str = include_str!("../kernels/likelihoods.cu");
 pub const OBJECTIVES: &str = include_str!("../kernels/objectives.cu");
 pub const DATA_TERM: &str = include_str!("../kernels/data_term.cu");
 pub const PROFILES: &str = include_str!("../kernels/profiles.cu");
+pub const PUSH: &str = include_str!("../kernels/push.cu");
+pub const NOISE: &str = include_str!("../kernels/noise.cu");
+pub const PULL: &str = include_str!("../kernels/pull.cu");
 pub const COVARIANCE: &str = include_str!("../kernels/covariance.cu");
 
 /// The whole text of a program with the kernels of one group.
@@ -81,9 +92,14 @@ impl Source<General> {
     /// The kernels that depend on nothing of a model but the precision of its rows.
     pub fn general<T: Real>() -> Self {
         Self::new::<T>()
-            .with(&matrix::definitions(), MATRIX)
+            .with(&[], HOPPER)
+            .with(&factor::definitions(), FACTOR)
+            .with(&[], RESIDENT)
+            .with(&[], MATRIX)
             .with(&symmetric::definitions(), SYMMETRIC)
+            .with(&[], NOISE)
             .with(&rows::definitions(), ROWS)
+            .with(&diagonal::definitions(), DIAGONAL)
             .with(&optimiser::definitions(), OPTIMISER)
     }
 }
@@ -91,7 +107,14 @@ impl Source<General> {
 impl Source<Covariance> {
     /// The kernels of a covariance function; `function` is what was written out for it.
     pub fn covariance<T: Real>(function: &str) -> Self {
-        Self::new::<T>().with(&covariance_kernels::definitions(), PROFILES).with(&[], function).with(&[], COVARIANCE)
+        Self::new::<T>()
+            .with(&[], HOPPER)
+            .with(&covariance_kernels::definitions(), PROFILES)
+            .with(&[], function)
+            .with(&[], COVARIANCE)
+            .with(&pull::definitions(), PULL)
+            .with(&[], NOISE)
+            .with(&push::definitions(), PUSH)
     }
 }
 
@@ -173,12 +196,15 @@ mod tests {
     fn every_number_that_is_written_out_is_used_in_the_text_beside_it_and_defined_nowhere_else() {
         for (definitions, text) in [
             (common::definitions(), COMMON.to_string() + MATRIX + ROWS),
-            (matrix::definitions(), MATRIX.into()),
+            (factor::definitions(), FACTOR.to_string() + RESIDENT),
             (symmetric::definitions(), SYMMETRIC.into()),
             (rows::definitions(), ROWS.into()),
+            (diagonal::definitions(), DIAGONAL.into()),
             (optimiser::definitions(), OPTIMISER.into()),
             (data_term_kernels::definitions(), LIKELIHOODS.into()),
             (covariance_kernels::definitions(), PROFILES.to_string() + COVARIANCE),
+            (pull::definitions(), PULL.into()),
+            (push::definitions(), PUSH.into()),
         ] {
             for Definition { name, .. } in definitions {
                 assert!(has_word(&text, name), "{name} is used nowhere");

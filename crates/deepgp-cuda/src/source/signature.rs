@@ -1,9 +1,13 @@
 //! Whether kernels are declared in Rust as they are in CUDA C: names, order and types of their parameters, and of the fields of structs
 //! that both sides share. A drift between the two fails here, without a GPU.
 
-use super::{COMMON, COVARIANCE, DATA_TERM, MATRIX, OPTIMISER, ROWS, SYMMETRIC};
+use super::{
+    COMMON, COVARIANCE, DATA_TERM, DIAGONAL, FACTOR, MATRIX, OPTIMISER, PULL, PUSH, RESIDENT, ROWS, SYMMETRIC,
+};
 use crate::kernels::common::{Control, Step};
-use crate::kernels::{covariance, data_term, matrix, optimiser, rows, symmetric};
+use crate::kernels::{
+    covariance, data_term, diagonal, factor, matrix, optimiser, pull, push, resident, rows, symmetric,
+};
 use crate::launch::Declaration;
 use crate::launch::argument::Kind;
 
@@ -59,7 +63,12 @@ fn in_rust(parameters: &[(&str, Kind)]) -> Vec<Declared> {
 }
 
 /// Kernels of a file in Rust, beside its CUDA text.
-const FILES: [(&[Declaration], &str); 6] = [
+const FILES: [(&[Declaration], &str); 11] = [
+    (factor::KERNELS, FACTOR),
+    (resident::KERNELS, RESIDENT),
+    (diagonal::KERNELS, DIAGONAL),
+    (pull::KERNELS, PULL),
+    (push::KERNELS, PUSH),
     (matrix::KERNELS, MATRIX),
     (symmetric::KERNELS, SYMMETRIC),
     (rows::KERNELS, ROWS),

@@ -1,12 +1,12 @@
 //! All rows of a batch back through one layer, from the data term to the layer's inputs. The equations are those of `deepgp`'s
 //! `layer/rows.rs`; sums over rows are in `row_sums.rs`.
 
-use deepgp::MeanFunction;
+use deepgp::{CovarianceForm, MeanFunction};
 
 use super::Scope;
 use super::forward::Setting;
 use crate::arrays::LayerArrays;
-use crate::arrays::rows::{BackArrays, RowArrays};
+use crate::arrays::rows::{BackArrays, Pull, RowArrays};
 use crate::device::lane::Lane;
 use crate::device::memory::Span;
 use crate::device::product::{Operand, Shape};
@@ -16,6 +16,8 @@ use crate::fault::Outcome;
 use crate::kernels::DataTerm;
 use crate::kernels::covariance::{InputGradient, Weigh};
 use crate::kernels::data_term::DataTermSums;
+use crate::kernels::diagonal::{ThroughDiagonal, block_rows};
+use crate::kernels::pull::PullRows;
 use crate::kernels::rows::{SamplePullback, ThroughVariance};
 use crate::model::blueprint::LikelihoodBlueprint;
 
@@ -60,61 +62,124 @@ pub fn data_term<T: Real>(
     lane.run(program, sums)
 }
 
-/// From the gradients at samples of a layer to those at its moments.
-pub fn sample_pullback<T: Real>(
-    scope: Scope<'_>,
-    below: &LayerArrays<T>,
-    back: &BackArrays<T>,
-    x_bar: Span<T>,
-    fan: usize,
-    lane: &Lane,
-) -> Outcome<()> {
-    let RowArrays { noise, variance, rows, .. } = below.rows;
-    let BackArrays { mean_bar, variance_bar, .. } = *back;
-    let outputs = below.blueprint.outputs;
-    lane.run(scope.general, SamplePullback { x_bar, noise, variance, rows, fan, outputs, mean_bar, variance_bar })
-}
-
-/// From `variance_bar` to `Ā` and `e`; where [`super::row_sums::explained`] is a product, `Q` becomes `e ∘ A` instead.
+/// From the gradients at samples of a layer, `fan` for each row, to those at its moments, unless `x_bar` is [`Span::NONE`]; and from
+/// `variance_bar` to `Ā` and `e`. Where a dense `Ḡ` is summed by a product, `Q` becomes `e ∘ A` instead.
 pub fn through_variance<T: Real>(
     scope: Scope<'_>,
     layer: &LayerArrays<T>,
     back: &BackArrays<T>,
+    (x_bar, fan): (Span<T>, usize),
     setting: Setting,
     lane: &Lane,
 ) -> Outcome<()> {
-    let own = &layer.rows;
-    let through_variance = ThroughVariance {
-        a: own.a,
-        a_stride: own.a_stride,
-        q: own.q,
-        variance: own.variance,
-        variance_bar: back.variance_bar,
-        prior: layer.prepared.prior,
-        floor_absolute: setting.floor.absolute,
-        floor_relative: setting.floor.relative,
-        outputs: layer.blueprint.outputs,
-        m: layer.blueprint.covariances,
-        e: back.e,
-        a_bar: back.a_bar,
-        diagonal_bar: back.diagonal_bar,
+    let RowArrays { a, a_stride, q, noise, variance, rows, .. } = layer.rows;
+    let BackArrays { mean_bar, variance_bar, e, a_bar, diagonal_bar, .. } = *back;
+    let (prior, outputs, m) = (layer.prepared.prior, layer.blueprint.outputs, layer.blueprint.covariances);
+    let (floor_absolute, floor_relative) = (setting.floor.absolute, setting.floor.relative);
+    match layer.blueprint.covariance_form {
+        CovarianceForm::Diagonal => {
+            let through_diagonal = ThroughDiagonal {
+                a,
+                a_stride,
+                s: scope.factor(layer),
+                x_bar,
+                noise,
+                fan,
+                variance,
+                prior,
+                floor_absolute,
+                floor_relative,
+                rows,
+                outputs,
+                m,
+                block_rows: block_rows::<T>(outputs),
+                mean_bar,
+                variance_bar,
+                e,
+                a_bar,
+                diagonal_bar,
+            };
+            lane.run(scope.general, through_diagonal)
+        }
+        CovarianceForm::Dual | CovarianceForm::Standard | CovarianceForm::Whitened => {
+            if x_bar.len() > 0 {
+                let pullback = SamplePullback { x_bar, noise, variance, rows, fan, outputs, mean_bar, variance_bar };
+                lane.run(scope.general, pullback)?;
+            }
+            let through_variance = ThroughVariance {
+                a,
+                a_stride,
+                q,
+                variance,
+                variance_bar,
+                prior,
+                floor_absolute,
+                floor_relative,
+                outputs,
+                m,
+                e,
+                a_bar,
+                diagonal_bar,
+                rows,
+            };
+            lane.run(scope.general, through_variance)
+        }
+    }
+}
+
+/// The gradient at `k_b`, after [`through_variance`].
+fn through_projection<T: Real>(layer: &LayerArrays<T>, back: &BackArrays<T>, lane: &Lane) -> Outcome<Span<T>> {
+    let (n, m) = (layer.rows.rows, layer.blueprint.covariances);
+    if !layer.blueprint.projects() {
+        return Ok(back.a_bar);
+    }
+    let (a_bar, r) = (Operand::new(back.a_bar, m), Operand::new(layer.prepared.projection, m));
+    lane.product(Shape::new(n, m, m), 1.0, a_bar, r, 0.0, Operand::new(back.kb_bar, m))?;
+    Ok(back.kb_bar)
+}
+
+/// `x_bar`, and sums by blocks, in one kernel, after [`through_variance`]; for the first layer no `x_bar`.
+pub fn pull<T: Real>(
+    scope: Scope<'_>,
+    layer: &LayerArrays<T>,
+    (back, pull): (&BackArrays<T>, Pull<T>),
+    first: bool,
+    lane: &Lane,
+) -> Outcome<()> {
+    let (blueprint, prepared, own) = (&layer.blueprint, &layer.prepared, &layer.rows);
+    let kb_bar = through_projection(layer, back, lane)?;
+    let add = !first && through_mean_function(layer, back, lane)?;
+    let pull = PullRows {
+        k: own.k,
+        x1: own.x,
+        z1: prepared.z,
+        theta: scope.theta(layer),
+        mean_bar: back.mean_bar,
+        weights: prepared.weights,
+        outputs: blueprint.outputs,
+        means: blueprint.means,
+        kb_bar,
+        start: blueprint.start,
+        covariances: blueprint.covariances,
         rows: own.rows,
+        columns: blueprint.columns(),
+        chunk_rows: pull.chunk_rows,
+        identity: blueprint.hands_on(),
+        add,
+        with_weights: pull.with_weights,
+        x_bar: if first { Span::NONE } else { back.x_bar },
+        sums: pull.sums,
+        squares: back.squares,
+        partial: back.partial,
     };
-    lane.run(scope.general, through_variance)
+    lane.run(scope.covariance, pull)
 }
 
 /// `W` of the kernel's pullback, after [`through_variance`].
 pub fn weigh<T: Real>(scope: Scope<'_>, layer: &LayerArrays<T>, back: &BackArrays<T>, lane: &Lane) -> Outcome<()> {
     let (blueprint, prepared, own) = (&layer.blueprint, &layer.prepared, &layer.rows);
     let (n, m) = (own.rows, blueprint.covariances);
-    let kb_bar = match blueprint.projects() {
-        true => {
-            let (a_bar, r) = (Operand::new(back.a_bar, m), Operand::new(prepared.projection, m));
-            lane.product(Shape::new(n, m, m), 1.0, a_bar, r, 0.0, Operand::new(back.kb_bar, m))?;
-            back.kb_bar
-        }
-        false => back.a_bar,
-    };
+    let kb_bar = through_projection(layer, back, lane)?;
     let weigh = Weigh {
         k: own.k,
         x1: own.x,
@@ -129,12 +194,26 @@ pub fn weigh<T: Real>(scope: Scope<'_>, layer: &LayerArrays<T>, back: &BackArray
         means: blueprint.means,
         kb_bar,
         start: blueprint.start,
+        covariances: m,
         rows: n,
         columns: blueprint.columns(),
         w: back.w,
         partial: back.partial,
     };
     lane.run(scope.covariance, weigh)
+}
+
+/// What a linear mean function hands back to `x_bar`; says whether something stands there now.
+fn through_mean_function<T: Real>(layer: &LayerArrays<T>, back: &BackArrays<T>, lane: &Lane) -> Outcome<bool> {
+    let (n, d, p) = (layer.rows.rows, layer.blueprint.width, layer.blueprint.outputs);
+    match layer.blueprint.mean_function {
+        MeanFunction::Linear(_) => {
+            let (mean_bar, linear) = (Operand::new(back.mean_bar, p), Operand::new(layer.prepared.linear, p).t());
+            lane.product(Shape::new(n, d, p), 1.0, mean_bar, linear, 0.0, Operand::new(back.x_bar, d))?;
+            Ok(true)
+        }
+        MeanFunction::Zero | MeanFunction::Identity | MeanFunction::ZeroPadding => Ok(false),
+    }
 }
 
 /// `x_bar`, after [`weigh`]; for the first layer only the sums that the lengthscales need.
@@ -155,15 +234,7 @@ pub fn inputs<T: Real>(
     if first {
         return Ok(());
     }
-    // Whether something stands in x_bar already.
-    let add = match blueprint.mean_function {
-        MeanFunction::Linear(_) => {
-            let (mean_bar, linear) = (Operand::new(back.mean_bar, p), Operand::new(prepared.linear, p).t());
-            lane.product(Shape::new(n, d, p), 1.0, mean_bar, linear, 0.0, Operand::new(back.x_bar, d))?;
-            true
-        }
-        MeanFunction::Zero | MeanFunction::Identity | MeanFunction::ZeroPadding => false,
-    };
+    let add = through_mean_function(layer, back, lane)?;
     let gradient = InputGradient {
         x1: own.x,
         s: back.x_sums,

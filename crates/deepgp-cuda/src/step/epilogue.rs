@@ -5,7 +5,6 @@ use deepgp::MeanForm;
 
 use super::Scope;
 use crate::arrays::LayerArrays;
-use crate::arrays::chunks::SQUARE_CHUNKS;
 use crate::arrays::prepared::{CovarianceArrays, GramArrays};
 use crate::arrays::rows::BackArrays;
 use crate::device::lane::Lane;
@@ -13,20 +12,39 @@ use crate::device::memory::Span;
 use crate::device::product::{Operand, Shape};
 use crate::device::real::Real;
 use crate::fault::Outcome;
-use crate::kernels::covariance::{InducingGradient, ThetaGradient, WeighGram};
+use crate::kernels::covariance::{GramSums, InducingGradient, ThetaGradient, WeighGram};
+use crate::kernels::diagonal::{DIAGONAL_CHUNKS, DiagonalGradient};
 use crate::kernels::matrix::{
-    AddKl, AddRowDots, ClearAbove, DualHBar, FinishFactor, MirrorHalf, ScaleRows, SumWideChunks,
+    AddKl, AddRowDots, ClearAbove, DualHBar, FinishFactor, MirrorHalf, ScaleRows, SumSquares, Whiten,
 };
+use crate::kernels::optimiser::CheckFinite;
 
 /// Which gradients have reached a kernel matrix so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reached {
     /// Something stands in `k_bar`.
     direct: bool,
-    /// Something stands in `work[0]`: the lower triangle of `Lᵀ L̄`.
+    /// The lower triangle of `Lᵀ L̄` has `−free workᵀ`, with the mean's working memory.
+    outer: bool,
+    /// Its leading block of order `M_b` has what stands in `work[0]`.
     inner: bool,
-    /// Outputs whose KL has `½ log |K|`.
+    /// Outputs whose KL has `½ log |K_bb|`.
     log_dets: usize,
+    /// What stands in `square_work[0]`, for each output, is to be added to the leading block of `k_bar`.
+    squares: bool,
+}
+
+impl Reached {
+    /// What has reached a matrix on two ways.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            direct: self.direct || other.direct,
+            outer: self.outer || other.outer,
+            inner: self.inner || other.inner,
+            log_dets: self.log_dets + other.log_dets,
+            squares: self.squares || other.squares,
+        }
+    }
 }
 
 /// 0 to overwrite, 1 to add; from now on there is something to add to.
@@ -83,9 +101,9 @@ pub fn mean<T: Real>(
             outer(-0.5, w, work, 1.0, gram.k_bar)?;
         }
         MeanForm::Whitened => {
-            times(r, w_bar, work)?;
-            add_kl(work, free, 1.0, free_bar)?;
-            outer(-1.0, free, work, beta(&mut reached.inner), gram.work[0])?;
+            let whiten = Whiten { r: gram.r, from: w_bar, free, n, width: p, steps, control, to: work, free_bar };
+            lane.run(scope.general, whiten)?;
+            reached.outer = true;
         }
     }
     Ok(())
@@ -110,9 +128,6 @@ pub fn covariance<T: Real>(
     let all = |span: Span<f64>| Operand::new(span, m).each(square);
     let each = Shape::new(m, m, m).times(p);
     let into = |alpha: f64, a, b, beta: f64, c: Span<f64>| lane.product(each, alpha, a, b, beta, all(c));
-    let sum_outputs = |from: Span<f64>, add: bool, to: Span<f64>| {
-        lane.run(general, SumWideChunks { from, chunks: p, n: square, add, to })
-    };
     // What the KL adds where it has `½ |z|²`.
     let add_kl = |z: Span<f64>, y: Span<f64>| {
         let x = Span::NONE;
@@ -130,9 +145,10 @@ pub fn covariance<T: Real>(
             let v_bar = first;
             into(-2.0, all(g_bar), all(v), 0.0, v_bar)?;
             add_kl(v, v_bar)?;
-            into(1.0, Operand::new(gram.r, m).t(), all(v_bar), 0.0, factor_bar)?;
+            into(1.0, Operand::new(prepared.projection_wide, m).t(), all(v_bar), 0.0, factor_bar)?;
             into(1.0, all(v_bar), all(factor).t(), 0.0, second)?;
-            sum_outputs(second, true, back.projection_bar)?;
+            let to = back.projection_bar;
+            lane.run(general, SumSquares { from: second, count: p, m, add: true, to, stride: m })?;
             lane.run(general, ClearAbove { m: back.projection_bar, n: m })?;
             reached.log_dets = p;
             true
@@ -147,11 +163,15 @@ pub fn covariance<T: Real>(
             let b_h_bar = h_square;
             into(1.0, all(factor), all(h_bar), 0.0, b_h_bar)?;
             lane.copy(g_b_h, factor_bar)?;
-            into(2.0, Operand::new(gram.k, m), all(b_h_bar), 2.0, factor_bar)?;
-            into(1.0, all(b_h_bar), all(factor).t(), 0.0, b_h)?;
-            let add = beta(&mut reached.direct) > 0.0;
-            sum_outputs(b_h, add, gram.k_bar)?;
+            into(2.0, Operand::new(gram.k, gram.blueprint.order), all(b_h_bar), 2.0, factor_bar)?;
+            into(1.0, all(b_h_bar), all(factor).t(), 0.0, first)?;
+            reached.squares = true;
             false
+        }
+        CovarianceArrays::Diagonal => {
+            let (partial, chunks) = (back.explained_chunks, DIAGONAL_CHUNKS);
+            let gradient = DiagonalGradient { partial, chunks, s: factor, n: p * m, steps, control, s_bar: factor_bar };
+            return lane.run(general, gradient);
         }
     };
     lane.run(general, FinishFactor { f: factor, n: m, count, with_log, steps, control, f_bar: factor_bar })
@@ -164,13 +184,20 @@ pub fn projection<T: Real>(
     reached: &mut Reached,
     lane: &Lane,
 ) -> Outcome<()> {
-    let (m, gram) = (layer.blueprint.covariances, layer.prepared.grams.covariance());
+    let (m, prepared) = (layer.blueprint.covariances, &layer.prepared);
     if !layer.blueprint.projects() {
         return Ok(());
     }
-    let (bar, r) = (Operand::new(back.projection_bar, m), Operand::new(gram.r, m).t());
-    let to = Operand::new(gram.work[0], m);
-    lane.product(Shape::new(m, m, m), -1.0, bar, r, beta(&mut reached.inner), to)
+    let (bar, r) = (Operand::new(back.projection_bar, m), Operand::new(prepared.projection_wide, m).t());
+    reached.inner = true;
+    lane.product(Shape::new(m, m, m), -1.0, bar, r, 0.0, Operand::new(prepared.grams.covariance().work[0], m))
+}
+
+/// Says whether the gradients at the mean's `free` and at the covariance's `factor` are finite.
+pub fn check<T: Real>(scope: Scope<'_>, layer: &LayerArrays<T>, gradient: Span<f64>, lane: &Lane) -> Outcome<()> {
+    let range = layer.blueprint.free.start..layer.blueprint.factor.end;
+    let (n, control) = (range.len(), scope.control);
+    lane.run(scope.general, CheckFinite { gradient: gradient.part(&range), n, control })
 }
 
 /// From what has reached a kernel matrix to the sums that inducing inputs and the kernel's parameters need.
@@ -183,43 +210,58 @@ pub fn kernel_matrix<T: Real>(
     lane: &Lane,
 ) -> Outcome<()> {
     let (blueprint, prepared) = (&layer.blueprint, &layer.prepared);
-    let (n, d) = (gram.blueprint.order, blueprint.width);
+    let (n, d, m, p) = (gram.blueprint.order, blueprint.width, blueprint.covariances, blueprint.outputs);
     let (leaves, columns) = (blueprint.text.leaves, blueprint.columns());
-    if reached.inner {
+    if reached.outer || reached.inner {
         // K̄ = Rᵀ Ψ R.
-        let ([inner, psi], Scope { steps, control, .. }) = (gram.work, scope);
-        lane.run(scope.general, MirrorHalf { inner, n, outputs: reached.log_dets, steps, control, psi })?;
-        let (r, inner, shape) = (Operand::new(gram.r, n), Operand::new(inner, n), Shape::new(n, n, n));
-        lane.product(shape, 1.0, Operand::new(psi, n), r, 0.0, inner)?;
-        lane.product(shape, 1.0, r.t(), inner, beta(&mut reached.direct), Operand::new(gram.k_bar, n))?;
+        let ([first, psi], Scope { steps, control, .. }) = (gram.work, scope);
+        let (left, right) =
+            if reached.outer { (scope.free(layer), prepared.mean_work[0]) } else { (Span::NONE, Span::NONE) };
+        let (inner, m) = if reached.inner { (first, m) } else { (Span::NONE, 0) };
+        let outputs = reached.log_dets;
+        lane.run(scope.general, MirrorHalf { left, right, width: p, inner, m, outputs, n, steps, control, psi })?;
+        let (r, product, shape) = (Operand::new(gram.r, n), Operand::new(first, n), Shape::new(n, n, n));
+        lane.product(shape, 1.0, Operand::new(psi, n), r, 0.0, product)?;
+        lane.product(shape, 1.0, r.t(), product, beta(&mut reached.direct), Operand::new(gram.k_bar, n))?;
+    }
+    if reached.squares {
+        let (from, to, add) = (prepared.square_work[0], gram.k_bar, reached.direct);
+        // In a matrix of its own the leading block is all there is.
+        assert!(add || m == n, "the mean has reached every number of a shared matrix");
+        lane.run(scope.general, SumSquares { from, count: p, m, add, to, stride: n })?;
     }
     let GramArrays { k, jitter, k_bar, weights: w, partial, .. } = *gram;
     let (z, theta) = (prepared.z_wide.from(gram.blueprint.first * (d + 1)), scope.theta(layer));
+    let sums = back.gram_sums.from(gram.blueprint.first * (d + 1));
+    if blueprint.text.sums_at_once {
+        return lane.run(scope.covariance, GramSums { k, z1: z, theta, jitter, k_bar, n, t: sums, partial });
+    }
     lane.run(scope.covariance, WeighGram { k, z1: z, theta, jitter, k_bar, n, w, partial })?;
     let (w, z) = (Operand::new(w, n).each(n * n), Operand::new(z, d + 1));
-    let to = Operand::new(back.gram_sums.from(gram.blueprint.first * (d + 1)), d + 1).each(columns * (d + 1));
+    let to = Operand::new(sums, d + 1).each(columns * (d + 1));
     lane.product(Shape::new(n, d + 1, n).times(leaves), 1.0, w, z, 0.0, to)
 }
 
-/// The gradients at inducing inputs and the kernel's parameters, when all sums are there.
+/// The gradients at inducing inputs, on the lane `beside`, and at the kernel's parameters, when all sums are there.
 pub fn finish<T: Real>(
     scope: Scope<'_>,
     layer: &LayerArrays<T>,
     back: &BackArrays<T>,
     gradient: Span<f64>,
-    lane: &Lane,
+    (lane, beside): (&Lane, &Lane),
 ) -> Outcome<()> {
     let blueprint = &layer.blueprint;
     let (d, columns, leaves) = (blueprint.width, blueprint.columns(), blueprint.text.leaves);
     let (z, theta) = (scope.inducing(layer), scope.theta(layer));
-    let (s, t, z_bar) = (back.z_sums, back.gram_sums, gradient.part(&blueprint.inducing));
-    lane.run(scope.covariance, InducingGradient { z, s, t, theta, columns, z_bar, width: d })?;
+    let (s, t, z_bar, control) = (back.z_sums, back.gram_sums, gradient.part(&blueprint.inducing), scope.control);
+    beside.after(lane)?;
+    beside.run(scope.covariance, InducingGradient { z, s, t, theta, columns, control, z_bar, width: d })?;
     let of_theta = ThetaGradient {
         z,
         s,
         t,
         squares: back.squares,
-        chunks: SQUARE_CHUNKS,
+        chunks: back.square_chunks,
         partial: back.partial,
         blocks: back.blocks,
         diagonal_bar: back.diagonal_bar,
@@ -227,6 +269,7 @@ pub fn finish<T: Real>(
         prior: layer.prepared.prior,
         theta,
         columns,
+        control,
         theta_bar: gradient.part(&blueprint.theta),
         leaves,
         width: d,

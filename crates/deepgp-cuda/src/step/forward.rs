@@ -1,6 +1,6 @@
 //! All rows of a batch forward through one layer. The equations are those of `deepgp`'s `layer/rows.rs`.
 
-use deepgp::{Floor, MeanFunction};
+use deepgp::{CovarianceForm, Floor, MeanFunction};
 
 use super::Scope;
 use crate::arrays::LayerArrays;
@@ -11,6 +11,8 @@ use crate::device::product::{Operand, Shape};
 use crate::device::real::Real;
 use crate::fault::Outcome;
 use crate::kernels::covariance::{Cross, Norms};
+use crate::kernels::diagonal::DiagonalMoments;
+use crate::kernels::push::{PushRows, PushShape, chunk_rows};
 use crate::kernels::rows::{Moments, Sample};
 
 /// Where samples of the hidden layers get their noise.
@@ -28,6 +30,17 @@ pub enum NoiseSource {
     },
     /// It was uploaded with the batch.
     Given,
+}
+
+impl NoiseSource {
+    /// As kernels take it: the noise that was given, the numbers of the rows that have their own, and a key.
+    fn arguments(self, given: Span<f64>, ids: Span<u32>) -> (Span<f64>, Span<u32>, [u32; 2]) {
+        match self {
+            Self::Rows { key } => (Span::NONE, ids, key),
+            Self::Shared { key } => (Span::NONE, Span::NONE, key),
+            Self::Given => (given, Span::NONE, [0; 2]),
+        }
+    }
 }
 
 /// What rows go through layers with, the same for all layers.
@@ -67,7 +80,7 @@ pub fn cross<T: Real>(scope: Scope<'_>, layer: &LayerArrays<T>, lane: &Lane, bes
     )
 }
 
-/// `A` and `Q`, after the covariance's part of the prologue.
+/// `A` and, where `G` is dense, `Q`, after the covariance's part of the prologue.
 pub fn project<T: Real>(layer: &LayerArrays<T>, lane: &Lane) -> Outcome<()> {
     let (blueprint, prepared, own) = (&layer.blueprint, &layer.prepared, &layer.rows);
     let (n, m, p) = (own.rows, blueprint.covariances, blueprint.outputs);
@@ -76,8 +89,13 @@ pub fn project<T: Real>(layer: &LayerArrays<T>, lane: &Lane) -> Outcome<()> {
         let r = Operand::new(prepared.projection, m);
         lane.product(Shape::new(n, m, m), 1.0, k_b, r.t(), 0.0, Operand::new(own.a, m))?;
     }
-    let (a, g) = (Operand::new(own.a, own.a_stride), Operand::new(prepared.explained, m).t());
-    lane.product(Shape::new(n, p * m, m), 1.0, a, g, 0.0, Operand::new(own.q, p * m))
+    match blueprint.covariance_form {
+        CovarianceForm::Diagonal => Ok(()),
+        CovarianceForm::Dual | CovarianceForm::Standard | CovarianceForm::Whitened => {
+            let (a, g) = (Operand::new(own.a, own.a_stride), Operand::new(prepared.explained, m).t());
+            lane.product(Shape::new(n, p * m, m), 1.0, a, g, 0.0, Operand::new(own.q, p * m))
+        }
+    }
 }
 
 /// `mean`, after the mean's part of the prologue.
@@ -97,39 +115,133 @@ pub fn means<T: Real>(layer: &LayerArrays<T>, lane: &Lane) -> Outcome<()> {
     }
 }
 
-/// `variance`, after [`project`], and the mean function's share of `mean`, after [`means`].
-pub fn moments<T: Real>(
+/// All that [`cross`], [`means`], [`project`] and [`moments`] do, in one kernel.
+pub fn push<T: Real>(
     scope: Scope<'_>,
     layer: &LayerArrays<T>,
+    above: Option<&LayerArrays<T>>,
+    (index, fan, shape): (usize, usize, PushShape),
     setting: Setting,
-    fan: usize,
     lane: &Lane,
 ) -> Outcome<()> {
     let (blueprint, prepared, own) = (&layer.blueprint, &layer.prepared, &layer.rows);
-    let moments = Moments {
-        a: own.a,
-        a_stride: own.a_stride,
-        q: own.q,
+    let (given, ids, [k0, k1]) = setting.noise.arguments(own.given, setting.ids);
+    let push = PushRows {
+        x1: own.x,
+        z1: prepared.z,
+        theta: scope.theta(layer),
+        weights: prepared.weights,
+        outputs: blueprint.outputs,
+        means: blueprint.means,
+        r: prepared.projection,
+        s: scope.factor(layer),
+        start: blueprint.start,
+        m: blueprint.covariances,
+        rows: own.rows,
+        columns: blueprint.columns(),
+        chunk_rows: chunk_rows(own.rows),
         prior: prepared.prior,
         floor_absolute: setting.floor.absolute,
         floor_relative: setting.floor.relative,
-        x1: own.x,
-        width: blueprint.width,
         identity: blueprint.hands_on(),
-        rows: own.rows,
-        outputs: blueprint.outputs,
-        m: blueprint.covariances,
         fan,
+        given,
+        ids,
+        k0,
+        k1,
+        layer: index as u32,
+        samples: setting.samples,
         steps: scope.steps,
         control: scope.control,
+        k: own.k,
+        a: own.a,
         mean: own.mean,
         variance: own.variance,
+        noise: own.noise,
+        // Samples are drawn after the first layer: all others have as many rows as the one above.
+        above: above.map_or(Span::NONE, |above| above.rows.x),
+        shape,
     };
-    lane.run(scope.general, moments)
+    lane.run(scope.covariance, push)
+}
+
+/// `variance`, after [`project`], the mean function's share of `mean`, after [`means`], and samples into the rows of the layer `above`, if there
+/// is one. `fan` rows of layer `index` belong to one of the batch.
+pub fn moments<T: Real>(
+    scope: Scope<'_>,
+    layer: &LayerArrays<T>,
+    above: Option<&LayerArrays<T>>,
+    (index, fan): (usize, usize),
+    setting: Setting,
+    lane: &Lane,
+) -> Outcome<()> {
+    let (blueprint, prepared, own) = (&layer.blueprint, &layer.prepared, &layer.rows);
+    match blueprint.covariance_form {
+        CovarianceForm::Diagonal => {
+            // One sample of a row is drawn at once; many are, by many threads, afterwards.
+            let (at_once, afterwards) = match above {
+                Some(above) if above.rows.rows > own.rows => (Span::NONE, Some(above)),
+                above => (above.map_or(Span::NONE, |above| above.rows.x), None),
+            };
+            let (given, ids, [k0, k1]) = setting.noise.arguments(own.given, setting.ids);
+            let moments = DiagonalMoments {
+                a: own.a,
+                a_stride: own.a_stride,
+                s: scope.factor(layer),
+                prior: prepared.prior,
+                floor_absolute: setting.floor.absolute,
+                floor_relative: setting.floor.relative,
+                x1: own.x,
+                width: blueprint.width,
+                identity: blueprint.hands_on(),
+                rows: own.rows,
+                outputs: blueprint.outputs,
+                m: blueprint.covariances,
+                fan,
+                given,
+                ids,
+                k0,
+                k1,
+                layer: index as u32,
+                samples: setting.samples,
+                steps: scope.steps,
+                control: scope.control,
+                mean: own.mean,
+                variance: own.variance,
+                noise: own.noise,
+                above: at_once,
+            };
+            lane.run(scope.general, moments)?;
+            afterwards.map_or(Ok(()), |above| sample(scope, layer, above, index, setting, lane))
+        }
+        CovarianceForm::Dual | CovarianceForm::Standard | CovarianceForm::Whitened => {
+            let moments = Moments {
+                a: own.a,
+                a_stride: own.a_stride,
+                q: own.q,
+                prior: prepared.prior,
+                floor_absolute: setting.floor.absolute,
+                floor_relative: setting.floor.relative,
+                x1: own.x,
+                width: blueprint.width,
+                identity: blueprint.hands_on(),
+                rows: own.rows,
+                outputs: blueprint.outputs,
+                m: blueprint.covariances,
+                fan,
+                steps: scope.steps,
+                control: scope.control,
+                mean: own.mean,
+                variance: own.variance,
+            };
+            lane.run(scope.general, moments)?;
+            above.map_or(Ok(()), |above| sample(scope, layer, above, index, setting, lane))
+        }
+    }
 }
 
 /// Samples of hidden layer `index` into the rows of the one above it.
-pub fn sample<T: Real>(
+fn sample<T: Real>(
     scope: Scope<'_>,
     below: &LayerArrays<T>,
     above: &LayerArrays<T>,
@@ -138,11 +250,7 @@ pub fn sample<T: Real>(
     lane: &Lane,
 ) -> Outcome<()> {
     let RowArrays { rows, mean, variance, noise, given, .. } = below.rows;
-    let (given, ids, [k0, k1]) = match setting.noise {
-        NoiseSource::Rows { key } => (Span::NONE, setting.ids, key),
-        NoiseSource::Shared { key } => (Span::NONE, Span::NONE, key),
-        NoiseSource::Given => (given, Span::NONE, [0; 2]),
-    };
+    let (given, ids, [k0, k1]) = setting.noise.arguments(given, setting.ids);
     let sample = Sample {
         mean,
         variance,

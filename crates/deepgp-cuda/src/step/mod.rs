@@ -40,7 +40,7 @@ impl Scope<'_> {
         self.values.part(&layer.blueprint.free)
     }
 
-    /// The covariance's free lower triangles, `[P, M_b, M_b]`.
+    /// The covariance's free numbers: lower triangles, `[P, M_b, M_b]`, or diagonals, `[P, M_b]`.
     pub fn factor<T>(&self, layer: &LayerArrays<T>) -> Span<f64> {
         self.values.part(&layer.blueprint.factor)
     }

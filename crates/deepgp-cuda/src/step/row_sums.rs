@@ -4,18 +4,23 @@
 //! order. In `mixed` precision the factors of most may be rounded to TF32. They run on the layer's own lanes, beside the way back through
 //! the layers below.
 
+use deepgp::CovarianceForm;
+
 use super::Scope;
 use crate::arrays::LayerArrays;
 use crate::arrays::chunks::{SQUARE_CHUNKS, chunks, symmetric_chunks};
-use crate::arrays::rows::BackArrays;
+use crate::arrays::rows::{BackArrays, Pull};
 use crate::device::lane::Lane;
 use crate::device::memory::Span;
 use crate::device::product::{Operand, Shape};
 use crate::device::real::Real;
 use crate::fault::Outcome;
+use crate::kernels::diagonal::{DIAGONAL_CHUNKS, DiagonalSums};
 use crate::kernels::matrix::{ClearAbove, SumChunks};
+use crate::kernels::pull::SumPulled;
 use crate::kernels::rows::WeightedSquares;
 use crate::kernels::symmetric::{SumTriangles, SymmetricSums};
+use crate::model::blueprint::LayerBlueprint;
 
 /// `w̄`, after [`through_variance`](super::backward::through_variance).
 pub fn weights<T: Real>(scope: Scope<'_>, layer: &LayerArrays<T>, back: &BackArrays<T>, lane: &Lane) -> Outcome<()> {
@@ -27,10 +32,42 @@ pub fn weights<T: Real>(scope: Scope<'_>, layer: &LayerArrays<T>, back: &BackArr
     sum.run(scope, back.weights_chunks, back.weights_bar, lane)
 }
 
-/// `Ḡ`, after [`through_variance`](super::backward::through_variance): by a kernel of its own where the device has one for it, else as a product.
+/// `Wᵀ [1 | x]`, and `w̄` where that comes of it, after [`pull`](super::backward::pull).
+pub fn pulled<T: Real>(
+    scope: Scope<'_>,
+    layer: &LayerArrays<T>,
+    (back, pull): (&BackArrays<T>, Pull<T>),
+    lane: &Lane,
+) -> Outcome<()> {
+    let LayerBlueprint { outputs, means, .. } = layer.blueprint;
+    let weights_bar = if pull.with_weights { back.weights_bar } else { Span::NONE };
+    let (columns, z_sums) = (layer.blueprint.columns(), back.z_sums);
+    let Pull { sums, blocks, .. } = pull;
+    lane.run(scope.covariance, SumPulled { sums, blocks, columns, outputs, means, z_sums, weights_bar })
+}
+
+/// `Ḡ`, after [`through_variance`](super::backward::through_variance). A dense one comes by a kernel of its own where the device has one for it,
+/// else as a product; a diagonal one is left in chunks, which [`covariance`](super::epilogue::covariance) adds up.
 pub fn explained<T: Real>(scope: Scope<'_>, layer: &LayerArrays<T>, back: &BackArrays<T>, lane: &Lane) -> Outcome<()> {
     let (blueprint, own) = (&layer.blueprint, &layer.rows);
     let (m, p) = (blueprint.covariances, blueprint.outputs);
+    match blueprint.covariance_form {
+        CovarianceForm::Dual | CovarianceForm::Standard | CovarianceForm::Whitened => {}
+        CovarianceForm::Diagonal => {
+            let sums = DiagonalSums {
+                a: own.a,
+                a_stride: own.a_stride,
+                e: back.e,
+                rows: own.rows,
+                chunk_rows: own.rows.div_ceil(DIAGONAL_CHUNKS),
+                outputs: p,
+                m,
+                partial: back.explained_chunks,
+                chunks: DIAGONAL_CHUNKS,
+            };
+            return lane.run(scope.general, sums);
+        }
+    }
     if !back.symmetric {
         let (scaled, a) = (Operand::new(own.q, p * m), Operand::new(own.a, own.a_stride));
         let sum =

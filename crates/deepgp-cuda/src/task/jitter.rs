@@ -56,7 +56,7 @@ impl Raised {
             }
             let own = match layer.prepared.covariance {
                 CovarianceArrays::Dual { infos: own, .. } => own.len(),
-                CovarianceArrays::Standard { .. } | CovarianceArrays::Whitened => 0,
+                CovarianceArrays::Standard { .. } | CovarianceArrays::Whitened | CovarianceArrays::Diagonal => 0,
             };
             let own: Vec<i32> = infos.by_ref().take(own).copied().collect();
             if let Some(pivot) = own.into_iter().find(|info| *info != 0) {

@@ -9,7 +9,7 @@ use deepgp::{DeepGp, Jitter, MeanFunction, ObjectiveForm};
 
 use crate::Cuda;
 use crate::arrays::prepared::{CovarianceArrays, GramArrays};
-use crate::arrays::workload::{Extent, Workload};
+use crate::arrays::workload::{Abilities, Extent, Workload};
 use crate::arrays::{Arrays, LayerArrays};
 use crate::device::lane::Lane;
 use crate::device::memory::{Arena, Memory, gate};
@@ -17,7 +17,10 @@ use crate::device::program::Program;
 use crate::device::real::Real;
 use crate::fault::{Fault, Outcome};
 use crate::kernels::common::{Control, Step};
-use crate::kernels::matrix::{INVERT_OWN, InvertLower, largest_order};
+use crate::kernels::factor::{INVERT_OWN, InvertLower, largest_order};
+use crate::kernels::pull::{MOST_COLUMNS, PullRows, pull_bytes};
+use crate::kernels::push::PushRows;
+use crate::kernels::resident::FactorResident;
 use crate::kernels::symmetric::SymmetricSums;
 use crate::kernels::{Covariance, DataTerm, General};
 use crate::model::blueprint::Blueprint;
@@ -68,9 +71,11 @@ impl<T: Real> DeviceTask<T> {
         let context = cuda.context();
         let gate = gate();
         let programs = Programs::new::<T>(cuda, &blueprint, work.gradients.then_some(work.objective))?;
-        let extent = Extent::new(work, blueprint.layers.len(), programs.general.has::<SymmetricSums<T>>());
+        let most = cuda.shared_memory()?;
+        let abilities = programs.abilities::<T>(most)?;
+        let extent = Extent::new(work, blueprint.layers.len(), abilities);
         let lanes = (0..extent.lanes).map(|_| Lane::new(&context)).collect::<Outcome<Vec<_>>>()?;
-        let shared = cuda.shared_memory()? - INVERT_OWN;
+        let shared = most - INVERT_OWN;
         programs.general.allow_shared::<InvertLower>(shared)?;
         check_orders(&blueprint, largest_order(shared))?;
         let mut workspaces = Vec::new();
@@ -111,7 +116,7 @@ impl<T: Real> DeviceTask<T> {
                 let addresses: Vec<u64> = (0..layer.blueprint.outputs).map(|p| h.from(p * square).address()).collect();
                 main.upload(&addresses, h_addresses)?;
             }
-            CovarianceArrays::Standard { .. } | CovarianceArrays::Whitened => {}
+            CovarianceArrays::Standard { .. } | CovarianceArrays::Whitened | CovarianceArrays::Diagonal => {}
         }
         match &layer.blueprint.mean_function {
             MeanFunction::Linear(w) => {
@@ -186,5 +191,24 @@ impl Programs {
         let text = &blueprint.likelihood.text;
         let data_term = objective.map(|own| cuda.data_term_program::<T>(text, own)).transpose()?;
         Ok(Self { general, covariances, data_term })
+    }
+
+    /// What the device can do, where a block may have `most` bytes of shared memory; kernels that ask for much are allowed to.
+    fn abilities<T: Real>(&self, most: usize) -> Outcome<Abilities> {
+        let symmetric = self.general.has::<SymmetricSums<T>>();
+        let resident = if self.general.has::<FactorResident>() { most } else { 0 };
+        if resident > 0 {
+            self.general.allow_shared::<FactorResident>(resident)?;
+        }
+        let widest = pull_bytes(MOST_COLUMNS);
+        let pulls = widest <= most && self.covariances.iter().all(Program::has::<PullRows<T>>);
+        if pulls {
+            self.covariances.iter().try_for_each(|program| program.allow_shared::<PullRows<T>>(widest))?;
+        }
+        let pushes = if self.covariances.iter().all(Program::has::<PushRows<T>>) { most } else { 0 };
+        if pushes > 0 {
+            self.covariances.iter().try_for_each(|program| program.allow_shared::<PushRows<T>>(pushes))?;
+        }
+        Ok(Abilities { symmetric, resident, pulls, pushes })
     }
 }

@@ -1,9 +1,10 @@
 //! The order in which a step's work is given out.
 //!
-//! A step is a graph. Once `[1 | Z]` is there, every layer's two factorisations run on lanes of their own, beside one another and
-//! beside the rows, which go forward on the main lane and wait for a layer's factors only when they come to it. On the way back
-//! the main lane hands each layer's sums over to the layer's lanes and goes on to the layer below. So what a step takes is the
-//! longest way through, not the sum.
+//! A step is a graph. Every layer's kernel matrices and factors are made on lanes of their own, beside one another and beside the rows,
+//! which go forward on the main lane and wait for a layer's factors only when they come to it. On the way back the main lane hands each
+//! layer's sums over to the layer's lanes and goes on to the layer below. So what a step takes is the longest way through, not the sum:
+//! the first layer's factor, all layers forward and back, and from the first layer's sums back to its inducing inputs. What lies beside
+//! that way, such as inverse factors, divergences and the record, is given out beside it.
 
 use cudarc::driver::CudaEvent;
 use deepgp::CovarianceForm;
@@ -15,7 +16,7 @@ use crate::device::lane::Lane;
 use crate::device::memory::Span;
 use crate::device::real::Real;
 use crate::fault::Outcome;
-use crate::kernels::optimiser::{Advance, Ascend, CheckFinite, Decide};
+use crate::kernels::optimiser::{Ascend, Decide};
 use crate::kernels::rows::Gather;
 use crate::model::blueprint::Grams;
 use crate::step::backward::Targets;
@@ -26,6 +27,8 @@ use crate::step::{Scope, backward, epilogue, forward, prologue, row_sums};
 /// Marks after what the rows of a layer wait for.
 #[derive(Debug)]
 pub struct Ready {
+    /// `[1 | Z]`.
+    inducing: CudaEvent,
     mean: CudaEvent,
     covariance: CudaEvent,
 }
@@ -41,10 +44,7 @@ impl<T: Real> DeviceTask<T> {
     }
 
     fn mean_lane(&self, layer: usize) -> &Lane {
-        match self.blueprint.layers[layer].grams {
-            Grams::Tied(_) => self.covariance_lane(layer),
-            Grams::Decoupled { .. } => &self.held.lanes[1 + 2 * layer],
-        }
+        &self.held.lanes[1 + 2 * layer]
     }
 
     fn covariance_lane(&self, layer: usize) -> &Lane {
@@ -66,26 +66,48 @@ impl<T: Real> DeviceTask<T> {
 
     /// Gives out all work that does not depend on rows; returns marks after what rows wait for.
     pub fn prologue(&self) -> Outcome<Vec<Ready>> {
-        let main = self.main();
-        for (l, layer) in self.arrays.layers.iter().enumerate() {
-            prologue::begin(self.scope(l), layer, main)?;
-        }
-        let mut ready = Vec::new();
-        for (l, layer) in self.arrays.layers.iter().enumerate() {
-            let (scope, of_mean, of_covariance) = (self.scope(l), self.mean_lane(l), self.covariance_lane(l));
-            of_covariance.after(main)?;
-            prologue::covariance(scope, layer, of_covariance)?;
-            let covariance = of_covariance.mark()?;
-            match layer.blueprint.grams {
-                Grams::Tied(_) => {}
-                Grams::Decoupled { .. } => of_mean.after(main)?,
+        self.arrays.layers.iter().enumerate().map(|(l, layer)| self.layer_prologue(l, layer)).collect()
+    }
+
+    fn layer_prologue(&self, l: usize, layer: &LayerArrays<T>) -> Outcome<Ready> {
+        let (scope, of_mean, of_covariance) = (self.scope(l), self.mean_lane(l), self.covariance_lane(l));
+        of_mean.after(self.main())?;
+        prologue::begin(scope, layer, of_mean)?;
+        let inducing = of_mean.mark()?;
+        of_covariance.after(of_mean)?;
+        prologue::prior(scope, layer, of_covariance)?;
+        prologue::mean_matrix(scope, layer, of_mean)?;
+        let solved = of_mean.mark()?;
+        // Where the weights came with the factor, the whole inverse is for the way back.
+        let inverts = self.extent.work.gradients || !layer.prepared.solved;
+        match &layer.prepared.grams {
+            Grams::Shared(one) => {
+                of_covariance.after(of_mean)?;
+                if layer.blueprint.has_head() {
+                    prologue::head_inverse(scope, layer, of_covariance)?;
+                    if inverts {
+                        prologue::inverse(scope, one, of_mean)?;
+                    }
+                } else {
+                    prologue::inverse(scope, one, of_covariance)?;
+                    of_mean.after(of_covariance)?;
+                }
             }
-            prologue::mean(scope, layer, of_mean)?;
-            ready.push(Ready { mean: of_mean.mark()?, covariance });
-            prologue::covariance_divergence(scope, layer, of_covariance)?;
-            prologue::mean_divergence(scope, layer, of_mean)?;
+            Grams::Decoupled { mean, covariance } => {
+                prologue::covariance_matrix(scope, layer, covariance, of_covariance)?;
+                prologue::inverse(scope, covariance, of_covariance)?;
+                if inverts {
+                    prologue::inverse(scope, mean, of_mean)?;
+                }
+            }
         }
-        Ok(ready)
+        prologue::covariance(scope, layer, of_covariance)?;
+        let covariance = of_covariance.mark()?;
+        prologue::weights(scope, layer, of_mean)?;
+        let mean = if layer.prepared.solved { solved } else { of_mean.mark()? };
+        prologue::covariance_divergence(scope, layer, of_covariance)?;
+        prologue::mean_divergence(scope, layer, of_mean)?;
+        Ok(Ready { inducing, mean, covariance })
     }
 
     /// Gives out the way forward from the first layer's rows to the last layer's moments; a layer's rows wait for its marks, if there
@@ -96,6 +118,14 @@ impl<T: Real> DeviceTask<T> {
             let (scope, ready) = (self.scope(l), ready.get(l));
             // Means are computed beside what the variances need.
             let beside = self.means_lane(l);
+            ready.map_or(Ok(()), |ready| main.wait(&ready.inducing))?;
+            let (above, fan) = (self.arrays.layers.get(l + 1), self.extent.layer_samples(l));
+            if let Some(shape) = layer.rows.push {
+                ready.map_or(Ok(()), |ready| main.wait(&ready.mean))?;
+                ready.map_or(Ok(()), |ready| main.wait(&ready.covariance))?;
+                forward::push(scope, layer, above, (l, fan, shape), setting, main)?;
+                continue;
+            }
             forward::cross(scope, layer, main, beside)?;
             beside.after(main)?;
             ready.map_or(Ok(()), |ready| beside.wait(&ready.mean))?;
@@ -103,10 +133,7 @@ impl<T: Real> DeviceTask<T> {
             ready.map_or(Ok(()), |ready| main.wait(&ready.covariance))?;
             forward::project(layer, main)?;
             main.after(beside)?;
-            forward::moments(scope, layer, setting, self.extent.layer_samples(l), main)?;
-            if let Some(above) = self.arrays.layers.get(l + 1) {
-                forward::sample(scope, layer, above, l, setting, main)?;
-            }
+            forward::moments(scope, layer, above, (l, fan), setting, main)?;
         }
         Ok(())
     }
@@ -115,7 +142,7 @@ impl<T: Real> DeviceTask<T> {
     pub fn backward(&self, noise: NoiseSource) -> Outcome<()> {
         let (main, setting, gradient) = (self.main(), self.setting(noise), self.arrays.gradient);
         let last = self.arrays.layers.len() - 1;
-        let mut x_bar = Span::NONE;
+        let (mut x_bar, mut fan) = (Span::NONE, 1);
         for (l, layer) in self.arrays.layers.iter().enumerate().rev() {
             let (scope, back) = (self.scope(l), self.back(layer));
             let samples = self.extent.layer_samples(l);
@@ -124,45 +151,63 @@ impl<T: Real> DeviceTask<T> {
                 let Arrays { y, weights, data_term: partial, .. } = self.arrays;
                 let targets = Targets { likelihood: &self.blueprint.likelihood, y, weights, partial };
                 backward::data_term((program, scope), layer, back, targets, setting, samples, main)?;
+                self.decide()?;
             } else {
-                let fan = self.extent.layer_samples(l + 1) / samples;
-                backward::sample_pullback(scope, layer, back, x_bar, fan, main)?;
+                fan = self.extent.layer_samples(l + 1) / samples;
             }
-            backward::through_variance(scope, layer, back, setting, main)?;
-            self.back_to_parameters(l, layer, back)?;
-
-            backward::weigh(scope, layer, back, main)?;
-            let of_inducing = self.inducing_lane(l);
-            of_inducing.after(main)?;
-            row_sums::inducing(scope, layer, back, of_inducing)?;
-            backward::inputs(scope, layer, back, l == 0, main)?;
-            // Squares are taken beside the sums: for the first layer by the main lane, which has nothing else to do.
-            let beside = if l == 0 { main } else { self.explained_lane(l) };
-            if l > 0 {
-                beside.after(main)?;
+            backward::through_variance(scope, layer, back, (x_bar, fan), setting, main)?;
+            let of_factor = self.back_to_factor(l, layer, back)?;
+            let (of_inducing, of_mean) = (self.inducing_lane(l), self.mean_lane(l));
+            if !back.pull.is_some_and(|pull| pull.with_weights) {
+                of_mean.after(main)?;
+                row_sums::weights(scope, layer, back, of_mean)?;
+                self.back_to_inducing(l, layer, back, of_factor)?;
             }
-            row_sums::squares(scope, layer, back, beside)?;
-            of_inducing.after(beside)?;
+            match back.pull {
+                Some(pull) => {
+                    backward::pull(scope, layer, (back, pull), l == 0, main)?;
+                    of_inducing.after(main)?;
+                    row_sums::pulled(scope, layer, (back, pull), of_inducing)?;
+                    if pull.with_weights {
+                        of_mean.after(of_inducing)?;
+                        self.back_to_inducing(l, layer, back, of_factor)?;
+                    }
+                }
+                None => {
+                    backward::weigh(scope, layer, back, main)?;
+                    of_inducing.after(main)?;
+                    row_sums::inducing(scope, layer, back, of_inducing)?;
+                    backward::inputs(scope, layer, back, l == 0, main)?;
+                    // Squares are taken beside the sums: for the first layer by the main lane, which has nothing else to do.
+                    let beside = if l == 0 { main } else { self.explained_lane(l) };
+                    if l > 0 {
+                        beside.after(main)?;
+                    }
+                    row_sums::squares(scope, layer, back, beside)?;
+                    of_inducing.after(beside)?;
+                }
+            }
             of_inducing.after(self.covariance_lane(l))?;
-            of_inducing.after(self.mean_lane(l))?;
-            epilogue::finish(scope, layer, back, gradient, of_inducing)?;
+            of_inducing.after(of_mean)?;
+            epilogue::finish(scope, layer, back, gradient, (of_inducing, of_mean))?;
             x_bar = back.x_bar;
         }
         for l in 0..=last {
             main.after(self.inducing_lane(l))?;
+            main.after(self.mean_lane(l))?;
             main.after(self.explained_lane(l))?;
         }
         Ok(())
     }
 
-    /// Gives out sums over the rows of a layer and their way back to its parameters, beside the main lane.
-    fn back_to_parameters(&self, l: usize, layer: &LayerArrays<T>, back: &BackArrays<T>) -> Outcome<()> {
+    /// Gives out sums over the rows of a layer and their way back to its covariance's parameters, beside the main lane; says what of it
+    /// reaches the covariance's kernel matrix.
+    fn back_to_factor(&self, l: usize, layer: &LayerArrays<T>, back: &BackArrays<T>) -> Outcome<Reached> {
         let (main, scope, gradient) = (self.main(), self.scope(l), self.arrays.gradient);
-        let (of_mean, of_covariance, of_explained) =
-            (self.mean_lane(l), self.covariance_lane(l), self.explained_lane(l));
+        let (of_covariance, of_explained) = (self.covariance_lane(l), self.explained_lane(l));
         let mut reached = Reached::default();
-        of_explained.after(main)?;
         of_covariance.after(main)?;
+        of_explained.after(main)?;
         row_sums::projection(scope, layer, back, of_covariance)?;
         row_sums::explained(scope, layer, back, of_explained)?;
         match layer.blueprint.covariance_form {
@@ -173,20 +218,39 @@ impl<T: Real> DeviceTask<T> {
             CovarianceForm::Standard | CovarianceForm::Dual => {
                 of_covariance.after(of_explained)?;
                 epilogue::covariance(scope, layer, back, gradient, &mut reached, of_covariance)?;
+                of_explained.after(of_covariance)?;
             }
         }
         epilogue::projection(layer, back, &mut reached, of_covariance)?;
+        Ok(reached)
+    }
+
+    /// Gives out the way back from `w̄`, and from what reached the covariance's kernel matrix, to the mean's parameters and through the
+    /// kernel matrices.
+    fn back_to_inducing(
+        &self,
+        l: usize,
+        layer: &LayerArrays<T>,
+        back: &BackArrays<T>,
+        of_factor: Reached,
+    ) -> Outcome<()> {
+        let (scope, gradient) = (self.scope(l), self.arrays.gradient);
+        let (of_mean, of_covariance, of_explained) =
+            (self.mean_lane(l), self.covariance_lane(l), self.explained_lane(l));
+        let mut of_free = Reached::default();
+        epilogue::mean(scope, layer, back, gradient, &mut of_free, of_mean)?;
+        of_explained.after(of_mean)?;
+        epilogue::check(scope, layer, gradient, of_explained)?;
         match &layer.prepared.grams {
-            Grams::Tied(_) => {}
-            Grams::Decoupled { covariance, .. } => {
-                epilogue::kernel_matrix(scope, layer, back, covariance, reached, of_covariance)?;
-                reached = Reached::default();
-                of_mean.after(main)?;
+            Grams::Shared(one) => {
+                of_mean.after(of_covariance)?;
+                epilogue::kernel_matrix(scope, layer, back, one, of_free.and(of_factor), of_mean)
+            }
+            Grams::Decoupled { mean, covariance } => {
+                epilogue::kernel_matrix(scope, layer, back, covariance, of_factor, of_covariance)?;
+                epilogue::kernel_matrix(scope, layer, back, mean, of_free, of_mean)
             }
         }
-        row_sums::weights(scope, layer, back, of_mean)?;
-        epilogue::mean(scope, layer, back, gradient, &mut reached, of_mean)?;
-        epilogue::kernel_matrix(scope, layer, back, layer.prepared.grams.mean(), reached, of_mean)
     }
 
     fn back<'a>(&self, layer: &'a LayerArrays<T>) -> &'a BackArrays<T> {
@@ -206,12 +270,16 @@ impl<T: Real> DeviceTask<T> {
         self.finish_step()
     }
 
-    /// Gives out what ends a step: whether it is good, its record, and Adam's update.
-    fn finish_step(&self) -> Outcome<()> {
-        let (main, arrays, general, blueprint) = (self.main(), &self.arrays, self.general(), &self.blueprint);
-        let Arrays { data_term, steps, control, infos, kls, gradient, .. } = *arrays;
+    /// Gives out what a step's data term, factors and divergences say of it, beside the main lane, after the data term.
+    fn decide(&self) -> Outcome<()> {
+        let (arrays, blueprint, lane) = (&self.arrays, &self.blueprint, self.explained_lane(0));
+        let Arrays { data_term, control, infos, kls, gradient, records, .. } = *arrays;
         let theta = &blueprint.likelihood.parameters;
-        main.run(general, CheckFinite { gradient, n: theta.start, control })?;
+        lane.after(self.main())?;
+        for l in 0..arrays.layers.len() {
+            lane.after(self.mean_lane(l))?;
+            lane.after(self.covariance_lane(l))?;
+        }
         let decide = Decide {
             partial: data_term,
             blocks: data_term.len() / data_term_length(blueprint),
@@ -222,24 +290,30 @@ impl<T: Real> DeviceTask<T> {
             factors: infos.len(),
             length: record_length(blueprint),
             control,
-            records: arrays.records,
+            records,
             theta_bar: gradient.part(theta),
         };
-        main.run(general, decide)?;
+        lane.run(self.general(), decide)
+    }
+
+    /// Gives out what ends a step: Adam's update, if all is well.
+    fn finish_step(&self) -> Outcome<()> {
+        let (main, arrays, blueprint) = (self.main(), &self.arrays, &self.blueprint);
         let ascend = Ascend {
             raw: arrays.raw,
             first: arrays.first,
             second: arrays.second,
             values: arrays.values,
             before: arrays.before,
-            gradient,
+            gradient: arrays.gradient,
             floors: arrays.floors,
             frozen: arrays.frozen,
             n: blueprint.parameters,
-            steps,
-            control,
+            steps: arrays.steps,
+            control: arrays.control,
+            records: arrays.records,
+            length: record_length(blueprint),
         };
-        main.run(general, ascend)?;
-        main.run(general, Advance { control })
+        main.run(self.general(), ascend)
     }
 }

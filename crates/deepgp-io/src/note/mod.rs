@@ -141,6 +141,13 @@ pub enum Note {
         /// Which rows.
         rows: ScoredRows,
     },
+    /// The model was scored on some of the test rows, because there was no time for more.
+    ScoredOnSample {
+        /// How many, at random.
+        rows: usize,
+        /// Out of how many.
+        of: usize,
+    },
     /// Central 90 % intervals hold far fewer rows than nine of ten.
     IntervalsTooNarrow {
         /// The target that they are of.

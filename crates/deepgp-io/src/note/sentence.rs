@@ -95,6 +95,11 @@ impl fmt::Display for Note {
             Self::Copies { copies, of, rows } => {
                 write!(f, "{copies} of {of} {rows} have a copy among the training rows: the scores flatter the model")
             }
+            Self::ScoredOnSample { rows, of } => write!(
+                f,
+                "to be done in time, the model was scored on {rows} of {of} test rows, chosen at random; `deepgp report` scores \
+                 it on all of them"
+            ),
             Self::IntervalsTooNarrow { target, level, held, rows } => {
                 let held = percent(held.0);
                 write!(f, "`{target}`: the {level} % intervals hold {held} of the {rows}: they are too narrow")

@@ -30,8 +30,8 @@ pub enum CovarianceForm {
     /// `Standard` with `S = L S' Lᵀ`, `L Lᵀ = K`, `S' = L_s L_sᵀ`: not in the paper, and the safest to train.
     /// Its KL is `½ (tr S' − log |S'| − M_b)`.
     Whitened,
-    /// `Whitened` with `S' = diag(s²)`, a positive number `s` for each output and inducing input: not in the paper. Rows cost `M_b P`
-    /// where the others cost `M_b² P`, and it fits nearly as well. Its KL is `½ Σ (s² − log s² − 1)`.
+    /// `Whitened` with `S' = diag(s²)`, a number `s` for each output and inducing input, whose sign does not matter: not in the paper. Rows
+    /// cost `M_b P` where the others cost `M_b² P`, and it fits nearly as well. Its KL is `½ Σ (s² − log s² − 1)`.
     Diagonal,
 }
 
@@ -116,7 +116,9 @@ impl LayerCovariance {
     pub(super) fn constraint(&self) -> Constraint {
         match self.form.structure() {
             Structure::Dense(_) => Constraint::LowerTriangular { order: self.factor.ncols() },
-            Structure::Diagonal => Constraint::Positive { floor: 0.0 },
+            // Only squares count, as on the diagonal of a triangle. Their logarithms would be moved in place of the numbers themselves
+            // if they were `Positive`: from a tiny start that takes a thousand steps, and then early stopping steps in.
+            Structure::Diagonal => Constraint::Real,
         }
     }
 

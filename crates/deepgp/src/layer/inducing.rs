@@ -117,8 +117,8 @@ impl Inducing {
 
 /// A total order of rows, NaN included; 0 and −0 are one.
 pub(crate) fn compare_rows(a: &[f64], b: &[f64]) -> std::cmp::Ordering {
-    let each = a.iter().zip(b).map(|(x, y)| (x + 0.0).total_cmp(&(y + 0.0)));
-    each.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
+    let mut each = a.iter().zip(b).map(|(x, y)| (x + 0.0).total_cmp(&(y + 0.0)));
+    each.find(|order| order.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
 }
 
 /// Fails if two rows of `z` are equal; `layer` and `set` are for the message.

@@ -42,9 +42,12 @@ pub(crate) struct Distinct(Vec<u32>);
 impl Distinct {
     /// The distinct rows of `x`: one index for each, in the order in which they first appear. Costs a sort.
     pub fn of(x: View<'_>) -> Self {
-        let mut order: Vec<u32> = (0..x.nrows() as u32).collect();
         let row = |i: u32| x.row(i as usize);
-        order.par_sort_by(|&i, &j| compare_rows(row(i), row(j)).then(i.cmp(&j)));
+        // Each with its first number: of most pairs no more needs to be fetched.
+        let mut keyed: Vec<(f64, u32)> =
+            (0..x.nrows() as u32).map(|i| (row(i).first().map_or(0.0, |v| v + 0.0), i)).collect();
+        keyed.par_sort_by(|(a, i), (b, j)| a.total_cmp(b).then_with(|| compare_rows(row(*i), row(*j))).then(i.cmp(j)));
+        let mut order: Vec<u32> = keyed.into_iter().map(|(_, i)| i).collect();
         order.dedup_by(|later, first| row(*later) == row(*first));
         order.sort_unstable();
         Self(order)

@@ -36,7 +36,7 @@ pub enum InducingSize {
 
 impl Default for InducingSize {
     fn default() -> Self {
-        Self::Decoupled { mean: None, covariance: None }
+        Self::Nested { mean: None, covariance: None }
     }
 }
 

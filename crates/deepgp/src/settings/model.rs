@@ -41,7 +41,7 @@ impl Default for ModelSettings {
             width: 10,
             inducing: InducingSize::default(),
             mean_form: MeanForm::Whitened,
-            covariance_form: CovarianceForm::Whitened,
+            covariance_form: CovarianceForm::Diagonal,
             kernel: KernelChoice::SquaredExponential,
             inducing_start: InducingStart::KMeans,
             likelihood: LikelihoodForm::default(),

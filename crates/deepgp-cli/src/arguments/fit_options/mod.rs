@@ -54,7 +54,7 @@ pub struct FitOptions {
     /// Outputs of each hidden layer
     #[arg(long, help_heading = "Model")]
     pub width: Option<usize>,
-    /// Inducing inputs of each layer, for mean and covariance alike (the full model)
+    /// Inducing inputs of each layer, for mean and covariance alike; with a whitened covariance, the full model
     #[arg(long, value_name = "M", conflicts_with_all = ["mean_inducing", "covariance_inducing"], help_heading = "Model")]
     pub inducing: Option<usize>,
     /// Inducing inputs of each layer's mean
@@ -119,7 +119,7 @@ pub struct FitOptions {
     /// Looks at the validation rows, one every 50 steps, without a better result before training stops
     #[arg(long, help_heading = "Training")]
     pub patience: Option<u32>,
-    /// Stop after this time, e.g. 90s, 10m, 2h
+    /// Be done after about this time, scores included, e.g. 90s, 10m, 2h
     #[arg(long, help_heading = "Training")]
     pub time_limit: Option<Seconds>,
     /// Save the state every so often: a time (30s, 5m) or a number of steps

@@ -14,7 +14,7 @@ pub enum Candidate {
     Nested,
     /// The covariance is diagonal.
     Diagonal,
-    /// The covariance has up to 300 inducing inputs in place of 100.
+    /// The covariance has up to 200 inducing inputs in place of 100.
     LargeHead,
     /// Rows are worked on in `f32`.
     Mixed,
@@ -48,7 +48,7 @@ pub const CANDIDATES: &[&str] = &[
 ];
 
 /// The most inducing inputs of a large head.
-const LARGE_HEAD: usize = 300;
+const LARGE_HEAD: usize = 200;
 /// The most inducing inputs of a small mean.
 const SMALL_MEAN: usize = 300;
 
@@ -79,7 +79,7 @@ impl Candidate {
             Self::Decoupled => "version 0.1: two sets, whitened covariance, f64, constant rate",
             Self::Nested => "+ nested sets",
             Self::Diagonal => "+ diagonal covariance",
-            Self::LargeHead => "+ up to 300 for the covariance, not 100",
+            Self::LargeHead => "+ up to 200 for the covariance, not 100",
             Self::Mixed => "+ mixed precision",
             Self::Cosine => "+ cosine schedule",
             Self::Short => "cosine, 2000 steps, not 3000",
@@ -139,9 +139,9 @@ mod tests {
             settings
         };
         assert_eq!(of(Candidate::Decoupled, 9000).model.inducing, InducingSize::decoupled(500, 100));
-        assert_eq!(of(Candidate::Cosine, 9000).model.inducing, InducingSize::nested(500, 300));
+        assert_eq!(of(Candidate::Cosine, 9000).model.inducing, InducingSize::nested(500, 200));
         assert_eq!(of(Candidate::Cosine, 600).model.inducing, InducingSize::nested(120, 120));
-        assert_eq!(of(Candidate::SmallMean, 9000).model.inducing, InducingSize::nested(300, 300));
+        assert_eq!(of(Candidate::SmallMean, 9000).model.inducing, InducingSize::nested(300, 200));
         assert_eq!(of(Candidate::Short, 9000).train.steps, 2000);
         assert_eq!(of(Candidate::LargeHead, 9000).model.precision, Precision::F64);
     }

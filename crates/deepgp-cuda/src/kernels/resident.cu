@@ -1,0 +1,210 @@
+// The Cholesky factor of a matrix that fits into the shared memory of a cluster of 8 blocks, and a solve with it. What one block needs
+// of another it reads there, so nothing waits for the device's memory between the first number and the last.
+//
+// Rows come in strips of 32, and a strip is a row of tiles of 32 x 32 numbers on and left of the diagonal. Block r has strips r and
+// 15 - r: with 16 strips every block has 17 tiles.
+
+#if __CUDA_ARCH__ >= 900
+// Rows of a tile are so far apart that lanes which read a column, or a fragment for the matrix units, find it in different banks.
+#define ROW_APART 33
+#define TILE_NUMBERS (32 * ROW_APART)
+typedef double (*Tile)[ROW_APART];
+
+// The block that has a strip, and where a tile of the strip stands there.
+__device__ __forceinline__ int owner_of(int strip) { return strip < CLUSTER ? strip : 2 * CLUSTER - 1 - strip; }
+__device__ __forceinline__ Tile tile_of(double *tiles, int strip, int column) {
+    return (Tile)(tiles + ((strip < CLUSTER ? 0 : 2 * CLUSTER - strip) + column) * TILE_NUMBERS);
+}
+
+// t = t l^-T for a tile, by one warp, a row a lane. Of l its transpose is given, and one over its diagonal.
+__device__ void solve_tile(Tile t, const double (*transposed)[ROW_APART], const double *inverses) {
+    const int lane = threadIdx.x % WARP;
+    double own[32];
+#pragma unroll
+    for (int k = 0; k < 32; k++) own[k] = t[lane][k];
+#pragma unroll
+    for (int k = 0; k < 32; k++) {
+        own[k] *= inverses[k];
+#pragma unroll
+        for (int c = k + 1; c < 32; c++) own[c] -= own[k] * transposed[k][c];
+    }
+#pragma unroll
+    for (int k = 0; k < 32; k++) t[lane][k] = own[k];
+}
+
+// 16 x 16 numbers of `to` less those of one two^T, by one warp; `half` and `other` say which rows of `one` and of `two`.
+__device__ void update_quarter(Tile to, const Tile one, const Tile two, int half, int other) {
+    const int lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4;
+    double sum[2][4];
+#pragma unroll
+    for (int b = 0; b < 2; b++)
+#pragma unroll
+        for (int e = 0; e < 4; e++) sum[b][e] = to[16 * half + g + e / 2 * 8][16 * other + 8 * b + 2 * t + e % 2];
+#pragma unroll
+    for (int k0 = 0; k0 < 32; k0 += 16) {
+        // Both factors take their columns in the same order, in which a half-warp's numbers lie in different banks.
+        double left[2][4], right[2][4];
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+#pragma unroll
+            for (int b = 0; b < 2; b++) {
+                left[b][k] = -one[16 * half + 8 * b + g][k0 + 4 * t + k];
+                right[b][k] = two[16 * other + 8 * b + g][k0 + 4 * t + k];
+            }
+#pragma unroll
+        for (int k = 0; k < 4; k += 2) {
+            const double part[4] = {left[0][k], left[1][k], left[0][k + 1], left[1][k + 1]};
+#pragma unroll
+            for (int b = 0; b < 2; b++) multiply_add(part, right[b][k], right[b][k + 1], sum[b]);
+        }
+    }
+#pragma unroll
+    for (int b = 0; b < 2; b++)
+#pragma unroll
+        for (int e = 0; e < 4; e++) to[16 * half + g + e / 2 * 8][16 * other + 8 * b + 2 * t + e % 2] = sum[b][e];
+}
+
+// L of L L^T = a, in place (what stands above the diagonal is left as it is), and, unless `free` is null, weights = L^-T free, both
+// [n, width]. `info` becomes 0, or the number of the first bad pivot, from 1.
+//
+// A strip at a time: its block on the diagonal is factored by one warp, the tiles below it are solved, and all tiles right of it are
+// updated. The block that has the next strip solves and updates that one first and factors it while all others go on.
+extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(WARP *FACTOR_WARPS)
+    factor_resident(double *a, int n, const double *free, int width, double *weights, int *info) {
+    extern __shared__ double resident[];
+    Tile diagonal = (Tile)resident;                      // transposed: what the strip at hand is solved with
+    double *inverses = resident + TILE_NUMBERS;          // one over its diagonal
+    double(*own_inverses)[32] = (double(*)[32])(inverses + 32); // those of the block's own strips
+    int *bad_pivot = (int *)(inverses + 96);
+    double *tiles = inverses + 98;
+    const int rank = blockIdx.x, lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, strips = (n + 31) / 32;
+    const int own[2] = {rank, 2 * CLUSTER - 1 - rank};
+    for (int s = 0; s < 2; s++) {
+        if (own[s] >= strips) continue;
+#pragma unroll 4
+        for (int i = threadIdx.x; i < (own[s] + 1) * 1024; i += WARP * FACTOR_WARPS) {
+            const int row = 32 * own[s] + i / 32 % 32, column = i / 1024 * 32 + i % 32;
+            // Rows that fill up the last strip are those of the identity.
+            const double v = row < n && column <= row ? a[(size_t)row * n + column] : double(row == column);
+            tile_of(tiles, own[s], i / 1024)[i / 32 % 32][i % 32] = v;
+        }
+    }
+    if (threadIdx.x == 0) *bad_pivot = 0;
+    __syncthreads();
+    int bad = 0;
+    // Strip k is done, and strip k + 1 is next.
+    for (int k = -1; k + 1 < strips; k++) {
+        // Three warps of the block that has the next strip see to that alone.
+        const bool front = owner_of(k + 1) == rank;
+        if (k >= 0) {
+            Tile there = in_block(tile_of(tiles, k, k), owner_of(k));
+            for (int i = threadIdx.x; i < 1024; i += WARP * FACTOR_WARPS) diagonal[i % 32][i / 32] = there[i / 32][i % 32];
+            if (threadIdx.x < 32) inverses[lane] = in_block(own_inverses[k < CLUSTER ? 0 : 1], owner_of(k))[lane];
+            __syncthreads();
+            const int strip = warp == 0 && front ? k + 1 : warp == 3 ? own[0] : warp == 4 ? own[1] : 0;
+            if (strip < strips && (strip > k + 1 || (strip == k + 1 && warp == 0)))
+                solve_tile(tile_of(tiles, strip, k), diagonal, inverses);
+        }
+        if (front && warp < 3) {
+            Tile next = tile_of(tiles, k + 1, k + 1);
+            front_sync();
+            cluster_arrive();
+            if (k >= 0) {
+                update_quarter(next, tile_of(tiles, k + 1, k), tile_of(tiles, k + 1, k), warp > 0, warp > 1);
+                front_sync();
+            }
+            if (warp == 0) {
+                const int found = factor_block(next, next, own_inverses[k + 1 < CLUSTER ? 0 : 1], 32);
+                if (bad == 0 && found > 0) bad = 32 * (k + 1) + found;
+                if (lane == 0) *bad_pivot = bad;
+            }
+            cluster_wait();
+        } else {
+            cluster_arrive();
+            cluster_wait();
+            // Tiles of the own strips from column k + 1 on, in quarters.
+            const int first = front ? 3 : 0;
+            const int upper = k >= 0 && own[0] > k + 1 && own[0] < strips ? own[0] - k : 0;
+            const int lower = k >= 0 && own[1] > k + 1 && own[1] < strips ? own[1] - k : 0;
+            for (int i = warp - first; i < 4 * (upper + lower); i += FACTOR_WARPS - first) {
+                const int s = i / 4 >= upper, column = k + 1 + i / 4 - (s ? upper : 0), half = i % 4 / 2, other = i % 2;
+                if (column == own[s] && half < other) continue;
+                update_quarter(tile_of(tiles, own[s], column), tile_of(tiles, own[s], k),
+                               in_block(tile_of(tiles, column, k), owner_of(column)), half, other);
+            }
+        }
+        cluster_arrive();
+        cluster_wait();
+    }
+    for (int s = 0; s < 2; s++) {
+        if (own[s] >= strips) continue;
+#pragma unroll 4
+        for (int i = threadIdx.x; i < (own[s] + 1) * 1024; i += WARP * FACTOR_WARPS) {
+            const int row = 32 * own[s] + i / 32 % 32, column = i / 1024 * 32 + i % 32;
+            if (row < n && column <= row) a[(size_t)row * n + column] = tile_of(tiles, own[s], i / 1024)[i / 32 % 32][i % 32];
+        }
+    }
+    if (rank == 0 && threadIdx.x == 0) {
+        int first_bad = 0;
+        for (int r = 0; r < CLUSTER; r++) {
+            const int found = *in_block(bad_pivot, r);
+            if (found > 0 && (first_bad == 0 || found < first_bad)) first_bad = found;
+        }
+        *info = first_bad;
+    }
+    if (free) {
+        // From the last strip up: w_i = L_ii^-T (m_i - sum over j > i of L_ji^T w_j). A block adds up what its own strips take off all others, and who
+        // has the next strip gathers that from all blocks, in order. Numbers of a strip stand [width, 32].
+        const int size = 32 * width;
+        double *sides = tiles + (strips > CLUSTER ? 2 * CLUSTER + 1 : strips) * TILE_NUMBERS, *sums = sides + 2 * size;
+        for (int i = threadIdx.x; i < strips * size; i += WARP * FACTOR_WARPS) sums[i] = 0;
+        // What strip i takes off strip j; a number is always added to by the same thread.
+        auto take_off = [&](int i, int j, const double *side) {
+            const Tile tile = tile_of(tiles, i, j);
+            for (int at = threadIdx.x; at < size; at += WARP * FACTOR_WARPS) {
+                double sum = 0;
+#pragma unroll 8
+                for (int row = 0; row < 32; row++) sum += tile[row][at % 32] * side[at / 32 * 32 + row];
+                sums[j * size + at] += sum;
+            }
+        };
+        cluster_arrive();
+        cluster_wait();
+        for (int i = strips - 1; i >= 0; i--) {
+            const bool mine = owner_of(i) == rank;
+            double *side = sides + (i < CLUSTER ? 0 : size);
+            if (mine) {
+                for (int at = threadIdx.x; at < size; at += WARP * FACTOR_WARPS) {
+                    const int row = 32 * i + at % 32;
+                    double v = row < n ? free[(size_t)row * width + at / 32] : 0;
+#pragma unroll
+                    for (int r = 0; r < CLUSTER; r++) v -= in_block(sums, r)[i * size + at];
+                    side[at] = v;
+                }
+                __syncthreads();
+                const Tile tile = tile_of(tiles, i, i);
+                const double inverse = own_inverses[i < CLUSTER ? 0 : 1][lane];
+                for (int p = warp; p < width; p += FACTOR_WARPS) {
+                    double v = side[32 * p + lane];
+#pragma unroll 8
+                    for (int k = 31; k > 0; k--) {
+                        const double solved = __shfl_sync(FULL, v * inverse, k);
+                        if (lane < k) v -= tile[k][lane] * solved;
+                    }
+                    side[32 * p + lane] = v * inverse;
+                    if (32 * i + lane < n) weights[(size_t)(32 * i + lane) * width + p] = v * inverse;
+                }
+                __syncthreads();
+                if (i > 0) take_off(i, i - 1, side);
+            }
+            cluster_arrive();
+            // The strips after the next are not in a hurry.
+            for (int j = 0; mine && j < i - 1; j++) take_off(i, j, side);
+            cluster_wait();
+        }
+    }
+    // Nobody leaves while others read what it has.
+    cluster_arrive();
+    cluster_wait();
+}
+#endif

@@ -1,0 +1,466 @@
+//! Kernels whose threads work together, run on the host: their threads are fibers (`fibers.h`), which wait for one another as on the device, and
+//! run in a random order otherwise. So they are compared with what they should compute where there is no GPU.
+
+use std::fmt::Write as _;
+
+use deepgp::KernelChoice;
+use deepgp::kernel::KernelForm;
+
+use super::covariance::CovarianceText;
+use super::host_program::{array, near, run_program, scattered};
+use super::{COMMON, DIAGONAL, Definition, FACTOR, HOPPER, MATRIX, NOISE, RESIDENT, ROWS, Source};
+use crate::kernels::pull::pull_bytes;
+use crate::kernels::push::PushShape;
+use crate::kernels::resident::resident_bytes;
+use crate::kernels::{common, diagonal, factor, rows};
+use crate::launch::Group;
+
+const FIBERS: &str = include_str!("fibers.h");
+/// What texts need beside CUDA's words: functions that are CUDA's own.
+const FUNCTIONS: &str = "
+static unsigned __umulhi(unsigned a, unsigned b) { return (unsigned long long)a * b >> 32; }
+static void sincospi(double x, double *s, double *c) { *s = std::sin(M_PI * x), *c = std::cos(M_PI * x); }
+";
+
+/// Texts with the numbers before them that they need, for rows in double.
+fn program(parts: &[(Vec<Definition>, &str)]) -> String {
+    let mut text = format!("{FIBERS}{FUNCTIONS}#define REAL double\n");
+    for (definitions, part) in parts {
+        for definition in definitions {
+            let _ = writeln!(text, "{definition}");
+        }
+        // Each block has shared memory of its own.
+        for line in part.lines() {
+            match line.trim().strip_prefix("extern __shared__ double ").and_then(|rest| rest.split_once("[];")) {
+                Some((name, _)) => _ = writeln!(text, "double *{name} = own_shared();"),
+                None => _ = writeln!(text, "{line}"),
+            }
+        }
+    }
+    text
+}
+
+/// A matrix of Gaussian bumps of order `n` with something on the diagonal, as C++ text.
+fn matrix(n: usize) -> String {
+    format!(
+        "    const int n = {n};
+    static double k[n * n], l[n * n];
+    for (int i = 0; i < n * n; i++) l[i] = k[i] = std::exp(-0.02 * (i / n - i % n) * (i / n - i % n)) + (i / n == i % n) / 8.;
+"
+    )
+}
+
+fn factors() -> String {
+    program(&[(common::definitions(), COMMON), (factor::definitions(), FACTOR), (vec![], RESIDENT)])
+}
+
+#[test]
+fn a_factor_made_in_shared_memory_gives_the_matrix_and_its_solve_the_right_hand_side() {
+    for (n, width) in [(1, 1), (31, 2), (33, 0), (100, 10), (290, 16)] {
+        let shared = resident_bytes(n, width).unwrap() / 8;
+        let main = matrix(n)
+            + &array("double", "sides", &scattered(n * width.max(1), 3))
+            + &format!(
+                "    static double w[n * {width} + 1];
+    int info = -1;
+    launch_cluster(8, 512, {shared}, [&] {{ factor_resident(l, n, {sides}, {width}, w, &info); }});
+    double errors[4] = {{(double)info}};
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {{
+            double sum = 0;
+            for (int c = 0; c <= std::min(i, j); c++) sum += l[i * n + c] * l[j * n + c];
+            errors[1] = std::fmax(errors[1], std::fabs(sum - k[i * n + j]));
+            if (j > i) errors[2] = std::fmax(errors[2], std::fabs(l[i * n + j] - k[i * n + j]));
+        }}
+    for (int i = 0; i < n; i++)
+        for (int p = 0; p < {width}; p++) {{
+            double sum = 0;
+            for (int j = i; j < n; j++) sum += l[j * n + i] * w[j * {width} + p];
+            errors[3] = std::fmax(errors[3], std::fabs(sum - sides[i * {width} + p]));
+        }}
+    print(errors, 4);
+",
+                sides = if width > 0 { "sides" } else { "nullptr" },
+            );
+        let Some(found) = run_program("a factor in shared memory", &factors(), &main) else { return };
+        near(&format!("info, L, above it, and w of {n} x {width}"), &found, &[0.0; 4]);
+    }
+}
+
+#[test]
+fn the_first_bad_pivot_is_told_whichever_block_has_it() {
+    for (n, bad) in [(70, 5), (290, 40), (290, 270)] {
+        let main = matrix(n)
+            + &format!(
+                "    int info = -1;
+    l[{bad} * (n + 1)] = -1, l[(n - 1) * (n + 1)] = -1;
+    launch_cluster(8, 512, {}, [&] {{ factor_resident(l, n, nullptr, 0, nullptr, &info); }});
+    const double found = info;
+    print(&found, 1);
+",
+                resident_bytes(n, 0).unwrap() / 8
+            );
+        let Some(found) = run_program("a bad pivot", &factors(), &main) else { return };
+        assert_eq!(found, [(bad + 1) as f64]);
+    }
+}
+
+#[test]
+fn the_head_of_a_factor_is_inverted_by_itself() {
+    let main = matrix(70)
+        + "    const int m = 37;
+    static double r[m * m];
+    double log_det, errors[2] = {};
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j <= i; j++) {
+            double sum = k[i * n + j];
+            for (int c = 0; c < j; c++) sum -= l[i * n + c] * l[j * n + c];
+            l[i * n + j] = i == j ? std::sqrt(sum) : sum / l[j * n + j];
+        }
+    launch((m + STRIP - 1) / STRIP, 1, 32 * STRIP, m * STRIP, [&] { invert_lower(l, n, r, m, &log_det); });
+    for (int i = 0; i < m; i++) {
+        log_det -= 2 * std::log(l[i * n + i]);
+        for (int j = 0; j < m; j++) {
+            double sum = 0;
+            for (int c = 0; c <= i; c++) sum += l[i * n + c] * r[c * m + j];
+            errors[0] = std::fmax(errors[0], std::fabs(sum - (i == j)));
+        }
+    }
+    errors[1] = log_det;
+    print(errors, 2);
+";
+    let Some(found) = run_program("the head of an inverse", &factors(), &main) else { return };
+    near("R and log |K|", &found, &[0.0; 2]);
+}
+
+#[test]
+fn a_whitened_mean_is_pulled_back_to_half_of_a_mirrored_matrix() {
+    let (n, p, m) = (45, 18, 12);
+    let (r, from, free) = (scattered(n * n, 1), scattered(n * p, 2), scattered(n * p, 3));
+    let inner = scattered(m * m, 4);
+    let mut main = String::new();
+    for (name, numbers) in [("r", &r), ("from", &from), ("free", &free), ("inner", &inner)] {
+        main.push_str(&array("double", name, numbers));
+    }
+    let _ = write!(
+        main,
+        "    static double to[{n} * {p}], free_bar[{n} * {p}], psi[{n} * {n}];
+    const Step steps[] = {{{{}}, {{0, 0.7}}}};
+    const Control control = {{1}};
+    launch(({n} + 7) / 8, 1, 256, 0, [&] {{ whiten(r, from, free, {n}, {p}, steps, &control, to, free_bar); }});
+    launch(2, 2, 256, 0, [&] {{ mirror_half(free, to, {p}, inner, {m}, 3, {n}, steps, &control, psi); }});
+    print(to, {n} * {p}), print(free_bar, {n} * {p}), print(psi, {n} * {n});
+"
+    );
+    let text = program(&[(common::definitions(), COMMON), (vec![], MATRIX)]);
+    let Some(found) = run_program("a whitened mean", &text, &main) else { return };
+    let (mut to, mut free_bar, mut psi) = (vec![0.0; n * p], vec![0.0; n * p], vec![0.0; n * n]);
+    for i in 0..n {
+        for q in 0..p {
+            to[i * p + q] = (0..=i).map(|k| r[i * n + k] * from[k * p + q]).sum();
+            free_bar[i * p + q] = to[i * p + q] - 0.7 * free[i * p + q];
+        }
+    }
+    for i in 0..n {
+        for j in 0..=i {
+            let outer: f64 = (0..p).map(|q| free[i * p + q] * to[j * p + q]).sum();
+            let in_head = if i < m { inner[i * m + j] - if i == j { 3.0 * 0.7 } else { 0.0 } } else { 0.0 };
+            psi[i * n + j] = 0.5 * (in_head - outer);
+            psi[j * n + i] = psi[i * n + j];
+        }
+    }
+    near("R w̄", &found[..n * p], &to);
+    near("the gradient at m'", &found[n * p..2 * n * p], &free_bar);
+    near("Ψ", &found[2 * n * p..], &psi);
+}
+
+#[test]
+fn rows_go_through_the_diagonal_covariance_and_back() {
+    let (rows, outputs, m, width) = (40, 18, 70, 5);
+    // The later an output, the more it is left with.
+    let left = |(i, u): (usize, &f64)| 0.05 + 0.04 * (i / m) as f64 * u.abs();
+    let (a, s) = (scattered(rows * m, 1), scattered(outputs * m, 2).iter().enumerate().map(left).collect::<Vec<_>>());
+    let (mean, x1) = (scattered(rows * outputs, 3), scattered(rows * (width + 1), 4));
+    let (given, x_bar) = (scattered(rows * outputs, 5), scattered(rows * outputs, 6));
+    let mut main = String::new();
+    for (name, numbers) in [("a", &a), ("s", &s), ("mean", &mean), ("x1", &x1), ("given", &given), ("x_bar", &x_bar)] {
+        main.push_str(&array("double", name, numbers));
+    }
+    // Some of the variances that come of this are below the floor.
+    let (prior, floor, live) = (34.0, 1.5, 30);
+    let all = rows * outputs;
+    let _ = write!(
+        main,
+        "    static double variance[{all}], noise[{all}], above[{rows} * ({outputs} + 1)], mean_bar[{all}], e[{all}], a_bar[{rows} * {m}];
+    static double diagonal_bar[{rows}], partial[3 * {outputs} * {m}], s_bar[{outputs} * {m}], kl[{outputs}];
+    const Step steps[] = {{{{}}, {{0, 0.7, 1, 5, {live}}}}};
+    Control control = {{1}};
+    const double prior = {prior:?};
+    launch(2, 1, 256, 0, [&] {{
+        diagonal_moments(a, {m}, s, &prior, {floor:?}, 0, x1, {width}, 1, {rows}, {outputs}, {m}, 1, given, nullptr, 0, 0, 0, 1, steps,
+                         &control, mean, variance, noise, above);
+    }});
+    launch(2, 1, 256, 32 * {outputs}, [&] {{
+        through_diagonal(a, {m}, s, x_bar, noise, 1, variance, &prior, {floor:?}, 0, {rows}, {outputs}, {m}, 32, mean_bar, nullptr, e, a_bar,
+                         diagonal_bar);
+    }});
+    launch(1, 3, 128, 0, [&] {{ diagonal_sums(a, {m}, e, {rows}, 15, {outputs}, {m}, partial); }});
+    launch(5, 1, 256, 0, [&] {{ diagonal_gradient(partial, 3, s, {outputs} * {m}, steps, &control, s_bar); }});
+    launch({outputs}, 1, 128, 0, [&] {{ diagonal_kl(s, {m}, kl); }});
+    const double clamped = control.clamped;
+    print(variance, {all}), print(mean, {all}), print(above, {rows} * ({outputs} + 1)), print(&clamped, 1), print(mean_bar, {all});
+    print(a_bar, {rows} * {m}), print(diagonal_bar, {rows}), print(s_bar, {outputs} * {m}), print(kl, {outputs});
+"
+    );
+    let text = program(&[
+        (common::definitions(), COMMON),
+        (vec![], NOISE),
+        (rows::definitions(), ROWS),
+        (diagonal::definitions(), DIAGONAL),
+    ]);
+    let Some(found) = run_program("the diagonal covariance", &text, &main) else { return };
+    let g = |p: usize, j: usize| 1.0 - s[p * m + j] * s[p * m + j];
+    let (mut variance, mut moved, mut above, mut clamped) = (vec![], vec![], vec![], 0.0);
+    let (mut mean_bar, mut e, mut a_bar, mut diagonal_bar) = (vec![], vec![], vec![], vec![]);
+    for n in 0..rows {
+        above.push(1.0);
+        for p in 0..outputs {
+            let explained: f64 = (0..m).map(|j| g(p, j) * a[n * m + j] * a[n * m + j]).sum();
+            let (at, below) = (n * outputs + p, prior - explained < floor);
+            clamped += f64::from(u8::from(below && n < live));
+            let v = f64::max(prior - explained, floor);
+            let mu = mean[at] + if p < width { x1[n * (width + 1) + 1 + p] } else { 0.0 };
+            variance.push(v);
+            moved.push(mu);
+            above.push(mu + v.sqrt() * given[at]);
+            mean_bar.push(x_bar[at]);
+            e.push(if below { 0.0 } else { -0.5 * x_bar[at] * given[at] / v.sqrt() });
+        }
+        let own = &e[n * outputs..];
+        diagonal_bar.push(-own.iter().sum::<f64>());
+        a_bar.extend((0..m).map(|j| 2.0 * a[n * m + j] * (0..outputs).map(|p| own[p] * g(p, j)).sum::<f64>()));
+    }
+    assert!(clamped > 0.0 && clamped < 0.9 * (live * outputs) as f64, "{clamped}");
+    let of_s = |at: usize| {
+        let (p, j, own) = (at / m, at % m, s[at]);
+        let sum: f64 = (0..rows).map(|n| e[n * outputs + p] * a[n * m + j] * a[n * m + j]).sum();
+        -0.7 * (own - 1.0 / own) - 2.0 * own * sum
+    };
+    let of_output =
+        |p: usize| -> f64 { s[p * m..(p + 1) * m].iter().map(|own| 0.5 * (own * own - (own * own).ln() - 1.0)).sum() };
+    let s_bar: Vec<f64> = (0..outputs * m).map(of_s).collect();
+    let kl: Vec<f64> = (0..outputs).map(of_output).collect();
+    let mut rest = &found[..];
+    for (what, expected) in [
+        ("variances", variance),
+        ("means", moved),
+        ("samples", above),
+        ("clamped", vec![clamped]),
+        ("the means' gradient", mean_bar),
+        ("Ā", a_bar),
+        ("the diagonal's gradient", diagonal_bar),
+        ("the gradient at s", s_bar),
+        ("the KL", kl),
+    ] {
+        let (own, after) = rest.split_at(expected.len());
+        near(what, own, &expected);
+        rest = after;
+    }
+    assert!(rest.is_empty());
+}
+
+/// What is written out for a covariance function, and the kernels on it, for fibers.
+fn covariance_program<G: Group>(source: &Source<G>) -> String {
+    // Fibers have clusters and matrix units of their own.
+    let text = source.text.replace(HOPPER, "");
+    let own = text.lines().filter(|line| !line.starts_with("#define REAL")).collect::<Vec<_>>().join("\n");
+    program(&[(vec![], &own)])
+}
+
+#[test]
+fn a_kernel_matrix_is_pulled_back_and_summed_at_once() {
+    let (n, d) = (70, 3);
+    let text = CovarianceText::alone(&KernelForm::One(KernelChoice::SquaredExponential), d);
+    assert!(text.sums_at_once);
+    let (z, k, k_bar) = (scattered(n * (d + 1), 1), scattered(n * n, 2), scattered(n * n, 3));
+    let mut main = String::new();
+    for (name, numbers) in [("z1", &z), ("k", &k), ("k_bar", &k_bar)] {
+        main.push_str(&array("double", name, numbers));
+    }
+    let size = n * (d + 1);
+    let _ = write!(
+        main,
+        "    static double w[{n} * {n}], partial[100], t[{size}], sums[2], found[2];
+    const double theta[] = {{1.1, 0.9, 1.3, 0.8}}, jitter[] = {{0.1, 0.01}};
+    launch(2, 3, 256, 0, [&] {{ weigh_gram(k, z1, theta, jitter, k_bar, {n}, w, partial); }});
+    for (int i = 0; i < 6; i++) sums[0] += partial[2 * i];
+    for (int i = 0; i < {n}; i++)
+        for (int c = 0; c < D + 1; c++)
+            for (int j = 0; j < {n}; j++) t[i * (D + 1) + c] += w[i * {n} + j] * z1[j * (D + 1) + c];
+    print(t, {size}), print(sums, 2);
+    for (int i = 0; i < {size}; i++) t[i] = NAN;
+    launch(({n} + 7) / 8, 1, 256, 0, [&] {{ gram_sums(k, z1, theta, jitter, k_bar, {n}, t, partial); }});
+    for (int i = 0; i < ({n} + 7) / 8; i++) found[0] += partial[2 * i], found[1] += partial[2 * i + 1];
+    print(t, {size}), print(found, 2);
+"
+    );
+    let source = covariance_program(&text.source::<f64>());
+    let Some(found) = run_program("a kernel matrix at once", &source, &main) else { return };
+    let (expected, at_once) = found.split_at(size + 2);
+    near("W [1 | z] and the variance's gradient", at_once, expected);
+}
+
+#[test]
+fn rows_go_back_through_their_kernel_matrix_at_once() {
+    let (rows, columns, d, outputs) = (24, 70, 3, 5);
+    let text = CovarianceText::alone(&KernelForm::One(KernelChoice::SquaredExponential), d);
+    let source = covariance_program(&text.source::<f64>());
+    let (k, x, z) = (scattered(rows * columns, 1), scattered(rows * (d + 1), 2), scattered(columns * (d + 1), 3));
+    let (mean_bar, before) = (scattered(rows * outputs, 4), scattered(rows * d, 5));
+    let lengthscales = [1.1, 0.9, 1.3];
+    // Sets that are apart, and one whose head is the covariance's.
+    for (means, start, covariances) in [(60, 60, 10), (70, 0, 20)] {
+        let (weights, kb_bar) = (scattered(means * outputs, 6), scattered(rows * covariances, 7));
+        let mut main = String::new();
+        for (name, numbers) in [
+            ("k", &k),
+            ("x1", &x),
+            ("z1", &z),
+            ("mean_bar", &mean_bar),
+            ("x_bar", &before),
+            ("weights", &weights),
+            ("kb_bar", &kb_bar),
+        ] {
+            main.push_str(&array("double", name, numbers));
+        }
+        let (size, shared) = (columns * (d + 1), pull_bytes(columns) / 8);
+        let _ = write!(
+            main,
+            "    static double sums[2 * {columns} * 32], squares[2 * D], partial[4], z_sums[{size}], weights_bar[{means} * {outputs}];
+    const double theta[] = {{1.1, 0.9, 1.3, 0.8}};
+    launch(2, 1, 96, {shared}, [&] {{
+        pull_rows(k, x1, z1, theta, mean_bar, weights, {outputs}, {means}, kb_bar, {start}, {covariances}, {rows}, {columns}, 16, 1, 1, 1, x_bar,
+                  sums, squares, partial);
+    }});
+    launch(({columns} * 32 + 255) / 256, 1, 256, 0, [&] {{
+        sum_pulled(sums, 2, {columns}, {outputs}, {means}, z_sums, weights_bar);
+    }});
+    for (int i = 0; i < D; i++) squares[i] += squares[D + i];
+    partial[0] += partial[2];
+    print(x_bar, {rows} * D), print(z_sums, {size}), print(weights_bar, {means} * {outputs}), print(squares, D), print(partial, 1);
+"
+        );
+        let Some(found) = run_program("rows at once", &source, &main) else { return };
+        let k_bar = |n: usize, j: usize| {
+            let of_mean = |p: usize| if j < means { mean_bar[n * outputs + p] * weights[j * outputs + p] } else { 0.0 };
+            let of_covariance =
+                (start..start + covariances).contains(&j).then(|| kb_bar[n * covariances + j - start]).unwrap_or(0.0);
+            (0..outputs).map(of_mean).sum::<f64>() + of_covariance
+        };
+        let w = |n: usize, j: usize| -0.5 * k[n * columns + j] * k_bar(n, j);
+        let row_sum = |n: usize, c: usize| (0..columns).map(|j| w(n, j) * z[j * (d + 1) + c]).sum::<f64>();
+        let x_bar = |at: usize| {
+            let (n, c) = (at / d, at % d);
+            let moved = x[n * (d + 1) + 1 + c] * row_sum(n, 0) - row_sum(n, 1 + c);
+            before[at] + mean_bar[n * outputs + c] + 2.0 / (lengthscales[c] * lengthscales[c]) * moved
+        };
+        let z_sum = |at: usize| (0..rows).map(|n| w(n, at / (d + 1)) * x[n * (d + 1) + at % (d + 1)]).sum::<f64>();
+        let weight_bar = |at: usize| {
+            (0..rows).map(|n| k[n * columns + at / outputs] * mean_bar[n * outputs + at % outputs]).sum::<f64>()
+        };
+        let square = |c: usize| (0..rows).map(|n| row_sum(n, 0) * x[n * (d + 1) + 1 + c].powi(2)).sum::<f64>();
+        let of_variance = (0..rows * columns).map(|at| -2.0 * w(at / columns, at % columns) / 0.8).sum::<f64>();
+        let mut rest = &found[..];
+        for (what, expected) in [
+            ("the inputs' gradient", (0..rows * d).map(x_bar).collect::<Vec<_>>()),
+            ("Wᵀ [1 | x]", (0..size).map(z_sum).collect()),
+            ("w̄", (0..means * outputs).map(weight_bar).collect()),
+            ("squares", (0..d).map(square).collect()),
+            ("the variance's gradient", vec![of_variance]),
+        ] {
+            let (own, after) = rest.split_at(expected.len());
+            near(what, own, &expected);
+            rest = after;
+        }
+        assert!(rest.is_empty());
+    }
+}
+
+#[test]
+fn rows_go_forward_through_a_layer_at_once() {
+    let (rows, columns, d, outputs) = (32, 70, 3, 5);
+    let text = CovarianceText::alone(&KernelForm::One(KernelChoice::SquaredExponential), d);
+    let source = covariance_program(&text.source::<f64>());
+    let (x, z) = (scattered(rows * (d + 1), 1), scattered(columns * (d + 1), 2));
+    let given = scattered(rows * outputs, 3);
+    let (lengthscales, amplitude, prior, live) = ([1.1, 0.9, 1.3], 0.8, 100.0, 31);
+    for (means, start, m) in [(60, 60, 10), (70, 0, 20), (70, 0, 33)] {
+        let weights = scattered(means * outputs, 4);
+        let lower = |(i, v): (usize, &f64)| if i % m <= i / m { *v } else { 0.0 };
+        let r: Vec<f64> = scattered(m * m, 5).iter().enumerate().map(lower).collect();
+        let s: Vec<f64> = scattered(outputs * m, 6).iter().map(|u| 0.1 + 0.5 * u.abs()).collect();
+        let all = rows * outputs;
+        let k = |n: usize, j: usize| {
+            let apart = |c: usize| (x[n * (d + 1) + 1 + c] - z[j * (d + 1) + 1 + c]) / lengthscales[c];
+            amplitude * (-0.5 * (0..d).map(|c| apart(c).powi(2)).sum::<f64>()).exp()
+        };
+        let a = |n: usize, i: usize| (0..=i).map(|j| r[i * m + j] * k(n, start + j)).sum::<f64>();
+        let mean = |at: usize| {
+            let (n, p) = (at / outputs, at % outputs);
+            let handed_on = if p < d { x[n * (d + 1) + 1 + p] } else { 0.0 };
+            (0..means).map(|j| k(n, j) * weights[j * outputs + p]).sum::<f64>() + handed_on
+        };
+        let unclamped = |at: usize| {
+            let (n, p) = (at / outputs, at % outputs);
+            prior - (0..m).map(|i| (1.0 - s[p * m + i].powi(2)) * a(n, i).powi(2)).sum::<f64>()
+        };
+        // Half of the variances are below this.
+        let mut sorted: Vec<f64> = (0..all).map(unclamped).collect();
+        sorted.sort_by(f64::total_cmp);
+        let floor = 0.5 * (sorted[all / 2] + sorted[all / 2 + 1]);
+        let mut main = String::new();
+        for (name, numbers) in [("x1", &x), ("z1", &z), ("given", &given), ("weights", &weights), ("r", &r), ("s", &s)]
+        {
+            main.push_str(&array("double", name, numbers));
+        }
+        let shared = PushShape { width: d, outputs, columns, covariances: m }.bytes().unwrap() / 8;
+        let _ = write!(
+            main,
+            "    static double k[{rows} * {columns}], a[{rows} * {m}], mean[{all}], variance[{all}], noise[{all}], above[{rows} * ({outputs} + 1)];
+    const double theta[] = {{1.1, 0.9, 1.3, 0.8}}, prior = {prior:?};
+    const Step steps[] = {{{{}}, {{0, 0.7, 1, 5, {live}}}}};
+    Control control = {{1}};
+    launch(2, 1, 96, {shared}, [&] {{
+        push_rows(x1, z1, theta, weights, {outputs}, {means}, r, s, {start}, {m}, {rows}, {columns}, 16, &prior, {floor:?}, 0, 1, 1, given,
+                  nullptr, 0, 0, 0, 1, steps, &control, k, a, mean, variance, noise, above);
+    }});
+    const double clamped = control.clamped;
+    print(k, {rows} * {columns}), print(a, {rows} * {m}), print(mean, {all}), print(variance, {all}), print(&clamped, 1);
+    print(noise, {all}), print(above, {rows} * ({outputs} + 1));
+"
+        );
+        let Some(found) = run_program("rows forward at once", &source, &main) else { return };
+        let variance: Vec<f64> = (0..all).map(|at| unclamped(at).max(floor)).collect();
+        let clamped = (0..all).filter(|at| at / outputs < live && unclamped(*at) < floor).count();
+        assert!(clamped > 0 && clamped < live * outputs, "{clamped}");
+        let above = |at: usize| match (at / (outputs + 1), at % (outputs + 1)) {
+            (_, 0) => 1.0,
+            (n, p) => mean(n * outputs + p - 1) + variance[n * outputs + p - 1].sqrt() * given[n * outputs + p - 1],
+        };
+        let mut rest = &found[..];
+        for (what, expected) in [
+            ("k", (0..rows * columns).map(|at| k(at / columns, at % columns)).collect::<Vec<_>>()),
+            ("A", (0..rows * m).map(|at| a(at / m, at % m)).collect()),
+            ("means", (0..all).map(mean).collect()),
+            ("variances", variance.clone()),
+            ("clamped", vec![clamped as f64]),
+            ("noise", given.clone()),
+            ("samples", (0..rows * (outputs + 1)).map(above).collect()),
+        ] {
+            let (own, after) = rest.split_at(expected.len());
+            near(what, own, &expected);
+            rest = after;
+        }
+        assert!(rest.is_empty());
+    }
+}
