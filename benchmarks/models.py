@@ -19,9 +19,10 @@ class Model:
     def ours(self, options):
         """Arguments of `deepgp benchmark`."""
         mean, covariance = self.numbers(options)
+        nested = "true" if self.sets == "nested" else "false"
         inducing = ["--inducing", mean] if self.sets == "full" else \
-            ["--mean-inducing", mean, "--covariance-inducing", covariance]
-        return [*inducing, *(["--nested"] if self.sets == "nested" else []), "--covariance-form", self.covariance_form]
+            [f"--nested={nested}", "--mean-inducing", mean, "--covariance-inducing", covariance]
+        return [*inducing, "--covariance-form", self.covariance_form]
 
     def peer(self, options):
         """Arguments of a peer program. Its decoupled model has the paper's covariance, which is not whitened."""

@@ -3,8 +3,8 @@
 
     python3 benchmarks/scaling.py --out benchmarks/scaling.jsonl
 
-The base is 10,000 rows in one batch, 8 columns, one hidden layer of width 10, 500 inducing inputs of the mean and 100
-of the covariance. The values of a factor are measured alternately, round after round. A stopped run goes on where it
+The base is 10,000 rows in one batch, 8 columns, one hidden layer of width 10, decoupled with 500 inducing inputs of
+the mean and 100 of the covariance. The values of a factor are measured alternately, round after round. A stopped run goes on where it
 was; a run that finds everything in the file only prints the tables.
 """
 import argparse
@@ -42,8 +42,8 @@ MEMORY_PEERS = {"torch-eager": ("torch eager", "peer_torch.py"), "jax": ("JAX", 
 
 def ours_command(options, point, steps):
     flags = [word for name, value in point.items() for word in (f"--{name.replace('_', '-')}", value)]
-    return [options.ours, "benchmark", *flags, "--batch-size", point["rows"], "--precision", options.precision, "--steps", steps,
-            "--json"]
+    return [options.ours, "benchmark", *flags, "--nested=false", "--covariance-form", "whitened",
+            "--batch-size", point["rows"], "--precision", options.precision, "--steps", steps, "--json"]
 
 
 def peer_command(options, program, point):
