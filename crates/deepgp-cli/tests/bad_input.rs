@@ -393,7 +393,12 @@ fn more_inducing_inputs_than_rows_are_as_many_as_rows() {
         assert_eq!(sizes_of(&place), found, "{sizes}");
     }
     // Of two sizes, one that was not asked for follows the rows without a word.
-    let ended = place.done(&format!("{few} --mean-inducing 9"));
-    assert!(!ended.stderr.contains("asked for"), "{}", ended.stderr);
-    assert_eq!(sizes_of(&place), (9, 45));
+    for (nested, found) in [("", (9, 9)), ("--nested=false", (9, 45))] {
+        let ended = place.done(&format!("{few} --mean-inducing 9 {nested}"));
+        assert!(!ended.stderr.contains("asked for"), "{}", ended.stderr);
+        assert_eq!(sizes_of(&place), found);
+    }
+    let ended = place.run(&format!("{few} --nested --mean-inducing 9 --covariance-inducing 10"));
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.contains("take fewer, or --nested=false for two sets"), "{}", ended.stderr);
 }

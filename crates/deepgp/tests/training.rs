@@ -8,8 +8,8 @@ use std::ops::ControlFlow;
 use common::*;
 use deepgp::simulate::eight_link_arm;
 use deepgp::{
-    ConstantColumns, Dataset, DeepGp, Error, FitSettings, InducingSize, Mat, ModelSettings, Precision, Regressor,
-    Schedule, Standardiser, StepOutcome, StepReport, Stop, TrainSettings, TrainState, Trainer, Training,
+    ConstantColumns, CovarianceForm, Dataset, DeepGp, Error, FitSettings, InducingSize, Mat, ModelSettings, Precision,
+    Regressor, Schedule, Standardiser, StepOutcome, StepReport, Stop, TrainSettings, TrainState, Trainer, Training,
 };
 
 /// Standardised arm data, cut into a training and a validation part.
@@ -435,7 +435,8 @@ fn a_huge_learning_rate_does_not_kill_a_run() {
 #[test]
 fn raw_numbers_above_a_diagonal_are_not_taken() {
     let (train, _) = arm(60);
-    let mut model = model(&train, Precision::F64);
+    let settings = ModelSettings { covariance_form: CovarianceForm::Whitened, ..ModelSettings::default() };
+    let mut model = DeepGp::for_regression(train.x().view(), 1, &settings).unwrap();
     let factor = model.parameters().into_iter().find(|p| p.name == "layers.0.covariance.factor").unwrap();
     let before = model.raw();
     let mut raw = before.clone();

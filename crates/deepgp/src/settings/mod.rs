@@ -30,7 +30,8 @@ mod tests {
         assert_eq!(model.likelihood, LikelihoodForm::Gaussian { noise: 0.5 });
         let sizes = [30, 300, 700, 1000, 1_000_000].map(inducing_for);
         assert_eq!(sizes, [(30, 30), (100, 60), (140, 87), (200, 100), (500, 100)]);
-        assert_eq!((model.mean_form, model.covariance_form), (MeanForm::Whitened, CovarianceForm::Whitened));
+        assert_eq!((model.mean_form, model.covariance_form), (MeanForm::Whitened, CovarianceForm::Diagonal));
+        assert_eq!(model.inducing, InducingSize::Nested { mean: None, covariance: None });
         assert_eq!((train.steps, train.batch_size, train.samples, train.learning_rate), (3000, 10_000, 1, 0.01));
         assert_eq!(PredictSettings::default().samples, 100);
     }
