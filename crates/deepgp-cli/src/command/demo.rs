@@ -37,8 +37,8 @@ const TEST: f64 = 0.2;
 const MODELS: [(&str, usize, Sizes); 4] = [
     ("sparse-gp", 0, Sizes::Full(100)),
     ("full", 1, Sizes::Full(100)),
-    ("decoupled", 1, Sizes::Decoupled(250, 50)),
-    ("decoupled-deep", 2, Sizes::Decoupled(250, 50)),
+    ("decoupled", 1, Sizes::Decoupled(250, 100)),
+    ("decoupled-deep", 2, Sizes::Decoupled(250, 100)),
 ];
 
 /// Inducing inputs of a model in the comparison: of both, or of the mean and of the covariance.
