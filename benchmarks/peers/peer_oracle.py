@@ -1,6 +1,6 @@
 """Another implementation's numbers, for `--check` of peer_jax.py and peer_torch.py.
 
-A file is either what `peer_jax.py --dump` wrote, or one of the prototype's that are in crates/deepgp/tests/oracle, whose
+A file is either what `peer_jax.py --dump` wrote, or one of the prototype's that are in crates/deepgp/tests/prototype_oracle, whose
 names say sets of inducing inputs, covariance, likelihood, objective with its samples, and hidden layers. Those store
 the logarithms of lengthscales, variance and noise as `ls`, `lv` and `ln`, the gradients of data term and KL apart, and
 noise as (samples · rows, width), sample after sample.

@@ -75,7 +75,9 @@ def test_a_step_that_takes_seconds_is_not_waited_for():
     late, said = interrupt(
         """
         X, y = datasets.eight_link_arm(10000, seed=1)
-        regressor = DeepGPRegressor(inducing=300, inducing_start="random-rows", steps=10**6, validation=None)
+        regressor = DeepGPRegressor(
+            inducing=300, covariance_form="whitened", inducing_start="random-rows", steps=10**6, validation=None
+        )
         class Once:
             def __call__(self, report):
                 if report.step == 1:
@@ -98,7 +100,7 @@ def test_a_look_at_the_validation_rows_that_takes_seconds_is_not_waited_for():
         """
         X, y = datasets.eight_link_arm(200000, seed=1)
         regressor = DeepGPRegressor(
-            **{**QUICK, "steps": 1000}, batch_size=100, validation=0.5, validate_every=20, validation_samples=200
+            **{**QUICK, "steps": 1000}, batch_size=100, validation=0.5, validate_every=20, validation_samples=4000
         )
         class Once:
             def __call__(self, report):

@@ -64,7 +64,9 @@ import numpy as np
 from deepgp import DeepGPRegressor, datasets
 
 X, y = datasets.eight_link_arm(150, seed=3)
-regressor = DeepGPRegressor(hidden_layers=1, width=2, mean_inducing=20, covariance_inducing=10, steps=600)
+regressor = DeepGPRegressor(
+    hidden_layers=1, width=2, mean_inducing=20, covariance_inducing=10, covariance_form="whitened", steps=600
+)
 try:
     regressor.predict(X)
 except (ValueError, AttributeError) as error:

@@ -1,7 +1,7 @@
 //! Proves that data term, KL and every gradient are those of a second independent implementation (JAX, reverse mode), for all three
 //! kinds of inducing inputs and both whitened covariances.
 //!
-//! `oracle/SETS_COVARIANCE_LIKELIHOOD_OBJECTIVE_hHIDDEN.npz` hold parameters, rows, the noise of the hidden layers, and what a prototype
+//! `prototype_oracle/SETS_COVARIANCE_LIKELIHOOD_OBJECTIVE_hHIDDEN.npz` hold parameters, rows, the noise of the hidden layers, and what a prototype
 //! in JAX computed of them; the number after the objective is that of samples. Mean and covariance are whitened. The gradients of data
 //! term and KL are stored apart; those of lengthscales, variances and noise are with respect to their logarithms.
 //! The files are the prototype's own, saved again without compression and without the terms of single rows;
@@ -150,7 +150,7 @@ macro_rules! oracle_tests {
     ($($kind:ident: $($name:ident)*;)*) => {
         $($(#[test]
         fn $name() {
-            check(include_bytes!(concat!("oracle/", stringify!($name), ".npz")), &$kind);
+            check(include_bytes!(concat!("prototype_oracle/", stringify!($name), ".npz")), &$kind);
         })*)*
     };
 }
