@@ -80,7 +80,7 @@ pub fn flat(settings: &FitSettings) -> PyResult<Map<String, Value>> {
     for name in ONE_CHOICE {
         all.remove(name);
     }
-    let LikelihoodForm::Gaussian { noise } = settings.model.likelihood;
+    let noise = settings.model.likelihood.noise();
     all.remove("likelihood");
     all.insert(NOISE.into(), noise.into());
     // Python has an argument for each of the sizes: `inducing` is that of one set.

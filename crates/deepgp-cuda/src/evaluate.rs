@@ -30,7 +30,7 @@ pub fn evaluate<T: Real>(
     let rows = batch.rows.len();
     let given_noise = match noise {
         Noise::Given(_) => true,
-        Noise::Rows { .. } | Noise::Shared { .. } => false,
+        Noise::Rows { .. } | Noise::Shared { .. } | Noise::Sites(_) => false,
     };
     let work = Workload {
         batch_rows: rows,
@@ -53,6 +53,7 @@ pub fn evaluate<T: Real>(
             }
             (NoiseSource::Given, 0)
         }
+        Noise::Sites(_) => return Err(Fault::Device("sites belong to a model; compute them on the CPU".into())),
     };
     let scale = batch.num_data as f64 / rows as f64 / model.mixture_size(batch.samples) as f64;
     let step = Step { rate: 0.0, kl_weight: batch.kl_weight, scale, number, live: rows as u32 };
@@ -104,7 +105,7 @@ pub fn evaluation(record: &Record, objective: ObjectiveForm, jitter: Vec<JitterE
 pub fn known_objective(objective: &dyn Objective) -> Outcome<ObjectiveForm> {
     match objective.form() {
         Some(form @ ObjectiveForm::Elbo) => Ok(form),
-        None => Err(Fault::Device(format!(
+        Some(ObjectiveForm::Tighter | ObjectiveForm::Predictive { .. }) | None => Err(Fault::Device(format!(
             "the objective `{}` was not written for this device; compute this model on the CPU",
             objective.name()
         ))),

@@ -62,7 +62,7 @@ impl<T: Real> DeviceRun<T> {
     /// Takes model and data on board and records the graph of a step.
     pub fn boxed(cuda: &Cuda, model: &DeepGp, task: TrainingTask<'_>) -> Outcome<Box<dyn Run>> {
         let TrainingTask { data, settings, objective, optimiser } = task;
-        let objective = known_objective(objective)?;
+        let objective = known_objective(&*objective)?;
         known_optimiser(optimiser)?;
         let batches = settings.batches(data.len());
         let work = Workload {

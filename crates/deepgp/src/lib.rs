@@ -130,7 +130,7 @@ pub use likelihood::LikelihoodForm;
 pub use model::batch::{Batch, Shard};
 pub use model::inducing::{InducingStart, SUBSAMPLE};
 pub use model::start::StartProgress;
-pub use model::{DeepGp, Precision, SharedParameter, SharedParameters, build, params};
+pub use model::{DeepGp, Precision, SharedParameter, SharedParameters, Sites, build, params};
 pub use numeric::mat::{Mat, View, ViewMut};
 pub use numeric::real::{Real, SMALLEST_EXPONENT};
 pub use objective::ObjectiveForm;
@@ -141,7 +141,7 @@ pub use random::noise::{self, Noise};
 pub use regressor::{Regressor, UserPredictor};
 pub use settings::{
     COVARIANCE_INDUCING, FitSettings, InducingSize, KernelChoice, MEAN_INDUCING, ModelSettings, PredictSettings,
-    Schedule, TrainSettings, inducing_for,
+    Schedule, TrainSettings, ValidationScore, inducing_for,
 };
 pub use train::adam::Adam;
 pub use train::optimiser::{Factors, Optimiser, OptimiserForm, OptimiserState, Update};

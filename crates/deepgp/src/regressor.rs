@@ -82,12 +82,13 @@ impl UserPredictor<'_> {
 
     /// Mean and variance of `f` and `y` at each row, as [`Predictor::moments`] gives them.
     pub fn moments(&self, x: View<'_>) -> Result<Prediction> {
-        let Prediction { mut f, mut y } = self.inner.moments(self.inputs(x)?.view())?;
+        let Prediction { mut f, mut y, mut noise } = self.inner.moments(self.inputs(x)?.view())?;
         for (Moments { mean, variance }, units) in [(&mut f, &self.latent), (&mut y, &self.standardiser.y)] {
             units.undo(mean);
             units.undo_variance(variance);
         }
-        Ok(Prediction { f, y })
+        self.standardiser.y.undo_variance(&mut noise);
+        Ok(Prediction { f, y, noise })
     }
 
     /// Quantiles of `y` at each row, as [`Predictor::quantiles`] gives them: column `p · levels + l` is level `l` of output `p`.

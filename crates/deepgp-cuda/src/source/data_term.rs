@@ -11,6 +11,8 @@ use crate::kernels::DataTerm;
 fn objective_name(objective: ObjectiveForm) -> &'static str {
     match objective {
         ObjectiveForm::Elbo => "Elbo",
+        ObjectiveForm::Tighter => "Tighter",
+        ObjectiveForm::Predictive { .. } => "Predictive",
     }
 }
 
@@ -33,6 +35,12 @@ impl LikelihoodText {
         match form {
             LikelihoodDescription::Gaussian { .. } => {
                 Self { name: "Gaussian", latents: 1, observed: 1, parameters: &["noise"] }
+            }
+            LikelihoodDescription::Heteroscedastic { .. } => {
+                Self { name: "Heteroscedastic", latents: 2, observed: 1, parameters: &["noise"] }
+            }
+            LikelihoodDescription::StudentT { .. } => {
+                Self { name: "StudentT", latents: 1, observed: 1, parameters: &["noise", "degrees"] }
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use deepgp::likelihood::{Latent, Likelihood, Quantity};
+use deepgp::likelihood::{Likelihood, Quantity};
 use deepgp::params::Constraint;
 use deepgp::{Regressor, Scaling, TrainState};
 
@@ -12,17 +12,10 @@ pub fn noise_of_first_target(all: &[Quantity]) -> f64 {
 }
 
 /// The variance that an observation of each target has beside that of the function, in squares of the target's units; nothing if the
-/// likelihood is not Gaussian.
+/// noise is not Gaussian, or not the same everywhere.
 pub fn observation_noise(regressor: &Regressor) -> Vec<f64> {
-    let (likelihood, width) = (regressor.model.likelihood(), regressor.model.latent_width());
-    let known = vec![0.0; width];
-    let at_known = Latent { mean: &known, variance: &known };
-    let scales = regressor.standardiser.y.scale.iter().enumerate();
-    scales
-        .map_while(|(output, scale)| {
-            likelihood.normal(output, at_known).map(|(_, variance)| variance * (scale * scale))
-        })
-        .collect()
+    let noise = regressor.model.likelihood().gaussian_noise().unwrap_or_default();
+    noise.iter().zip(&regressor.standardiser.y.scale).map(|(noise, scale)| noise * (scale * scale)).collect()
 }
 
 /// Reads off the raw parameters of a run what the likelihood has learnt so far.

@@ -56,14 +56,14 @@ pub trait Backend: std::fmt::Debug + Send + Sync {
 }
 
 /// The task of a training run: rows, settings, objective and optimiser.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct TrainingTask<'d> {
     /// The training rows, in the model's units.
     pub data: &'d Dataset,
     /// The settings of the run, of which a backend needs batch size, samples and seed.
     pub settings: TrainSettings,
     /// The objective that is maximised.
-    pub objective: &'d dyn Objective,
+    pub objective: Arc<dyn Objective>,
     /// The optimiser that moves the parameters.
     pub optimiser: &'d dyn Optimiser,
 }

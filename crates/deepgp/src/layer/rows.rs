@@ -18,7 +18,9 @@ use super::{Layer, MeanFunction, Prepared};
 use crate::data::{InputLayout, Inputs};
 use crate::kernel::Scratch;
 use crate::kernel::bound::{BoundArrays, BoundKernel, KernelSums};
-use crate::numeric::linalg::{Accumulate, lower_product, mirror_lower, product, times_lower, times_lower_transposed};
+use crate::numeric::linalg::{
+    Accumulate, dot, lower_product, mirror_lower, product, times_lower, times_lower_transposed,
+};
 use crate::numeric::mat::Mat;
 use crate::numeric::real::{Real, narrow};
 use crate::numeric::simd::vectorised;
@@ -72,6 +74,8 @@ pub(crate) struct RowLayer<'a, T> {
     pub(super) explained_sums: ExplainedSums,
     /// The least variance.
     floor: Floor,
+    /// Whether the conditional variance is wanted.
+    pub conditional: bool,
 }
 
 /// The gradients of a layer that [`RowLayer::backward`] sums over rows, before the epilogue takes them to the parameters.
@@ -98,6 +102,10 @@ pub(crate) struct LayerRows<T> {
     pub variance: Mat<T>,
     /// The square roots of the variances, `[B, P]`, where the layer is sampled.
     pub deviation: Mat<T>,
+    /// The conditional variances `d = k(x, x) − A Aᵀ`, `[B]`, where they are wanted: what the inducing inputs leave of the prior.
+    pub conditional: Vec<T>,
+    /// The gradient at `conditional`, where it is wanted: fill it before [`RowLayer::backward`].
+    pub conditional_bar: Vec<T>,
     /// The gradient at `mean`: fill it before [`RowLayer::backward`].
     pub mean_bar: Mat<T>,
     /// The gradient at `variance`: fill it before [`RowLayer::backward`].
@@ -189,6 +197,7 @@ impl<'a, T: Real> RowLayer<'a, T> {
             covariance_rows: layer.inducing.covariance_rows(),
             explained_sums: layer.explained_sums(),
             floor,
+            conditional: false,
         }
     }
 
@@ -257,10 +266,17 @@ impl<'a, T: Real> RowLayer<'a, T> {
     /// Computes `variance_p = k(x, x) − A G_p Aᵀ`, and `Q_p = A G_p` where gradients are wanted, after [`RowLayer::project`].
     pub(super) fn variances(&self, rows: &mut LayerRows<T>) {
         let b = rows.len();
-        let LayerRows { x, a, q, variance, diagonal, clamped, .. } = rows;
+        let LayerRows { x, a, q, variance, diagonal, clamped, conditional, .. } = rows;
         diagonal.resize(b, T::ZERO);
         self.kernel.diagonal(x, diagonal);
         self.arrays.explained.forms(a, q, variance);
+        if self.conditional {
+            conditional.resize(b, T::ZERO);
+            for (i, d) in conditional.iter_mut().enumerate() {
+                let left = diagonal[i] - dot(a.row(i), a.row(i));
+                *d = if left < self.floor_at(diagonal[i]) { self.floor_at(diagonal[i]) } else { left };
+            }
+        }
         *clamped = 0;
         for (i, &diagonal) in diagonal.iter().enumerate() {
             let floor = self.floor_at(diagonal);
@@ -283,7 +299,7 @@ impl<'a, T: Real> RowLayer<'a, T> {
     /// The pullback of [`RowLayer::variances`] to `Ā = 2 Σ_p e_p Q_p` and `diagonal_bar = −Σ_p e_p`; turns `rows.variance_bar` into
     /// `e_p = −∂/∂variance_p`, with zeros at the floor.
     pub(super) fn variances_pullback(&self, rows: &mut LayerRows<T>, diagonal_bar: &mut [T]) {
-        let LayerRows { variance, variance_bar, a, q, diagonal, a_bar, .. } = rows;
+        let LayerRows { variance, variance_bar, a, q, diagonal, a_bar, conditional, conditional_bar, .. } = rows;
         vectorised(
             #[inline(always)]
             || {
@@ -298,6 +314,16 @@ impl<'a, T: Real> RowLayer<'a, T> {
             },
         );
         self.arrays.explained.pullback(a, q, variance_bar, a_bar);
+        if self.conditional {
+            for (i, (&bar, &d)) in conditional_bar.iter().zip(&*conditional).enumerate() {
+                if d > self.floor_at(diagonal[i]) {
+                    diagonal_bar[i] += bar;
+                    for (to, &a) in a_bar.row_mut(i).iter_mut().zip(a.row(i)) {
+                        *to -= (bar + bar) * a;
+                    }
+                }
+            }
+        }
     }
 
     /// The pullback of [`RowLayer::forward`] from `rows.mean_bar` and `rows.variance_bar`, which it uses up: adds to `sums`, if there are

@@ -1,6 +1,7 @@
 //! The Gaussian likelihood, `y = f + noise`, each output with a noise variance of its own. Everything is in closed form.
 
-use super::{Latent, LatentBars, Likelihood, LikelihoodDescription, Quantity};
+use super::normal::{self, PowerSlopes, log_normal};
+use super::{Latent, LatentBars, Likelihood, LikelihoodDescription, NormalPart, Quantity, Tempered};
 use crate::data::Scaling;
 use crate::error::Result;
 use crate::model::params::{Constraint, Leaf, Parameters};
@@ -23,11 +24,6 @@ impl Gaussian {
     pub fn new(noise: f64, outputs: usize) -> Self {
         Self { noise: vec![noise; outputs] }
     }
-}
-
-/// The log density of a Gaussian, `log N(y; mean, variance) = −½ (log 2π variance + (y − mean)² / variance)`.
-pub(crate) fn log_normal(y: f64, mean: f64, variance: f64) -> f64 {
-    -0.5 * ((std::f64::consts::TAU * variance).ln() + (y - mean) * (y - mean) / variance)
 }
 
 impl Parameters for Gaussian {
@@ -109,8 +105,22 @@ impl Likelihood for Gaussian {
         0.5 * libm::erfc((f.mean[output] - at) / (deviation * std::f64::consts::SQRT_2))
     }
 
-    fn normal(&self, output: usize, f: Latent<'_>) -> Option<(f64, f64)> {
-        Some((f.mean[output], f.variance[output] + self.noise[output]))
+    fn normals(&self, output: usize, f: Latent<'_>, each: &mut dyn FnMut(NormalPart)) -> bool {
+        let variance = f.variance[output] + self.noise[output];
+        each(NormalPart { weight: 1.0, mean: f.mean[output], variance });
+        true
+    }
+
+    fn noise_variance(&self, _f: Latent<'_>, variance: &mut [f64]) {
+        variance.copy_from_slice(&self.noise);
+    }
+
+    fn gaussian_noise(&self) -> Option<&[f64]> {
+        Some(&self.noise)
+    }
+
+    fn tempered(&self) -> Option<&dyn Tempered> {
+        Some(self)
     }
 
     /// `y_p = f_p + √noise_p ε_p` with `ε_p` standard normal.
@@ -122,11 +132,26 @@ impl Likelihood for Gaussian {
     }
 }
 
+impl Tempered for Gaussian {
+    fn log_expected_power(&self, power: f64, y: &[f64], f: Latent<'_>) -> f64 {
+        let terms = self.noise.iter().enumerate();
+        terms.map(|(p, noise)| normal::log_expected_power(power, y[p], f.mean[p], f.variance[p], *noise)).sum()
+    }
+
+    fn log_expected_power_pullback(&self, power: f64, y: &[f64], f: Latent<'_>, weight: f64, bars: LatentBars<'_>) {
+        for (p, noise) in self.noise.iter().enumerate() {
+            let slopes = PowerSlopes::new(power, y[p], f.mean[p], f.variance[p], *noise);
+            bars.mean[p] += weight * slopes.mean;
+            bars.variance[p] += weight * slopes.variance;
+            bars.theta[p] += weight * slopes.log_noise / noise;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::numeric::mat::Mat;
-    use crate::testing::assert_slope;
+    use crate::testing::assert_pullbacks;
 
     const Y: [f64; 2] = [0.3, -1.2];
     const F: Latent<'_> = Latent { mean: &[0.1, 0.4], variance: &[0.2, 0.7] };
@@ -155,25 +180,8 @@ mod tests {
     }
 
     #[test]
-    fn the_pullback_agrees_with_central_differences() {
-        let likelihood = Gaussian { noise: vec![0.5, 0.05] };
-        let (mut mean, mut variance, mut theta) = ([0.0; 2], [0.0; 2], [0.0; 2]);
-        let bars = LatentBars { mean: &mut mean, variance: &mut variance, theta: &mut theta };
-        likelihood.expected_log_density_pullback(&Y, F, 1.5, bars);
-        let at = |m: &[f64], v: &[f64], noise: &[f64]| {
-            let likelihood = Gaussian { noise: noise.to_vec() };
-            1.5 * likelihood.expected_log_density(&Y, Latent { mean: m, variance: v })
-        };
-        let column = |v: &[f64]| Mat::column(v.to_vec());
-        assert_slope("mean", &column(F.mean), &column(&mean), 1e-8, |m| {
-            at(m.as_slice(), F.variance, &likelihood.noise)
-        });
-        assert_slope("variance", &column(F.variance), &column(&variance), 1e-8, |v| {
-            at(F.mean, v.as_slice(), &likelihood.noise)
-        });
-        assert_slope("noise", &column(&likelihood.noise), &column(&theta), 1e-6, |n| {
-            at(F.mean, F.variance, n.as_slice())
-        });
+    fn the_pullbacks_agree_with_central_differences() {
+        assert_pullbacks(&Gaussian { noise: vec![0.5, 0.05] }, &Y, F, &[0.3, 1.0]);
     }
 
     #[test]

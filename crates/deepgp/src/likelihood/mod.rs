@@ -1,7 +1,7 @@
 //! Likelihoods: how observations `y` arise from the last layer's `f`. The open trait; one file for each.
 //!
 //! The ELBO needs `E_{N(f; mean, variance)} log p(y | f)` for one row at a time, in closed form or by quadrature, and its
-//! gradient. Everything is per row and in `f64`: it costs nothing beside the layers. A weight on a row is a factor on
+//! gradient; the predictive objective needs `log E p(y | f)^α` beside it ([`Tempered`]). Everything is per row and in `f64`: it costs nothing beside the layers. A weight on a row is a factor on
 //! its expectation, and belongs to the caller.
 //!
 //! To add one, write a file with a struct and [`Likelihood`] for it; where there is no closed form, [`Pointwise`] asks for one function
@@ -11,15 +11,24 @@
 mod conditional;
 mod form;
 mod gaussian;
+mod heteroscedastic;
+mod normal;
 mod pointwise;
 mod quadrature;
+mod student_t;
+mod tempered;
 
 pub use conditional::Support;
 pub use form::{LikelihoodDescription, LikelihoodForm};
 pub use gaussian::Gaussian;
 pub(crate) use gaussian::NOISE_FLOOR;
+pub use heteroscedastic::Heteroscedastic;
+pub use normal::NormalPart;
 pub use pointwise::{ByQuadrature, Pointwise};
 pub use quadrature::GaussHermite;
+pub(crate) use quadrature::log_sum_exp;
+pub use student_t::StudentT;
+pub use tempered::Tempered;
 
 use crate::data::Scaling;
 use crate::error::Result;
@@ -113,6 +122,11 @@ pub trait Likelihood: Parameters + std::fmt::Debug + Send + Sync {
     /// The number of columns of `y`.
     fn observed_width(&self) -> usize;
 
+    /// The scale at which a latent function of the last layer starts to vary around its mean, in units of the prior.
+    fn start_scale(&self, _latent: usize) -> f64 {
+        1.0
+    }
+
     /// Fails if some `y` is impossible, e.g. a negative count.
     fn check(&self, y: View<'_>) -> Result<()>;
 
@@ -131,9 +145,26 @@ pub trait Likelihood: Parameters + std::fmt::Debug + Send + Sync {
     /// The distribution function `P(y_output ≤ at)` of one output, for `f ~ N(mean, variance)`.
     fn cumulative(&self, output: usize, at: f64, f: Latent<'_>) -> f64;
 
-    /// Mean and variance of one output of `y`, where it is Gaussian; quantiles and the CRPS are then by formula, and otherwise by
-    /// integration.
-    fn normal(&self, _output: usize, _f: Latent<'_>) -> Option<(f64, f64)> {
+    /// Hands one output of `y`, for `f ~ N(mean, variance)`, to `each` as a mixture of Gaussians whose weights sum to 1, and says that it
+    /// did. Quantiles and the CRPS are then by formula; where `y` is no such mixture, nothing is handed on and they are by integration.
+    fn normals(&self, _output: usize, _f: Latent<'_>, _each: &mut dyn FnMut(NormalPart)) -> bool {
+        false
+    }
+
+    /// Writes the variance of each output of `y` that knowing `f` would leave, `E Var[y | f]`, for `f ~ N(mean, variance)`. The default
+    /// takes `f` to be at its mean.
+    fn noise_variance(&self, f: Latent<'_>, variance: &mut [f64]) {
+        let (known, mut mean) = (vec![0.0; f.variance.len()], vec![0.0; variance.len()]);
+        self.observed_moments(Latent { mean: f.mean, variance: &known }, &mut mean, variance);
+    }
+
+    /// The noise variance of each output where the likelihood is `y = f + noise` with Gaussian noise that is the same for every row.
+    fn gaussian_noise(&self) -> Option<&[f64]> {
+        None
+    }
+
+    /// The likelihood as what the predictive objective asks of it; `None` if it has no more than the expected log density.
+    fn tempered(&self) -> Option<&dyn Tempered> {
         None
     }
 

@@ -7,12 +7,14 @@
 //! E log p ≈ Σ_j w_j ℓ(y, f_j)        ∂m = Σ_j w_j ℓ'(y, f_j)        ∂v = Σ_j w_j ℓ'(y, f_j) x_j / 2√v        ∂θ = Σ_j w_j ∂ℓ/∂θ
 //! ```
 //!
+//! Those of `log E p^α ≈ log Σ_j w_j exp α ℓ(y, f_j)` have in place of `w_j` the node's share of the sum times `α`.
+//!
 //! Mean, variance, distribution function and draws of `y` given `f` are integrated numerically over `y`, unless the likelihood has a
 //! formula for them: some 200 evaluations of `log p` a node, which is slow for quantiles of many rows.
 
 use super::conditional::{Conditional, Support};
-use super::quadrature::GaussHermite;
-use super::{Latent, LatentBars, Likelihood, LikelihoodDescription, TargetUnits};
+use super::quadrature::{GaussHermite, log_sum_exp};
+use super::{Latent, LatentBars, Likelihood, LikelihoodDescription, TargetUnits, Tempered};
 use crate::error::{Error, Result};
 use crate::model::params::{self, Leaf, Parameters};
 use crate::numeric::mat::View;
@@ -79,6 +81,20 @@ impl<L: Pointwise> ByQuadrature<L> {
         match self.parameters {
             few @ 0..=FEW => self.likelihood.log_density(y, f, &mut [0.0; FEW][..few]).0,
             many => self.likelihood.log_density(y, f, &mut vec![0.0; many]).0,
+        }
+    }
+
+    /// Adds the slopes at every node to `bars`, each times the node's `share`, a function of its number and its weight in the rule.
+    fn add_slopes(&self, y: f64, f: Latent<'_>, share: impl Fn(usize, f64) -> f64, bars: LatentBars<'_>) {
+        let (deviation, mut theta) = (f.variance[0].sqrt(), vec![0.0; self.parameters]);
+        for (j, (x, w)) in self.rule.points().enumerate() {
+            let (_, slope) = self.likelihood.log_density(y, f.mean[0] + deviation * x, &mut theta);
+            let share = share(j, w);
+            bars.mean[0] += share * slope;
+            bars.variance[0] += share * slope * x / (2.0 * deviation);
+            for (to, from) in bars.theta.iter_mut().zip(&theta) {
+                *to += share * from;
+            }
         }
     }
 
@@ -149,15 +165,7 @@ impl<L: Pointwise> Likelihood for ByQuadrature<L> {
 
     /// `∂/∂m = Σ_j w_j ℓ'(y, f_j)`, `∂/∂v = Σ_j w_j ℓ'(y, f_j) x_j / 2√v`, `∂/∂θ = Σ_j w_j ∂ℓ(y, f_j)/∂θ`.
     fn expected_log_density_pullback(&self, y: &[f64], f: Latent<'_>, weight: f64, bars: LatentBars<'_>) {
-        let (deviation, mut theta) = (f.variance[0].sqrt(), vec![0.0; self.parameters]);
-        for (x, w) in self.rule.points() {
-            let (_, slope) = self.likelihood.log_density(y[0], f.mean[0] + deviation * x, &mut theta);
-            bars.mean[0] += weight * w * slope;
-            bars.variance[0] += weight * w * slope * x / (2.0 * deviation);
-            for (to, from) in bars.theta.iter_mut().zip(&theta) {
-                *to += weight * w * from;
-            }
-        }
+        self.add_slopes(y[0], f, |_, w| weight * w, bars);
     }
 
     /// `E y = E E[y | f]`, `Var y = E Var[y | f] + Var E[y | f]`.
@@ -183,10 +191,33 @@ impl<L: Pointwise> Likelihood for ByQuadrature<L> {
         self.rule.expect(f.mean[0], f.variance[0], |f| self.conditional_cumulative(at, f)).clamp(0.0, 1.0)
     }
 
+    /// `E Var[y | f] ≈ Σ_j w_j Var[y | f_j]`.
+    fn noise_variance(&self, f: Latent<'_>, variance: &mut [f64]) {
+        variance[0] = self.rule.expect(f.mean[0], f.variance[0], |f| self.conditional_moments(f).1);
+    }
+
+    fn tempered(&self) -> Option<&dyn Tempered> {
+        Some(self)
+    }
+
     /// The quantile of `y` given `f` at a uniform level.
     fn draw(&self, f: &[f64], key: Key, counter: [u32; 4], y: &mut [f64]) {
         let level = key.uniform(counter);
         y[0] = self.conditional(f[0]).quantile(level, |at| self.conditional_cumulative(at, f[0]));
+    }
+}
+
+impl<L: Pointwise> Tempered for ByQuadrature<L> {
+    fn log_expected_power(&self, power: f64, y: &[f64], f: Latent<'_>) -> f64 {
+        self.rule.log_expect_exp(f.mean[0], f.variance[0], |f| power * self.log_p(y[0], f))
+    }
+
+    fn log_expected_power_pullback(&self, power: f64, y: &[f64], f: Latent<'_>, weight: f64, bars: LatentBars<'_>) {
+        let deviation = f.variance[0].sqrt();
+        let each: Vec<f64> =
+            (self.rule.points()).map(|(x, w)| w.ln() + power * self.log_p(y[0], f.mean[0] + deviation * x)).collect();
+        let total = log_sum_exp(&each);
+        self.add_slopes(y[0], f, |j, _| weight * power * (each[j] - total).exp(), bars);
     }
 }
 
@@ -196,7 +227,7 @@ mod tests {
     use crate::likelihood::Gaussian;
     use crate::model::params::Constraint;
     use crate::numeric::mat::Mat;
-    use crate::testing::assert_slope;
+    use crate::testing::assert_pullbacks;
 
     /// A Gaussian that does not know that it is one.
     #[derive(Clone, Debug)]
@@ -232,6 +263,11 @@ mod tests {
         let near = |a: f64, b: f64, what: &str| assert!((a - b).abs() < 1e-7, "{what}: {a} {b}");
         near(plain.expected_log_density(&[1.1], F), known.expected_log_density(&[1.1], F), "expectation");
         near(plain.log_density(&[1.1], F), known.log_density(&[1.1], F), "density");
+        let (mut noise, powers) =
+            ([0.0], (plain.log_expected_power(0.4, &[1.1], F), known.log_expected_power(0.4, &[1.1], F)));
+        near(powers.0, powers.1, "power");
+        plain.noise_variance(F, &mut noise);
+        near(noise[0], 0.2, "noise");
         let (mut m, mut v) = ([0.0], [0.0]);
         plain.observed_moments(F, &mut m, &mut v);
         near(m[0], 0.4, "mean");
@@ -243,19 +279,8 @@ mod tests {
     }
 
     #[test]
-    fn its_pullback_is_the_slope_of_the_rule() {
-        let likelihood = ByQuadrature::new(Plain { noise: 0.2 });
-        let (mut mean, mut variance, mut theta) = ([0.0], [0.0], [0.0]);
-        let bars = LatentBars { mean: &mut mean, variance: &mut variance, theta: &mut theta };
-        likelihood.expected_log_density_pullback(&[1.1], F, 1.5, bars);
-        let one = |v: f64| Mat::column(vec![v]);
-        let at = |mean: f64, variance: f64, noise: f64| {
-            let f = Latent { mean: &[mean], variance: &[variance] };
-            1.5 * ByQuadrature::new(Plain { noise }).expected_log_density(&[1.1], f)
-        };
-        assert_slope("mean", &one(0.4), &one(mean[0]), 1e-8, |m| at(m[(0, 0)], 0.3, 0.2));
-        assert_slope("variance", &one(0.3), &one(variance[0]), 1e-8, |v| at(0.4, v[(0, 0)], 0.2));
-        assert_slope("noise", &one(0.2), &one(theta[0]), 1e-8, |n| at(0.4, 0.3, n[(0, 0)]));
+    fn its_pullbacks_are_the_slopes_of_the_rule() {
+        assert_pullbacks(&ByQuadrature::new(Plain { noise: 0.2 }), &[1.1], F, &[0.3, 1.0]);
     }
 
     #[test]

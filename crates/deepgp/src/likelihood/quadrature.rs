@@ -61,13 +61,17 @@ impl GaussHermite {
     /// The logarithm `log E exp g(f) ≈ log Σ_j exp(log w_j + g(f_j))` for `f ~ N(mean, variance)`, by log-sum-exp.
     pub fn log_expect_exp(&self, mean: f64, variance: f64, g: impl Fn(f64) -> f64) -> f64 {
         let deviation = variance.sqrt();
-        let each: Vec<f64> = self.points().map(|(x, w)| w.ln() + g(mean + deviation * x)).collect();
-        let largest = each.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        if !largest.is_finite() {
-            return largest;
-        }
-        largest + each.iter().map(|v| (v - largest).exp()).sum::<f64>().ln()
+        log_sum_exp(&self.points().map(|(x, w)| w.ln() + g(mean + deviation * x)).collect::<Vec<f64>>())
     }
+}
+
+/// The logarithm `log Σ_i exp v_i`, without overflow; not a number if one of `values` is none.
+pub(crate) fn log_sum_exp(values: &[f64]) -> f64 {
+    let largest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if !largest.is_finite() {
+        return if values.iter().any(|v| v.is_nan()) { f64::NAN } else { largest };
+    }
+    largest + values.iter().map(|v| (v - largest).exp()).sum::<f64>().ln()
 }
 
 /// The orthonormal polynomial `h_n(x)`, its slope, and `Σ_{k<n} h_k(x)²`, by `√(k+1) h_{k+1} = x h_k − √k h_{k−1}` and

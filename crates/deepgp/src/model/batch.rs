@@ -3,7 +3,7 @@
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::model::DeepGp;
-use crate::objective::{Objective, ObjectiveForm};
+use crate::objective::{EvidenceLowerBound, Objective};
 use crate::random::noise::Noise;
 
 /// Some rows of a dataset, standing for `num_data` rows, and the objective that is computed of them.
@@ -15,7 +15,7 @@ pub struct Batch<'a> {
     pub rows: &'a [u32],
     /// The number of rows that the batch stands for: the data term is scaled by `num_data` over the rows of the batch.
     pub num_data: usize,
-    /// The number of samples of the hidden layers for each row.
+    /// The number of samples of the hidden layers for each row; a model with learned sites has as many as sites.
     pub samples: usize,
     /// The factor `κ` on the KL in the gradient; 1 for the bound itself.
     pub kl_weight: f64,
@@ -37,8 +37,15 @@ pub struct Shard {
 impl<'a> Batch<'a> {
     /// The batch of these rows of a dataset, standing for all of it, for the evidence lower bound with one sample.
     pub fn of(data: &'a Dataset, rows: &'a [u32]) -> Self {
-        let objective = ObjectiveForm::default().objective();
-        Self { data, rows, num_data: data.len(), samples: 1, kl_weight: 1.0, objective, shard: None }
+        Self {
+            data,
+            rows,
+            num_data: data.len(),
+            samples: 1,
+            kl_weight: 1.0,
+            objective: &EvidenceLowerBound,
+            shard: None,
+        }
     }
 
     /// The number of rows of the data that one row of the batch stands for, `num_data / batch`.

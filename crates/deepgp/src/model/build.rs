@@ -11,14 +11,14 @@ use crate::layer::{CovarianceForm, Gram, Inducing, Jitter, Layer, LayerCovarianc
 use crate::likelihood::Likelihood;
 use crate::model::inducing::{Distinct, InducingStart, choose, choose_nested};
 use crate::model::start::{StartWatch, unwatched};
-use crate::model::{DeepGp, Precision};
+use crate::model::{DeepGp, Precision, Sites};
 use crate::numeric::mat::{Mat, View};
 use crate::random::noise::{Key, Purpose};
 use crate::settings::{InducingSize, ModelSettings, ResolvedSize};
 
 /// The scale at which the covariance of a hidden layer starts, in units of the prior.
 const HIDDEN_SCALE: f64 = 1e-5;
-/// The factor of the identity in `L_B`, at which a hidden layer's `dual` covariance starts.
+/// The largest factor of the identity in `L_B`, at which a hidden layer's `dual` covariance starts.
 const HIDDEN_DUAL: f64 = 1e2;
 /// The factor of the identity in `L_B`, at which the last layer's `dual` covariance starts: near the prior, but not at `L_B = 0`, where
 /// its slope is 0.
@@ -121,7 +121,9 @@ impl DeepGp {
             };
             mean_function.check(index, inputs.ncols(), plan.width)?;
             let free = Mat::zeros(inducing.mean().nrows(), plan.width);
-            let factor = start_factor(&plan, &inducing, jitter, index == last, index)?;
+            let scales: Vec<f64> =
+                (0..plan.width).map(|p| if index == last { likelihood.start_scale(p) } else { HIDDEN_SCALE }).collect();
+            let factor = start_factor(&plan, &inducing, jitter, &scales, index)?;
             if index < last {
                 inputs = mean_function.apply(inputs.view(), plan.width);
                 if mean_function.keeps_distances() {
@@ -187,7 +189,14 @@ impl DeepGp {
         });
         let jitter = settings.jitter.unwrap_or(settings.precision.default_jitter());
         let model = Self::build_watched(x, plans.collect(), likelihood, jitter, settings.seed, watch)?;
-        model.with_precision(settings.precision).with_jitter(jitter)
+        // Without a hidden layer there is nothing to sample.
+        let sites = match settings.sites {
+            Some(count) if settings.hidden_layers > 0 => {
+                Some(Sites::draw(count, &vec![settings.width; settings.hidden_layers], settings.seed)?)
+            }
+            Some(_) | None => None,
+        };
+        model.with_sites(sites)?.with_precision(settings.precision).with_jitter(jitter)
     }
 }
 
@@ -217,19 +226,23 @@ fn check_widths(plan: &LayerPlan, expected: usize, layer: usize) -> Result<()> {
     Ok(())
 }
 
-/// The covariance's factor at the start, `[P · M_b, M_b]`, or `[P, M_b]` where it is diagonal.
-fn start_factor(plan: &LayerPlan, inducing: &Inducing, jitter: Jitter, last: bool, layer: usize) -> Result<Mat> {
+/// The covariance's factor at the start, `[P · M_b, M_b]`, or `[P, M_b]` where it is diagonal; `scales` has a number for each output, in
+/// units of the prior.
+fn start_factor(plan: &LayerPlan, inducing: &Inducing, jitter: Jitter, scales: &[f64], layer: usize) -> Result<Mat> {
     let z = inducing.covariance();
     let m = z.nrows();
-    let scale = if last { 1.0 } else { HIDDEN_SCALE };
-    let one = match plan.covariance_form {
-        CovarianceForm::Whitened => Mat::identity(m).map(|v: f64| scale * v),
-        CovarianceForm::Diagonal => Mat::from_fn(1, m, |_, _| scale),
-        CovarianceForm::Dual => Mat::identity(m).map(|v: f64| v * if last { LAST_DUAL } else { HIDDEN_DUAL }),
-        CovarianceForm::Standard => {
-            let place = (layer, Matrix::CovarianceGram);
-            Gram::lower(&*plan.kernel, z, jitter, place)?.map(|v: f64| scale * v)
-        }
+    let prior = match plan.covariance_form {
+        CovarianceForm::Diagonal => Mat::from_fn(1, m, |_, _| 1.0),
+        CovarianceForm::Whitened | CovarianceForm::Dual => Mat::identity(m),
+        CovarianceForm::Standard => Gram::lower(&*plan.kernel, z, jitter, (layer, Matrix::CovarianceGram))?,
     };
-    Ok((1..plan.width).fold(one.clone(), |stack, _| stack.stack(&one)))
+    let factor_of = |scale: &f64| match plan.covariance_form {
+        CovarianceForm::Standard | CovarianceForm::Whitened | CovarianceForm::Diagonal => *scale,
+        // The larger `L_B`, the smaller what is left of the prior.
+        CovarianceForm::Dual if *scale == 1.0 => LAST_DUAL,
+        CovarianceForm::Dual => (1.0 / scale).min(HIDDEN_DUAL),
+    };
+    let mut each = scales.iter().map(factor_of).map(|factor| prior.map(|v: f64| factor * v));
+    let first = each.next().unwrap_or_default();
+    Ok(each.fold(first, |stack, own| stack.stack(&own)))
 }

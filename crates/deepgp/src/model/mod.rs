@@ -9,9 +9,11 @@ pub mod build;
 pub mod inducing;
 pub mod params;
 mod shared;
+mod sites;
 pub mod start;
 
 pub use shared::{SharedParameter, SharedParameters};
+pub use sites::Sites;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -68,6 +70,8 @@ pub struct DeepGp {
     jitter: Jitter,
     /// The parameters that belong to no layer.
     shared: SharedParameters,
+    /// The learned sites that take the place of samples, if there are any.
+    sites: Option<Sites>,
     /// The backend that computes the model.
     pub(crate) backend: Arc<dyn Backend>,
 }
@@ -93,7 +97,8 @@ impl DeepGp {
         let precision = Precision::default();
         let jitter = precision.default_jitter();
         let (shared, backend) = (SharedParameters::default(), Cpu::shared());
-        let mut model = Self { layers, likelihood, frozen: BTreeSet::new(), precision, jitter, shared, backend };
+        let frozen = BTreeSet::new();
+        let mut model = Self { layers, likelihood, frozen, precision, jitter, shared, sites: None, backend };
         model.check_values()?;
         Ok(model)
     }
@@ -161,9 +166,10 @@ impl DeepGp {
         self.likelihood.latent_width()
     }
 
-    /// The number of Gaussians in the mixture at a row, for so many samples of the hidden layers: 1 where there is no hidden layer.
+    /// The number of Gaussians in the mixture at a row, for so many samples of the hidden layers: 1 where there is no hidden layer, and
+    /// that of the sites where the model has some.
     pub fn mixture_size(&self, samples: usize) -> usize {
-        mixture_size(self.layers.len(), samples)
+        mixture_size(self.layers.len(), self.samples(samples))
     }
 
     /// Every parameter, with a copy of its values, in the one order that all flat vectors follow.
@@ -268,6 +274,9 @@ impl DeepGp {
         }
         self.likelihood.visit(&mut set);
         self.shared.visit(&mut set);
+        if let Some(sites) = &mut self.sites {
+            sites.visit(&mut set);
+        }
         assert_eq!(at, raw.len(), "as many raw numbers as the model has parameters");
     }
 
@@ -312,7 +321,8 @@ fn check_leaf(leaf: &Leaf<'_>, values: &[f64]) -> Result<()> {
     }
 }
 
-/// The parameters in their order: each layer's under `layers.i`, the likelihood's, then those that belong to no layer, under `shared`.
+/// The parameters in their order: each layer's under `layers.i`, the likelihood's, then those that belong to no layer, under `shared`, and
+/// those of learned sites, under `sites`.
 impl Parameters for DeepGp {
     fn visit(&mut self, leaf: &mut dyn FnMut(Leaf<'_>)) {
         for (i, layer) in self.layers.iter_mut().enumerate() {
@@ -320,5 +330,8 @@ impl Parameters for DeepGp {
         }
         visit_under("likelihood", &mut *self.likelihood, leaf);
         visit_under("shared", &mut self.shared, leaf);
+        if let Some(sites) = &mut self.sites {
+            visit_under("sites", sites, leaf);
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Numerics: matrices, factorisations, vector loops, root finding, threads. Nothing here knows of models.
+//! Numerics: matrices, factorisations, vector loops, root finding, special functions, threads. Nothing here knows of models.
 
 pub(crate) mod linalg;
 pub(crate) mod mat;
@@ -6,4 +6,5 @@ pub(crate) mod real;
 pub(crate) mod root_finding;
 pub(crate) mod scratch;
 pub(crate) mod simd;
+pub(crate) mod special;
 pub(crate) mod threads;

@@ -22,7 +22,7 @@ pub(crate) fn mean_absolute(mean: f64, variance: f64) -> f64 {
 pub(crate) fn absolute_differences(parts: &[(f64, f64)]) -> f64 {
     if parts.len() >= MANY {
         let from_copies: f64 = parts.iter().map(|&(_, v)| 0.5 * mean_absolute(0.0, v + v)).sum();
-        return from_copies + between_many(parts);
+        return from_copies + between_many(parts, None);
     }
     let mut sum = 0.0;
     for (s, &(m, v)) in parts.iter().enumerate() {
@@ -32,13 +32,21 @@ pub(crate) fn absolute_differences(parts: &[(f64, f64)]) -> f64 {
     sum
 }
 
-/// The sum `Σ_{s<t} E|X_s − X_t|`, in vectors over `s`: the pairs `(s, s + k mod S)` for `k` from 1 to `S/2`. With as many parts as twice
-/// `k`, each pair comes twice, and counts half.
-fn between_many(parts: &[(f64, f64)]) -> f64 {
+/// The sum `½ Σ_s Σ_t ω_s ω_t E|X_s − X_t|` over independent Gaussians of these means, variances and weights: [`absolute_differences`]
+/// where parts weigh differently.
+pub(crate) fn weighted_differences(parts: &[(f64, f64)], weights: &[f64]) -> f64 {
+    let from_copies: f64 = parts.iter().zip(weights).map(|(&(_, v), w)| 0.5 * w * w * mean_absolute(0.0, v + v)).sum();
+    from_copies + between_many(parts, Some(weights))
+}
+
+/// The sum `Σ_{s<t} ω_s ω_t E|X_s − X_t|`, in vectors over `s`: the pairs `(s, s + k mod S)` for `k` from 1 to `S/2`. With as many parts as twice
+/// `k`, each pair comes twice, and counts half. Without weights every pair counts 1.
+fn between_many(parts: &[(f64, f64)], weights: Option<&[f64]>) -> f64 {
     let count = parts.len();
     // Twice in a row, so that a shifted copy is a slice.
     let twice = |of: fn(&(f64, f64)) -> f64| -> Vec<f64> { parts.iter().chain(parts).map(of).collect() };
     let (mean, variance) = (twice(|part| part.0), twice(|part| part.1));
+    let weights: Vec<f64> = weights.map_or_else(Vec::new, |own| [own, own].concat());
     let mut sums = vec![0.0; count];
     vectorised(
         #[inline(always)]
@@ -47,13 +55,26 @@ fn between_many(parts: &[(f64, f64)]) -> f64 {
             for shift in 1..=count / 2 {
                 let weight = if 2 * shift == count { 0.5 } else { 1.0 };
                 let other = (&mean[shift..shift + count], &variance[shift..shift + count]);
-                for (((to, m), v), (n, w)) in sums.iter_mut().zip(own.0).zip(own.1).zip(other.0.iter().zip(other.1)) {
-                    *to += weight * mean_absolute_of((m - n).abs(), (v + w).sqrt());
+                let pairs = sums.iter_mut().zip(own.0).zip(own.1).zip(other.0.iter().zip(other.1));
+                match weights.get(shift..shift + count) {
+                    None => {
+                        for (((to, m), v), (n, w)) in pairs {
+                            *to += weight * mean_absolute_of((m - n).abs(), (v + w).sqrt());
+                        }
+                    }
+                    Some(weights) => {
+                        for ((((to, m), v), (n, w)), share) in pairs.zip(weights) {
+                            *to += weight * share * mean_absolute_of((m - n).abs(), (v + w).sqrt());
+                        }
+                    }
                 }
             }
         },
     );
-    sums.iter().sum()
+    match weights.get(..count) {
+        None => sums.iter().sum(),
+        Some(weights) => sums.iter().zip(weights).map(|(sum, weight)| sum * weight).sum(),
+    }
 }
 
 /// [`mean_absolute`] for a mean that is not negative, without a branch: `m + σ · 2 φ(z) (1 − z Q(z)/φ(z))` with `z = m / σ`, where `Q` is

@@ -73,7 +73,7 @@ fn leverages(x: View<'_>, r: &Mat, scratch: &mut Scratch<f64>) -> Vec<f64> {
 pub(super) fn assess(units: &Standardiser, test: &Dataset, mean: Mat, variance: &[f64]) -> Result<Assessment> {
     let (n, p) = (mean.nrows(), mean.ncols());
     let (y, likelihood) = (units.y.apply("y", test.y().view())?, Gaussian::new(0.0, p));
-    let at = |i: usize| Mixture { mean: mean.row(i), variance, width: p };
+    let at = |i: usize| Mixture { mean: mean.row(i), variance, width: p, weights: None };
     let scale = &units.y.scale;
     let shift = units.y.log_volume();
     let mut assessment = Assessment {

@@ -2,7 +2,7 @@
 //!
 //! Where [`Predictor::moments`] treats each row by itself, here a hidden layer is sampled jointly over all rows,
 //! `f_p = μ_p + chol(Σ_p) ε`, so that a draw is one function seen at `N` places. The first layer's covariance is the same for
-//! every sample and is factored once; each further hidden layer costs `N³/3` flops an output and a sample, and memory
+//! every sample and is factored once (learned sites are not drawn, and need no factor: there `f_p = μ_p + ξ_p σ_p`); each further hidden layer costs `N³/3` flops an output and a sample, and memory
 //! is `P · N²` numbers: hence [`JOINT_ROWS`].
 
 use rayon::prelude::*;
@@ -11,6 +11,7 @@ use crate::backend::cpu::chain::Chain;
 use crate::data::check_finite;
 use crate::error::{Error, Matrix, Result};
 use crate::layer::{Factored, LayerRows, NotFactored, Want, factor_with_jitter};
+use crate::model::Sites;
 use crate::numeric::linalg::{Accumulate, Cholesky, product};
 use crate::numeric::mat::{Mat, View};
 use crate::numeric::scratch::Scratch;
@@ -54,35 +55,33 @@ struct LayerJoint {
 
 impl Predictor<'_> {
     /// Mean and covariance of `f` over up to [`JOINT_ROWS`] rows, from the predictor's samples of the hidden layers (exact if there are
-    /// none): `m = 1/S Σ_s m_s` and `C = 1/S Σ_s (C_s + (m_s − m)(m_s − m)ᵀ)` for each output.
+    /// none) or from its sites: `m = Σ_s ω_s m_s` and `C = Σ_s ω_s (C_s + (m_s − m)(m_s − m)ᵀ)` for each output, with `ω_s = 1/S` or a
+    /// site's weight.
     pub fn joint_moments(&self, x: View<'_>) -> Result<JointMoments> {
         self.check_joint(x)?;
         let p = self.model.latent_width();
         let samples = self.model.mixture_size(self.settings.samples);
-        let weight = 1.0 / samples as f64;
+        let weight = |s: usize| self.weights.as_ref().map_or(1.0 / samples as f64, |all| all[s]);
         let mut means = Vec::new();
         let mut covariance = vec![Mat::zeros(x.nrows(), x.nrows()); p];
-        self.each_path(x, samples, |_, last| {
+        let each: Vec<usize> = (0..samples).collect();
+        self.each_path(x, &each, |s, last| {
             for (total, own) in covariance.iter_mut().zip(&last.covariance) {
-                total.add_scaled(weight, own);
+                total.add_scaled(weight(s), own);
             }
             means.push(last.mean.clone());
             Ok(())
         })?;
         let mut mean = Mat::zeros(x.nrows(), p);
-        for own in &means {
-            mean.add_scaled(weight, own);
+        for (s, own) in means.iter().enumerate() {
+            mean.add_scaled(weight(s), own);
         }
         // Plus the spread of the means over samples.
         for (o, total) in covariance.iter_mut().enumerate() {
             let spread = Mat::from_fn(samples, x.nrows(), |s, i| means[s][(i, o)] - mean[(i, o)]);
-            product(
-                total.view_mut().faer(),
-                Accumulate::Add,
-                weight,
-                spread.view().faer().transpose(),
-                spread.view().faer(),
-            );
+            let weighted = Mat::from_fn(samples, x.nrows(), |s, i| weight(s) * spread[(s, i)]);
+            let (weighted, spread) = (weighted.view().faer(), spread.view().faer());
+            product(total.view_mut().faer(), Accumulate::Add, 1.0, weighted.transpose(), spread);
         }
         Ok(JointMoments { mean, covariance })
     }
@@ -95,7 +94,8 @@ impl Predictor<'_> {
         let layer = self.model.layers().len() - 1;
         let (mut f, mut y) = (Vec::new(), Vec::new());
         let mut previous = None;
-        self.each_path(x, draws, |path, last| {
+        let sites: Vec<usize> = (0..draws).map(|k| self.part_of_draw(k)).collect();
+        self.each_path(x, &sites, |path, last| {
             // Without a hidden layer every path ends in the same covariance.
             let factors = match previous.take() {
                 Some(factors) if layer == 0 => factors,
@@ -126,21 +126,22 @@ impl Predictor<'_> {
         check_finite("x", x)
     }
 
-    /// Samples the hidden layers `paths` times, jointly over all rows, and hands the last layer's moments to `then`.
+    /// Samples the hidden layers, jointly over all rows, once for each entry of `sites`, and hands the entry's number and the last layer's
+    /// moments to `then`. The entry itself is the site, where a model has some.
     fn each_path(
         &self,
         x: View<'_>,
-        paths: usize,
+        sites: &[usize],
         then: impl FnMut(usize, &LayerJoint) -> Result<()> + Send,
     ) -> Result<()> {
-        self.threads.run(|| self.each_path_here(x, paths, then))
+        self.threads.run(|| self.each_path_here(x, sites, then))
     }
 
     /// [`Predictor::each_path`] on the threads of the caller.
     fn each_path_here(
         &self,
         x: View<'_>,
-        paths: usize,
+        sites: &[usize],
         mut then: impl FnMut(usize, &LayerJoint) -> Result<()>,
     ) -> Result<()> {
         let (layers, floor) = (self.model.layers(), self.model.precision().floor());
@@ -159,10 +160,20 @@ impl Predictor<'_> {
         let last = chain.layers.len() - 1;
         let first = conditional(0, within_reach(x));
         if last == 0 {
-            return (0..paths).try_for_each(|path| then(path, &first));
+            return (0..sites.len()).try_for_each(|path| then(path, &first));
+        }
+        if let Some(points) = self.model.sites().map(Sites::points) {
+            for (path, &site) in sites.iter().enumerate() {
+                let mut f = at_site(&first, points[0].row(site));
+                for l in 1..last {
+                    f = at_site(&conditional(l, f), points[l].row(site));
+                }
+                then(path, &conditional(last, f))?;
+            }
+            return Ok(());
         }
         let factors = factor_all(first.covariance, first.prior, 0)?;
-        for path in 0..paths {
+        for path in 0..sites.len() {
             let mut f = self.draw(&first.mean, &factors, path, 0);
             for l in 1..last {
                 let LayerJoint { mean, covariance, prior } = conditional(l, f);
@@ -188,6 +199,12 @@ impl Predictor<'_> {
         }
         out
     }
+}
+
+/// The outputs `f_p = μ_p + ξ_p σ_p` at one site over all rows, `[N, P]`.
+fn at_site(layer: &LayerJoint, point: &[f64]) -> Mat {
+    let deviation = |i: usize, p: usize| layer.covariance[p][(i, i)].max(0.0).sqrt();
+    Mat::from_fn(layer.mean.nrows(), layer.mean.ncols(), |i, p| layer.mean[(i, p)] + point[p] * deviation(i, p))
 }
 
 /// Factors every output's covariance, each with as little jitter as it needs.

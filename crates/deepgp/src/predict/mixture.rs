@@ -1,11 +1,12 @@
 //! The predictive distribution at one row: a mixture of Gaussians over `f`, seen through the likelihood as one over `y`.
 //!
-//! `p(f) = 1/S Σ_s N(f; μ_s, σ²_s)`, one part for each sample of the hidden layers, and every part with the weight `1/S`. The density
-//! of `y` is an average of densities, taken by log-sum-exp; its quantiles invert the average of distribution functions.
+//! `p(f) = Σ_s ω_s N(f; μ_s, σ²_s)`, one part for each sample of the hidden layers with the weight `ω_s = 1/S`, or one for each learned site
+//! with a weight of its own. The density of `y` is an average of densities, taken by log-sum-exp; its quantiles invert the average of
+//! distribution functions. Where `y` is a mixture of Gaussians itself, quantiles and the CRPS are by formula.
 
 use crate::likelihood::{Latent, Likelihood};
 use crate::numeric::root_finding::{by_false_position, by_newton};
-use crate::predict::absolute::{absolute_differences, mean_absolute};
+use crate::predict::absolute::{absolute_differences, mean_absolute, weighted_differences};
 
 /// The mixture of Gaussians at one row: the last layer's moments for each sample of the hidden layers.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +17,8 @@ pub(crate) struct Mixture<'a> {
     pub variance: &'a [f64],
     /// The number of latent functions, `P`.
     pub width: usize,
+    /// The weights `ω_s` of the parts, which sum to 1; `None` where all weigh alike.
+    pub weights: Option<&'a [f64]>,
 }
 
 impl<'a> Mixture<'a> {
@@ -28,6 +31,19 @@ impl<'a> Mixture<'a> {
     /// The number of samples, `S`.
     fn len(self) -> usize {
         self.mean.len() / self.width
+    }
+
+    /// The weight of part `s`.
+    fn weight(self, s: usize) -> f64 {
+        self.weights.map_or(1.0 / self.len() as f64, |all| all[s])
+    }
+
+    /// The mean `Σ_s ω_s v_s` of what `of_part` gives for each part.
+    fn average(self, of_part: impl Fn(Latent<'_>) -> f64) -> f64 {
+        match self.weights {
+            None => self.parts().map(of_part).sum::<f64>() / self.len() as f64,
+            Some(weights) => self.parts().zip(weights).map(|(part, weight)| weight * of_part(part)).sum(),
+        }
     }
 
     /// Part `s mod S`, so that more draws than samples can be taken.
@@ -50,7 +66,19 @@ impl<'a> Mixture<'a> {
         self.moments(mean, variance, |part, m, v| likelihood.observed_moments(part, m, v));
     }
 
-    /// Writes the mixture's mean `m = 1/S Σ_s m_s` and variance `v = 1/S Σ_s (v_s + (m_s − m)²)`, where `of_part` gives `m_s` and `v_s`.
+    /// Writes the variance of each output of `y` that knowing `f` would leave, `Σ_s ω_s E Var[y | f]`.
+    pub fn noise_variance(self, likelihood: &dyn Likelihood, variance: &mut [f64]) {
+        let mut own = vec![0.0; variance.len()];
+        variance.fill(0.0);
+        for (s, part) in self.parts().enumerate() {
+            likelihood.noise_variance(part, &mut own);
+            for (to, from) in variance.iter_mut().zip(&own) {
+                *to += self.weight(s) * from;
+            }
+        }
+    }
+
+    /// Writes the mixture's mean `m = Σ_s ω_s m_s` and variance `v = Σ_s ω_s (v_s + (m_s − m)²)`, where `of_part` gives `m_s` and `v_s`.
     fn moments(self, mean: &mut [f64], variance: &mut [f64], of_part: impl Fn(Latent<'_>, &mut [f64], &mut [f64])) {
         let width = mean.len();
         let mut each = vec![0.0; 2 * width * self.len()];
@@ -58,17 +86,19 @@ impl<'a> Mixture<'a> {
             let (m, v) = each.split_at_mut(width);
             of_part(part, m, v);
         }
-        let weight = 1.0 / self.len() as f64;
+        let over_parts = |of: &dyn Fn(&[f64]) -> f64| match self.weights {
+            None => 1.0 / self.len() as f64 * each.chunks_exact(2 * width).map(of).sum::<f64>(),
+            Some(weights) => each.chunks_exact(2 * width).zip(weights).map(|(each, weight)| weight * of(each)).sum(),
+        };
         for p in 0..width {
-            let parts = || each.chunks_exact(2 * width);
-            let m = weight * parts().map(|each| each[p]).sum::<f64>();
+            let m = over_parts(&|each| each[p]);
             mean[p] = m;
-            variance[p] = weight * parts().map(|each| each[width + p] + (each[p] - m).powi(2)).sum::<f64>();
+            variance[p] = over_parts(&|each| each[width + p] + (each[p] - m).powi(2));
         }
     }
 
-    /// The log density `log 1/S Σ_s p_s(y)`, jointly over the columns of `y`: by log-sum-exp,
-    /// `ℓ_max + log 1/S Σ_s exp(ℓ_s − ℓ_max)` with `ℓ_s = log p_s(y)`.
+    /// The log density `log Σ_s ω_s p_s(y)`, jointly over the columns of `y`: by log-sum-exp,
+    /// `ℓ_max + log Σ_s ω_s exp(ℓ_s − ℓ_max)` with `ℓ_s = log p_s(y)`.
     pub fn log_density(self, likelihood: &dyn Likelihood, y: &[f64]) -> f64 {
         let each: Vec<f64> = self.parts().map(|part| likelihood.log_density(y, part)).collect();
         if each.iter().any(|v| v.is_nan()) {
@@ -78,12 +108,17 @@ impl<'a> Mixture<'a> {
         if !largest.is_finite() {
             return largest;
         }
-        largest + (each.iter().map(|v| (v - largest).exp()).sum::<f64>() / each.len() as f64).ln()
+        let shares = each.iter().map(|v| (v - largest).exp());
+        largest
+            + match self.weights {
+                None => (shares.sum::<f64>() / each.len() as f64).ln(),
+                Some(weights) => shares.zip(weights).map(|(share, weight)| weight * share).sum::<f64>().ln(),
+            }
     }
 
-    /// The distribution function `F(at) = P(y_p ≤ at) = 1/S Σ_s F_s(at)` of output `p`.
+    /// The distribution function `F(at) = P(y_p ≤ at) = Σ_s ω_s F_s(at)` of output `p`.
     pub fn cumulative(self, likelihood: &dyn Likelihood, p: usize, at: f64) -> f64 {
-        self.parts().map(|part| likelihood.cumulative(p, at, part)).sum::<f64>() / self.len() as f64
+        self.average(|part| likelihood.cumulative(p, at, part))
     }
 
     /// The continuous ranked probability score, `∫ (F(t) − 1[y ≤ t])² dt` for the distribution function `F` of `y_p`: 0 is perfect,
@@ -91,15 +126,25 @@ impl<'a> Mixture<'a> {
     /// `A(m, v) = E|N(m, v)|`, is
     ///
     /// ```text
-    /// 1/S Σ_s A(m_s − y, v_s) − 1/2S² Σ_s Σ_t A(m_s − m_t, v_s + v_t)
+    /// Σ_s ω_s A(m_s − y, v_s) − ½ Σ_s Σ_t ω_s ω_t A(m_s − m_t, v_s + v_t)
     /// ```
     ///
     /// at `S (S + 3) / 2` evaluations of `A`, because the double sum is symmetric.
     pub fn crps(self, likelihood: &dyn Likelihood, p: usize, y: f64) -> f64 {
-        let Some(parts) = self.normals(likelihood, p) else { return self.crps_by_integration(likelihood, p, y) };
-        let weight = 1.0 / parts.len() as f64;
-        let to_y: f64 = parts.iter().map(|&(m, v)| mean_absolute(m - y, v)).sum();
-        weight * to_y - weight * weight * absolute_differences(&parts)
+        let Some(Normals { parts, weights }) = self.normals(likelihood, p) else {
+            return self.crps_by_integration(likelihood, p, y);
+        };
+        let to_y = parts.iter().map(|&(m, v)| mean_absolute(m - y, v));
+        match weights {
+            None => {
+                let weight = 1.0 / parts.len() as f64;
+                weight * to_y.sum::<f64>() - weight * weight * absolute_differences(&parts)
+            }
+            Some(weights) => {
+                let to_y: f64 = to_y.zip(&weights).map(|(own, weight)| weight * own).sum();
+                to_y - weighted_differences(&parts, &weights)
+            }
+        }
     }
 
     /// The CRPS as `∫_{t<y} F(t)² dt + ∫_{t>y} (1 − F(t))² dt`, by Simpson's rule out to 12 standard deviations of every part.
@@ -122,42 +167,78 @@ impl<'a> Mixture<'a> {
         })
     }
 
-    /// Mean and variance of each part of `y_p`, if all of them are Gaussian.
-    fn normals(self, likelihood: &dyn Likelihood, p: usize) -> Option<Vec<(f64, f64)>> {
-        self.parts().map(|part| likelihood.normal(p, part)).collect()
+    /// The Gaussians of which `y_p` is a mixture, if it is one.
+    fn normals(self, likelihood: &dyn Likelihood, p: usize) -> Option<Normals> {
+        let (mut parts, mut weights) = (Vec::new(), Vec::new());
+        for (s, part) in self.parts().enumerate() {
+            let gaussian = likelihood.normals(p, part, &mut |own| {
+                parts.push((own.mean, own.variance));
+                weights.push(self.weight(s) * own.weight);
+            });
+            if !gaussian {
+                return None;
+            }
+        }
+        let alike = self.weights.is_none() && parts.len() == self.len();
+        Some(Normals { parts, weights: (!alike).then_some(weights) })
     }
 
     /// The quantile of `y_p` at `level`, where `F(y_p) = level`; where `F` jumps across the level, the upper end of the jump.
     pub fn quantile(self, likelihood: &dyn Likelihood, p: usize, level: f64) -> f64 {
         match self.normals(likelihood, p) {
-            Some(parts) => quantile_of_normals(&parts, level),
+            Some(normals) => normals.quantile(level),
             None => by_false_position(self.range(likelihood, p, 4.0), level, |at| self.cumulative(likelihood, p, at)),
         }
     }
 }
 
-/// The quantile at `level` of a mixture of Gaussians of these means and variances, by Newton's method from
-/// `mean + deviation · log(level / (1 − level)) / 1.702`.
-fn quantile_of_normals(parts: &[(f64, f64)], level: f64) -> f64 {
-    let weight = 1.0 / parts.len() as f64;
-    let mean = weight * parts.iter().map(|(m, _)| m).sum::<f64>();
-    let variance = weight * parts.iter().map(|(m, v)| v + (m - mean).powi(2)).sum::<f64>();
-    // As if all were one Gaussian, whose quantiles are close to a logistic's.
-    let start = mean + variance.sqrt() * (level / (1.0 - level)).ln() / 1.702;
-    let scaled: Vec<(f64, f64)> = parts.iter().map(|(m, v)| (*m, (0.5 / v).sqrt())).collect();
-    by_newton(start, variance.sqrt(), level, |at| distribution(&scaled, at))
+/// A mixture of Gaussians over one output of `y`.
+struct Normals {
+    /// Mean and variance of each.
+    parts: Vec<(f64, f64)>,
+    /// The weight of each, which sum to 1; `None` where all weigh alike.
+    weights: Option<Vec<f64>>,
+}
+
+impl Normals {
+    /// The mean over parts of what `of` gives for each.
+    fn average(&self, of: impl Fn(&(f64, f64)) -> f64) -> f64 {
+        match &self.weights {
+            None => 1.0 / self.parts.len() as f64 * self.parts.iter().map(of).sum::<f64>(),
+            Some(weights) => self.parts.iter().zip(weights).map(|(part, weight)| weight * of(part)).sum(),
+        }
+    }
+
+    /// The quantile at `level`, by Newton's method from `mean + deviation · log(level / (1 − level)) / 1.702`.
+    fn quantile(&self, level: f64) -> f64 {
+        let mean = self.average(|(m, _)| *m);
+        let variance = self.average(|(m, v)| v + (m - mean).powi(2));
+        // As if all were one Gaussian, whose quantiles are close to a logistic's.
+        let start = mean + variance.sqrt() * (level / (1.0 - level)).ln() / 1.702;
+        let scaled: Vec<(f64, f64)> = self.parts.iter().map(|(m, v)| (*m, (0.5 / v).sqrt())).collect();
+        by_newton(start, variance.sqrt(), level, |at| distribution(&scaled, self.weights.as_deref(), at))
+    }
 }
 
 /// Distribution function and density of a mixture of Gaussians, from the mean `m` and the scale `s = 1/√(2v)` of each: with
-/// `z = (at − m) s`, `F = 1/2S Σ erfc(−z)` and `p = 1/S Σ s exp(−z²) / √π`.
-fn distribution(parts: &[(f64, f64)], at: f64) -> (f64, f64) {
+/// `z = (at − m) s`, `F = ½ Σ ω erfc(−z)` and `p = Σ ω s exp(−z²) / √π`.
+fn distribution(parts: &[(f64, f64)], weights: Option<&[f64]>, at: f64) -> (f64, f64) {
     let (mut below, mut density) = (0.0, 0.0);
-    for &(mean, scale) in parts {
+    let mut add = |&(mean, scale): &(f64, f64), weight: f64| {
         let z = (at - mean) * scale;
-        below += libm::erfc(-z);
-        density += scale * (-z * z).exp();
-    }
-    let weight = 0.5 / parts.len() as f64;
+        below += weight * libm::erfc(-z);
+        density += weight * (scale * (-z * z).exp());
+    };
+    let weight = match weights {
+        None => {
+            parts.iter().for_each(|part| add(part, 1.0));
+            0.5 / parts.len() as f64
+        }
+        Some(weights) => {
+            parts.iter().zip(weights).for_each(|(part, weight)| add(part, *weight));
+            0.5
+        }
+    };
     (weight * below, weight * std::f64::consts::FRAC_2_SQRT_PI * density)
 }
 
@@ -171,11 +252,11 @@ fn simpson(from: f64, to: f64, intervals: usize, f: impl Fn(f64) -> f64) -> f64 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::likelihood::Gaussian;
+    use crate::likelihood::{Gaussian, Heteroscedastic};
 
     #[test]
     fn quantiles_of_a_normal_are_right_far_into_the_tails() {
-        let mixture = Mixture { mean: &[3.0], variance: &[0.75], width: 1 };
+        let mixture = Mixture { mean: &[3.0], variance: &[0.75], width: 1, weights: None };
         let likelihood = Gaussian::new(0.25, 1);
         // Φ⁻¹ to more digits than needed.
         for (level, z) in
@@ -190,7 +271,7 @@ mod tests {
     fn quantiles_of_a_mixture_invert_its_distribution_function() {
         let mean: Vec<f64> = (0..50).map(|s| f64::from(s * s % 37) * 0.3).collect();
         let variance: Vec<f64> = (0..50).map(|s| 1e-3 + f64::from(s % 7)).collect();
-        let mixture = Mixture { mean: &mean, variance: &variance, width: 1 };
+        let mixture = Mixture { mean: &mean, variance: &variance, width: 1, weights: None };
         let likelihood = Gaussian::new(1e-3, 1);
         for level in [1e-12, 1e-4, 0.025, 0.3, 0.5, 0.9, 0.999, 1.0 - 1e-9] {
             let back = mixture.cumulative(&likelihood, 0, mixture.quantile(&likelihood, 0, level));
@@ -200,13 +281,13 @@ mod tests {
 
     #[test]
     fn what_cannot_be_computed_has_no_density() {
-        let mixture = Mixture { mean: &[0.0, f64::NAN], variance: &[0.1, 0.1], width: 1 };
+        let mixture = Mixture { mean: &[0.0, f64::NAN], variance: &[0.1, 0.1], width: 1, weights: None };
         assert!(mixture.log_density(&Gaussian::new(0.1, 1), &[0.0]).is_nan());
     }
 
     #[test]
     fn quantiles_of_two_far_parts_lie_in_either_and_between() {
-        let mixture = Mixture { mean: &[-1e6, 1e6], variance: &[1e-4, 1e-4], width: 1 };
+        let mixture = Mixture { mean: &[-1e6, 1e6], variance: &[1e-4, 1e-4], width: 1, weights: None };
         let likelihood = Gaussian::new(1e-4, 1);
         assert!((mixture.quantile(&likelihood, 0, 0.25) + 1e6).abs() < 1e-3);
         assert!((mixture.quantile(&likelihood, 0, 0.75) - 1e6).abs() < 1e-3);
@@ -215,7 +296,7 @@ mod tests {
 
     #[test]
     fn the_score_of_one_gaussian_is_the_known_formula() {
-        let mixture = Mixture { mean: &[1.0], variance: &[3.0], width: 1 };
+        let mixture = Mixture { mean: &[1.0], variance: &[3.0], width: 1, weights: None };
         // σ (z (2 Φ(z) − 1) + 2 φ(z) − 1/√π) at σ = 2, z = ½.
         let expected = 2.0 * (0.5 * 0.382_924_922_548_026 + 2.0 * 0.352_065_326_764_299_5 - 0.564_189_583_547_756_3);
         let found = mixture.crps(&Gaussian::new(1.0, 1), 0, 2.0);
@@ -224,7 +305,7 @@ mod tests {
 
     #[test]
     fn the_score_by_pairs_is_the_integral() {
-        let mixture = Mixture { mean: &[-1.0, 0.3, 2.0], variance: &[0.2, 0.05, 1.0], width: 1 };
+        let mixture = Mixture { mean: &[-1.0, 0.3, 2.0], variance: &[0.2, 0.05, 1.0], width: 1, weights: None };
         let likelihood = Gaussian::new(0.1, 1);
         for y in [-4.0, 0.2, 1.0, 7.0] {
             let (by_pairs, integral) =
@@ -234,8 +315,40 @@ mod tests {
     }
 
     #[test]
+    fn parts_of_equal_weights_are_parts_without_and_a_part_twice_is_one_of_twice_the_weight() {
+        let likelihoods: [Box<dyn Likelihood>; 2] =
+            [Box::new(Gaussian::new(0.1, 1)), Box::new(Heteroscedastic::new(0.1, 1))];
+        for likelihood in &likelihoods {
+            let width = likelihood.latent_width();
+            let repeat = |each: [f64; 3]| -> Vec<f64> { each.iter().flat_map(|v| vec![*v; width]).collect() };
+            let (mean, variance) = (repeat([-1.0, 0.3, 2.0]), repeat([0.2, 0.05, 1.0]));
+            let plain = Mixture { mean: &mean, variance: &variance, width, weights: None };
+            let weighted = Mixture { weights: Some(&[1.0 / 3.0; 3]), ..plain };
+            let twice: Vec<f64> = [&mean[..], &mean[width..2 * width]].concat();
+            let spread: Vec<f64> = [&variance[..], &variance[width..2 * width]].concat();
+            let twice = Mixture { mean: &twice, variance: &spread, width, weights: None };
+            let heavier = Mixture { weights: Some(&[0.25, 0.5, 0.25]), ..plain };
+            let answers = |mixture: Mixture<'_>| {
+                let (mut m, mut v, mut noise) = ([0.0], [0.0], [0.0]);
+                mixture.moments_of_y(&**likelihood, &mut m, &mut v);
+                mixture.noise_variance(&**likelihood, &mut noise);
+                let density = mixture.log_density(&**likelihood, &[0.7]);
+                let rest = (mixture.crps(&**likelihood, 0, 0.7), mixture.quantile(&**likelihood, 0, 0.2));
+                [m[0], v[0], noise[0], density, mixture.cumulative(&**likelihood, 0, 0.7), rest.0, rest.1]
+            };
+            for (one, other) in [(plain, weighted), (twice, heavier)] {
+                for (a, b) in answers(one).into_iter().zip(answers(other)) {
+                    assert!((a - b).abs() < 1e-12, "{a} {b}");
+                }
+            }
+            let integral = heavier.crps_by_integration(&**likelihood, 0, 0.7);
+            assert!((heavier.crps(&**likelihood, 0, 0.7) - integral).abs() < 1e-6);
+        }
+    }
+
+    #[test]
     fn the_density_of_hopeless_targets_stays_finite() {
-        let mixture = Mixture { mean: &[0.0, 1.0], variance: &[0.1, 0.1], width: 1 };
+        let mixture = Mixture { mean: &[0.0, 1.0], variance: &[0.1, 0.1], width: 1, weights: None };
         let found = mixture.log_density(&Gaussian::new(0.1, 1), &[1e3]);
         assert!(found.is_finite() && found < -1e6, "{found}");
     }

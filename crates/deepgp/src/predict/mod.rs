@@ -1,6 +1,7 @@
 //! Prediction: rows go through the hidden layers sample by sample, and the mixture that results at each row is reduced to a few numbers.
 //!
-//! At a row the model's answer is `1/S Σ_s N(f; μ_s, σ²_s)`, where `s` runs over samples of the hidden layers. Moments,
+//! At a row the model's answer is `1/S Σ_s N(f; μ_s, σ²_s)`, where `s` runs over samples of the hidden layers, or a weighted sum over
+//! learned sites. Moments,
 //! quantiles and log density are those of the mixture: the density by log-sum-exp, never an average of logarithms. `f` is
 //! the latent function, `y` an observation of it; results name which they are of. All rows share the samples' noise, so results depend
 //! neither on the other rows nor on how rows are cut into chunks (on a device, as long as it has memory for its usual chunk). Everything
@@ -61,6 +62,8 @@ pub struct Prediction {
     pub f: Moments,
     /// Moments of an observation `y`: noise included.
     pub y: Moments,
+    /// The noise's part of the variance of `y`, `E Var[y | f]`, `[N, P]`: what is left however well `f` is known.
+    pub noise: Mat,
 }
 
 /// Slopes of the predicted moments of `f` in the inputs: row `n`, column `p · D + d` is `∂ moment_p(x_n) / ∂x_nd`.
@@ -85,6 +88,8 @@ pub struct Predictor<'a> {
     pub(crate) threads: Threads,
     /// The backend's way from rows to mixtures.
     mixtures: Box<dyn Mixtures + 'a>,
+    /// The weights of the mixtures' parts; `None` where all weigh alike.
+    pub(crate) weights: Option<Vec<f64>>,
 }
 
 impl DeepGp {
@@ -95,11 +100,12 @@ impl DeepGp {
         }
         let threads = Threads::new(settings.threads)?;
         let mixtures = threads.run(|| self.backend().mixtures(self, settings))?;
-        Ok(Predictor { model: self, prepared: OnceLock::new(), settings, threads, mixtures })
+        let weights = self.sites().map(|sites| sites.log_weights().iter().map(|own| own.exp()).collect());
+        Ok(Predictor { model: self, prepared: OnceLock::new(), settings, threads, mixtures, weights })
     }
 
     /// Moments of the last layer for each row and sample of the hidden layers, in `f64`: row `n · samples + s` of the
-    /// result is sample `s` of row `n` (one row for each if there is no hidden layer).
+    /// result is sample `s` of row `n` (one row for each if there is no hidden layer). The noise given is used, learned sites are not.
     ///
     /// For a look inside and for comparison with other programs: all rows are held at once.
     pub fn propagate(&self, x: View<'_>, noise: Noise<'_>, samples: usize) -> Result<Moments> {
@@ -153,17 +159,20 @@ impl Predictor<'_> {
     /// Mean and variance of `f` and `y` at each row.
     pub fn moments(&self, x: View<'_>) -> Result<Prediction> {
         let (p, o) = (self.model.latent_width(), self.model.likelihood().observed_width());
-        let all = self.map_rows(x, 2 * (p + o), |_, mixture, out| {
+        let all = self.map_rows(x, 2 * p + 3 * o, |_, mixture, out| {
             let (f, y) = out.split_at_mut(2 * p);
             let (f_mean, f_variance) = f.split_at_mut(p);
             mixture.moments_of_f(f_mean, f_variance);
-            let (y_mean, y_variance) = y.split_at_mut(o);
+            let (y_mean, rest) = y.split_at_mut(o);
+            let (y_variance, noise) = rest.split_at_mut(o);
             mixture.moments_of_y(self.model.likelihood(), y_mean, y_variance);
+            mixture.noise_variance(self.model.likelihood(), noise);
         })?;
         let columns = |from: usize, width| Mat::from_fn(x.nrows(), width, |i, j| all[(i, from + j)]);
         Ok(Prediction {
             f: Moments { mean: columns(0, p), variance: columns(p, p) },
             y: Moments { mean: columns(2 * p, o), variance: columns(2 * p + o, o) },
+            noise: columns(2 * p + 2 * o, o),
         })
     }
 
@@ -190,6 +199,16 @@ impl Predictor<'_> {
         self.check_targets(x, y)?;
         let all = self.map_rows(x, 1, |row, mixture, out| {
             out[0] = mixture.log_density(self.model.likelihood(), y.row(row));
+        })?;
+        Ok(all.into_vec())
+    }
+
+    /// The continuous ranked probability score of each row, the mean over outputs.
+    pub fn crps(&self, x: View<'_>, y: View<'_>) -> Result<Vec<f64>> {
+        self.check_targets(x, y)?;
+        let all = self.map_rows(x, 1, |row, mixture, out| {
+            let each = (0..y.ncols()).map(|p| mixture.crps(self.model.likelihood(), p, y[(row, p)]));
+            out[0] = each.sum::<f64>() / y.ncols() as f64;
         })?;
         Ok(all.into_vec())
     }
@@ -221,8 +240,19 @@ impl Predictor<'_> {
         })
     }
 
-    /// Draws of `width` numbers at each row: draw `k` is `f_p = μ_sp + σ_sp ε_kp` from sample `s = k mod S`, sent through
-    /// `observe(row, f, k, out)`.
+    /// The part of the mixture from which draw `k` comes: one after the other where all weigh alike, else one by chance.
+    pub(crate) fn part_of_draw(&self, k: usize) -> usize {
+        let Some(weights) = &self.weights else { return k };
+        let mut left = Key::new(self.settings.seed, Purpose::Sites).uniform([k as u32, 0, 0, 1]);
+        let chosen = weights.iter().position(|weight| {
+            left -= weight;
+            left <= 0.0
+        });
+        chosen.unwrap_or(weights.len() - 1)
+    }
+
+    /// Draws of `width` numbers at each row: draw `k` is `f_p = μ_sp + σ_sp ε_kp` from sample `s = k mod S`, or from a site `s` by chance,
+    /// sent through `observe(row, f, k, out)`.
     fn draws(
         &self,
         x: View<'_>,
@@ -236,7 +266,7 @@ impl Predictor<'_> {
         let all = self.map_rows(x, draws * width, |row, mixture, out| {
             let mut f = vec![0.0; p];
             for (k, out) in out.chunks_exact_mut(width).enumerate() {
-                let part = mixture.part(k);
+                let part = mixture.part(self.part_of_draw(k));
                 fill_row(key, [0, 0, k as u32, last], &mut f);
                 for ((f, mean), variance) in f.iter_mut().zip(part.mean).zip(part.variance) {
                     *f = mean + variance.sqrt() * *f;
@@ -325,7 +355,7 @@ impl Predictor<'_> {
             let reduce_row = |(i, out): (usize, &mut [f64])| {
                 let own = i * each..(i + 1) * each;
                 let (mean, variance) = (&mean.as_slice()[own.clone()], &variance.as_slice()[own]);
-                reduce(first + i, Mixture { mean, variance, width: p }, out);
+                reduce(first + i, Mixture { mean, variance, width: p, weights: self.weights.as_deref() }, out);
             };
             self.threads.run(|| out.par_chunks_mut(width).enumerate().for_each(reduce_row));
         }

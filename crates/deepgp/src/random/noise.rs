@@ -32,6 +32,8 @@ pub enum Purpose {
     Simulate = 7,
     /// Draws of observations.
     Observe = 8,
+    /// The starting points of learned sites.
+    Sites = 9,
 }
 
 /// The key of a stream of random numbers: a seed for one purpose.
@@ -162,6 +164,8 @@ pub enum Noise<'a> {
     /// One `[rows · samples, width]` matrix for each hidden layer, sample by sample within a row; `rows` counts from
     /// the first row of the batch. For comparison with other programs.
     Given(&'a [Mat]),
+    /// One `[samples, width]` matrix for each hidden layer, the same for every row: learned sites.
+    Sites(&'a [Mat]),
 }
 
 impl Noise<'_> {
@@ -176,6 +180,14 @@ impl Noise<'_> {
                 let source = &given[layer].as_slice()[first * samples * width..];
                 for (to, from) in out.as_mut_slice().iter_mut().zip(source) {
                     *to = T::of(*from);
+                }
+            }
+            Self::Sites(points) => {
+                let own = points[layer].as_slice();
+                for copy in out.as_mut_slice().chunks_exact_mut(own.len().max(1)) {
+                    for (to, from) in copy.iter_mut().zip(own) {
+                        *to = T::of(*from);
+                    }
                 }
             }
             Self::Rows { key, step } => {

@@ -7,6 +7,7 @@ mod model;
 mod predict;
 mod schedule;
 mod train;
+mod validation_score;
 
 pub use fit::FitSettings;
 pub(crate) use inducing_size::ResolvedSize;
@@ -16,6 +17,7 @@ pub use model::ModelSettings;
 pub use predict::PredictSettings;
 pub use schedule::Schedule;
 pub use train::TrainSettings;
+pub use validation_score::ValidationScore;
 
 #[cfg(test)]
 mod tests {

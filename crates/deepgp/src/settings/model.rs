@@ -26,6 +26,8 @@ pub struct ModelSettings {
     pub inducing_start: InducingStart,
     /// The likelihood of observations given the last layer, and the starting values of its parameters.
     pub likelihood: LikelihoodForm,
+    /// The number of learned sites that take the place of samples of the hidden layers; `None` for samples.
+    pub sites: Option<usize>,
     /// The precision of the work on rows.
     pub precision: Precision,
     /// The jitter of kernel matrices; `None` is the precision's own.
@@ -45,6 +47,7 @@ impl Default for ModelSettings {
             kernel: KernelChoice::SquaredExponential,
             inducing_start: InducingStart::KMeans,
             likelihood: LikelihoodForm::default(),
+            sites: None,
             precision: Precision::F64,
             jitter: None,
             seed: 0,
@@ -74,6 +77,7 @@ mod stored {
         likelihood: Option<LikelihoodForm>,
         /// The starting noise variance, in files of version 0.1.
         noise: Option<f64>,
+        sites: Option<usize>,
         precision: Precision,
         jitter: Option<Jitter>,
         seed: u64,
@@ -94,6 +98,7 @@ mod stored {
                 kernel: stored.kernel,
                 inducing_start: stored.inducing_start,
                 likelihood: stored.likelihood.or(older).unwrap_or_default(),
+                sites: stored.sites,
                 precision: stored.precision,
                 jitter: stored.jitter,
                 seed: stored.seed,

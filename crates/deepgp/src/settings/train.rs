@@ -1,6 +1,6 @@
 //! The settings of a training run.
 
-use super::Schedule;
+use super::{Schedule, ValidationScore};
 use crate::error::{Error, Result};
 use crate::objective::ObjectiveForm;
 use crate::train::optimiser::OptimiserForm;
@@ -19,7 +19,10 @@ pub struct TrainSettings {
     pub learning_rate: f64,
     /// The schedule of the learning rate.
     pub schedule: Schedule,
-    /// The number of steps over which the factor on the KL grows to 1; 0 for none, see [`TrainSettings::kl_weight`].
+    /// The factor on the KL: below 1 the prior counts for less.
+    #[cfg_attr(feature = "serde", serde(default = "whole"))]
+    pub kl_weight: f64,
+    /// The number of steps over which the factor on the KL grows to its value; 0 for none, see [`TrainSettings::kl_weight_at`].
     pub kl_warm_up: u64,
     /// The number of steps between two validations, if there are validation rows.
     pub validate_every: u64,
@@ -27,6 +30,9 @@ pub struct TrainSettings {
     pub patience: u32,
     /// The number of samples of the hidden layers in a validation.
     pub validation_samples: usize,
+    /// The score by which validation rows judge.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub validation_score: ValidationScore,
     /// The seed of minibatches, noise and the hold-out.
     pub seed: u64,
     /// The number of threads to work on; 0 for all. No result depends on it.
@@ -39,6 +45,12 @@ pub struct TrainSettings {
     pub optimiser: OptimiserForm,
 }
 
+/// The factor on the KL in files from before there was one.
+#[cfg(feature = "serde")]
+fn whole() -> f64 {
+    1.0
+}
+
 impl Default for TrainSettings {
     fn default() -> Self {
         Self {
@@ -47,10 +59,12 @@ impl Default for TrainSettings {
             samples: 1,
             learning_rate: 0.01,
             schedule: Schedule::Constant,
+            kl_weight: 1.0,
             kl_warm_up: 0,
             validate_every: 50,
             patience: 10,
             validation_samples: 20,
+            validation_score: ValidationScore::LogDensity,
             seed: 0,
             threads: 0,
             objective: ObjectiveForm::Elbo,
@@ -60,12 +74,12 @@ impl Default for TrainSettings {
 }
 
 impl TrainSettings {
-    /// The factor `κ` on the KL at `step`, from 0: over [`TrainSettings::kl_warm_up`] steps `W` it grows linearly,
-    /// `κ(t) = min(1, (t + 1) / W)`; without a warm-up it is 1.
-    pub fn kl_weight(&self, step: u64) -> f64 {
+    /// The factor `κ` on the KL at `step`, from 0: over [`TrainSettings::kl_warm_up`] steps `W` it grows linearly to
+    /// [`TrainSettings::kl_weight`] `β`, `κ(t) = β min(1, (t + 1) / W)`; without a warm-up it is `β`.
+    pub fn kl_weight_at(&self, step: u64) -> f64 {
         match self.kl_warm_up {
-            0 => 1.0,
-            over => ((step + 1) as f64 / over as f64).min(1.0),
+            0 => self.kl_weight,
+            over => self.kl_weight * ((step + 1) as f64 / over as f64).min(1.0),
         }
     }
 
@@ -96,6 +110,8 @@ impl TrainSettings {
             }
         };
         positive("learning_rate", self.learning_rate)?;
+        positive("kl_weight", self.kl_weight)?;
+        self.objective.check()?;
         match self.schedule {
             Schedule::Constant => Ok(()),
             Schedule::Cosine { last } if (0.0..=1.0).contains(&last) => Ok(()),

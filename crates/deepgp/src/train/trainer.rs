@@ -16,6 +16,7 @@
 
 use std::collections::VecDeque;
 use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::optimiser::Optimiser;
@@ -27,7 +28,6 @@ use crate::error::{Error, Result};
 use crate::model::DeepGp;
 use crate::numeric::threads::Threads;
 use crate::objective::Objective;
-use crate::predict::metrics::weighted_mean;
 use crate::settings::{PredictSettings, TrainSettings};
 
 /// The number of steps in a row that may be rolled back before training gives up.
@@ -38,10 +38,10 @@ const ROLL_BACK_FACTOR: f64 = 0.5;
 const RECOVERY_FACTOR: f64 = 1.01;
 
 /// The objective and the optimiser of a run: those that settings name, or a program's own.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Method<'a> {
     /// The objective that is maximised.
-    pub objective: &'a dyn Objective,
+    pub objective: Arc<dyn Objective>,
     /// The optimiser that moves the parameters.
     pub optimiser: &'a dyn Optimiser,
 }
@@ -327,7 +327,7 @@ impl<'a> Trainer<'a> {
         let (step, rate_factor) = (self.state.step, self.state.rate_factor);
         let rows = self.next_rows();
         let learning_rate = settings.learning_rate * settings.schedule.factor(step, settings.steps) * rate_factor;
-        let kl_weight = settings.kl_weight(step);
+        let kl_weight = settings.kl_weight_at(step);
         self.state.step += 1;
         self.state.rate_factor = (rate_factor * RECOVERY_FACTOR).min(1.0);
         let epoch = self.state.epoch as f64 + self.state.batches_used as f64 / self.minibatches().count as f64;
@@ -402,7 +402,7 @@ impl<'a> Trainer<'a> {
         is_time.then(|| self.score_validation(held_out)).transpose()
     }
 
-    /// The mean log density of the validation rows; the parameters become the best ones if it was never higher.
+    /// The score of the validation rows; the parameters become the best ones if it was never higher.
     fn score_validation(&mut self, held_out: &Dataset) -> Result<f64> {
         let TrainSettings { validation_samples: samples, seed, .. } = self.state.settings;
         if self.fetched.is_some() {
@@ -410,9 +410,9 @@ impl<'a> Trainer<'a> {
             self.model.set_raw(&self.state.now.raw);
         }
         let (model, settings) = (&self.model, PredictSettings { samples, seed, threads: 0 });
-        let density = || model.predictor(settings)?.log_density(held_out.x().view(), held_out.y().view());
-        let score = match self.threads.run(density) {
-            Ok(densities) => weighted_mean(&densities, held_out.weights()),
+        let judge = self.state.settings.validation_score;
+        let score = match self.threads.run(|| judge.score(&model.predictor(settings)?, held_out)) {
+            Ok(score) => score,
             // A model that cannot predict is no better than any other.
             Err(reason) if reason.can_be_rolled_back() => f64::NEG_INFINITY,
             Err(other) => return Err(other),

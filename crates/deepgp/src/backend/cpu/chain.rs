@@ -3,7 +3,8 @@
 //! Given what was prepared once a step, a row passes through the layers independently of every other row. A hidden layer
 //! hands on the sample `f = μ + σ ε`; the last layer's moments go to the objective. With `S` samples the first layer is
 //! computed once a row, and its output is sampled `S` times; from there on there are `S` rows for each. Backward, a sample's gradient
-//! reaches the moments as `μ̄ += f̄` and `σ̄² += f̄ ε / 2σ`, summed over samples.
+//! reaches the moments as `μ̄ += f̄` and `σ̄² += f̄ ε / 2σ`, summed over samples. Learned sites are noise that is the same for all rows and
+//! has a gradient, `ξ̄_s += f̄ σ`, summed over rows.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -11,6 +12,7 @@ use std::sync::Mutex;
 use crate::data::InputLayout;
 use crate::layer::{Floor, Layer, LayerRows, LayerSums, Prepared, RowArrays, RowLayer, Want};
 use crate::model::mixture_size;
+use crate::numeric::mat::Mat;
 use crate::numeric::real::Real;
 use crate::numeric::simd::vectorised;
 use crate::random::noise::{Noise, RowNumbers};
@@ -30,9 +32,18 @@ pub(crate) struct ChainRows<T> {
     /// The block in each layer.
     pub layers: Vec<LayerRows<T>>,
     /// The noise `ε` of each hidden layer.
-    noise: Vec<crate::numeric::mat::Mat<T>>,
+    noise: Vec<Mat<T>>,
     /// One row for the objective, in `f64`: the moments of all its samples, and the gradients at them.
     pub row: Vec<f64>,
+}
+
+/// The gradients that [`Chain::backward`] adds to.
+#[derive(Debug)]
+pub(crate) struct ChainSums<'a, T> {
+    /// The gradients of each layer.
+    pub layers: &'a mut [LayerSums<T>],
+    /// The gradients at the points of learned sites, `[Q, width]` for each hidden layer; empty where noise is drawn.
+    pub points: &'a mut [Mat],
 }
 
 impl<'a, T: Real> Chain<'a, T> {
@@ -132,12 +143,18 @@ impl<'a, T: Real> Chain<'a, T> {
         clamped
     }
 
+    /// Makes the last layer compute the conditional variance of its rows, for objectives that read it.
+    pub fn with_conditional(mut self) -> Self {
+        self.layers.last_mut().expect("a model has a layer").conditional = true;
+        self
+    }
+
     /// The pullback of [`Chain::forward`] from the gradients at the last layer's moments: adds to `sums`, or, without any, writes the
     /// gradient at the inputs to `rows.layers[0].x_bar`.
-    pub fn backward(&self, rows: &mut ChainRows<T>, mut sums: Option<&mut [LayerSums<T>]>) {
+    pub fn backward(&self, rows: &mut ChainRows<T>, mut sums: Option<ChainSums<'_, T>>) {
         let want_x = sums.is_none();
         for (l, layer) in self.layers.iter().enumerate().rev() {
-            let own = sums.as_mut().map(|sums| &mut sums[l]);
+            let own = sums.as_mut().map(|sums| &mut sums.layers[l]);
             layer.backward(&mut rows.layers[l], own, want_x || l > 0);
             if l == 0 {
                 break;
@@ -151,6 +168,15 @@ impl<'a, T: Real> Chain<'a, T> {
             mean_bar.reshape_for_overwrite(n, p);
             variance_bar.reshape_for_overwrite(n, p);
             let epsilon = &rows.noise[l - 1];
+            if let Some(bar) = sums.as_mut().and_then(|sums| sums.points.get_mut(l - 1)) {
+                // ∂f/∂ξ = σ, for every row of a site.
+                for r in 0..n * samples {
+                    let at = f_bar.row(r).iter().zip(deviation.row(r / samples));
+                    for (to, (&f, &d)) in bar.row_mut(r % self.samples).iter_mut().zip(at) {
+                        *to += (f * d).to_f64();
+                    }
+                }
+            }
             vectorised(
                 #[inline(always)]
                 || {

@@ -9,7 +9,7 @@ use super::chain::{Chain, ChainRows, Workspaces};
 use crate::backend::Mixtures;
 use crate::error::Result;
 use crate::layer::{Prepared, Want};
-use crate::model::{DeepGp, Precision};
+use crate::model::{DeepGp, Precision, Sites};
 use crate::numeric::mat::{Mat, View};
 use crate::numeric::real::{Real, widen};
 use crate::predict::Moments;
@@ -33,6 +33,8 @@ pub(crate) struct CpuMixtures<'m> {
     settings: PredictSettings,
     /// The number of latent functions, `P`.
     width: usize,
+    /// The learned sites that take the place of samples, if there are any.
+    sites: Option<&'m Sites>,
 }
 
 /// The layers and working memory in the precision of the rows.
@@ -47,7 +49,7 @@ enum RowChain<'m> {
 impl<'m> CpuMixtures<'m> {
     /// The model ready to predict, for moments alone or for gradients too.
     pub fn new(model: &'m DeepGp, prepared: &[Prepared], settings: PredictSettings, want: Want) -> Self {
-        let (layers, floor, samples) = (model.layers(), model.precision().floor(), settings.samples);
+        let (layers, floor, samples) = (model.layers(), model.precision().floor(), model.samples(settings.samples));
         let count = layers.len();
         let chain = match model.precision() {
             Precision::F64 => RowChain::F64(Chain::new(layers, prepared, floor, samples, want), Workspaces::new(count)),
@@ -55,7 +57,7 @@ impl<'m> CpuMixtures<'m> {
                 RowChain::Mixed(Chain::new(layers, prepared, floor, samples, want), Workspaces::new(count))
             }
         };
-        Self { chain, settings, width: model.latent_width() }
+        Self { chain, settings, width: model.latent_width(), sites: model.sites() }
     }
 
     /// The slopes of mean and variance of each latent function in the inputs: `[N, 2 · P · D]`, those of the means first.
@@ -86,11 +88,14 @@ impl<'m> CpuMixtures<'m> {
 
     /// Writes the slopes of the mixture's mean and variance in the inputs, by a pullback for each moment of each latent function.
     ///
-    /// With `m = 1/S Σ μ_s` and `v = 1/S Σ (σ²_s + (μ_s − m)²)`: `∂m/∂μ_s = 1/S`, `∂v/∂μ_s = 2 (μ_s − m)/S`, `∂v/∂σ²_s = 1/S`.
+    /// With `m = Σ ω_s μ_s` and `v = Σ ω_s (σ²_s + (μ_s − m)²)`: `∂m/∂μ_s = ω_s`, `∂v/∂μ_s = 2 ω_s (μ_s − m)`, `∂v/∂σ²_s = ω_s`.
     fn fill_gradients<T: Real>(&self, chain: &Chain<'_, T>, workspaces: &Workspaces<T>, x: View<'_>, out: &mut Mat) {
         let (s, p, d) = (chain.mixture_size(), self.width, x.ncols());
         self.each_block(chain, workspaces, x, out, 1, |rows, out| {
-            let weight = T::of(1.0 / s as f64);
+            let weights: Vec<T> = match self.sites {
+                None => vec![T::of(1.0 / s as f64); s],
+                Some(sites) => sites.log_weights().iter().map(|own| T::of(own.exp())).collect(),
+            };
             let mut out: Vec<&mut [f64]> = out.collect();
             for moment in 0..2 {
                 for o in 0..p {
@@ -101,8 +106,11 @@ impl<'m> CpuMixtures<'m> {
                     last.variance_bar.fill(T::ZERO);
                     for i in 0..out.len() {
                         let own = i * s..(i + 1) * s;
-                        let mean = own.clone().map(|r| last.mean[(r, o)]).sum::<T>() * weight;
-                        for r in own {
+                        let mean = match self.sites {
+                            None => own.clone().map(|r| last.mean[(r, o)]).sum::<T>() * weights[0],
+                            Some(_) => own.clone().zip(&weights).map(|(r, &w)| w * last.mean[(r, o)]).sum::<T>(),
+                        };
+                        for (r, &weight) in own.zip(&weights) {
                             if moment == 0 {
                                 last.mean_bar[(r, o)] = weight;
                             } else {
@@ -136,7 +144,8 @@ impl<'m> CpuMixtures<'m> {
         if width == 0 || x.nrows() == 0 {
             return;
         }
-        let noise = Noise::Shared { key: Key::new(self.settings.seed, Purpose::Predict) };
+        let drawn = Noise::Shared { key: Key::new(self.settings.seed, Purpose::Predict) };
+        let noise = self.sites.map_or(drawn, |sites| Noise::Sites(sites.points()));
         let block_rows = block_rows(chain);
         let first_rows = block_rows * at_first;
         // Shared noise asks for no row numbers, only for how many rows there are.

@@ -29,7 +29,8 @@ pub(super) struct CpuRun<'d> {
 impl<'d> CpuRun<'d> {
     /// A run of `model`, with memory for its steps.
     pub fn new(model: &DeepGp, task: TrainingTask<'d>, communicator: Arc<dyn Communicator>) -> Self {
-        Self { task, communicator, parameters: model.parameters(), memory: StepMemory::new(model, task.data) }
+        let (parameters, memory) = (model.parameters(), StepMemory::new(model, task.data));
+        Self { task, communicator, parameters, memory }
     }
 
     /// Moves the parameters by the gradient in memory. The older of the two snapshots becomes the new one.
@@ -66,9 +67,10 @@ impl Run for CpuRun<'_> {
         model: &mut DeepGp,
         state: &mut TrainState,
     ) -> Result<Vec<Result<Evaluation>>> {
-        let TrainingTask { data, settings, objective, .. } = self.task;
+        let TrainingTask { data, settings, objective, .. } = self.task.clone();
         let mut outcomes = Vec::new();
         for &StepPlan { step, rows, learning_rate, kl_weight } in plans {
+            let objective = &*objective;
             let batch = Batch { samples: settings.samples, kl_weight, objective, ..Batch::of(data, rows) };
             let noise = Noise::Rows { key: Key::new(settings.seed, Purpose::Train), step: step as u32 };
             match model.evaluate(batch, noise, &*self.communicator, &mut self.memory, true) {

@@ -15,7 +15,7 @@
 
 use rayon::prelude::*;
 
-use super::chain::{Chain, ChainRows, Workspaces};
+use super::chain::{Chain, ChainRows, ChainSums, Workspaces};
 use super::sums::{Sums, reduce};
 use crate::backend::{Communicator, Evaluation};
 use crate::data::{Dataset, InputLayout};
@@ -24,7 +24,8 @@ use crate::kernel::bound;
 use crate::layer::{Layer, LayerMemory, Prepared, RowArrays, Want};
 use crate::model::batch::Batch;
 use crate::model::params::Parameters;
-use crate::model::{DeepGp, Precision};
+use crate::model::{DeepGp, Precision, Sites};
+use crate::numeric::mat::Mat;
 use crate::numeric::real::{Real, narrow, widen};
 use crate::objective::{RowBars, RowTerm, Samples};
 use crate::random::noise::{Noise, RowNumbers};
@@ -196,8 +197,13 @@ impl DeepGp {
         gradient: bool,
     ) -> &'m [Sums<T>] {
         let TypedMemory { arrays, sums, workspaces } = memory;
-        let (floor, layout) = (self.precision().floor(), self.layout(batch.data));
-        let chain = Chain::reusing(arrays, self.layers(), prepared, floor, batch.samples, Want::Gradients, layout);
+        let (floor, layout, samples) = (self.precision().floor(), self.layout(batch.data), self.samples(batch.samples));
+        let noise = &self.sites().map_or(*noise, |sites| Noise::Sites(sites.points()));
+        let log_weights = self.sites().map(Sites::log_weights);
+        let mut chain = Chain::reusing(arrays, self.layers(), prepared, floor, samples, Want::Gradients, layout);
+        if batch.objective.wants_conditional() {
+            chain = chain.with_conditional();
+        }
         let block_rows = self.rows_at_once::<T>().div_ceil(chain.mixture_size());
         let blocks = batch.rows.len().div_ceil(block_rows);
         let used = blocks.min(ACCUMULATORS);
@@ -213,9 +219,10 @@ impl DeepGp {
                 let ids = &batch.rows[first..batch.rows.len().min(first + block_rows)];
                 rows.layers[0].x.gather(batch.data, layout, ids);
                 sum.clamped += chain.forward(&mut rows, noise, RowNumbers { ids, first, offset: batch.offset() });
-                self.add_objective(&mut rows, ids, batch, gradient, sum);
+                self.add_objective(&mut rows, ids, batch, log_weights.as_deref(), gradient, sum);
                 if gradient {
-                    chain.backward(&mut rows, Some(&mut sum.layers));
+                    let sums = ChainSums { layers: &mut sum.layers, points: &mut sum.points };
+                    chain.backward(&mut rows, Some(sums));
                 }
             }
         });
@@ -235,6 +242,7 @@ impl DeepGp {
         rows: &mut ChainRows<T>,
         ids: &[u32],
         batch: Batch<'_>,
+        log_weights: Option<&[f64]>,
         gradient: bool,
         sum: &mut Sums<T>,
     ) {
@@ -242,31 +250,44 @@ impl DeepGp {
         let last = rows.layers.last_mut().expect("a model has a layer");
         last.mean_bar.reshape_for_overwrite(last.mean.nrows(), width);
         last.variance_bar.reshape_for_overwrite(last.mean.nrows(), width);
+        last.conditional_bar.resize(last.conditional.len(), T::ZERO);
         // The samples of a row stand one below the other.
-        let each = last.mean.nrows() / ids.len() * width;
-        rows.row.resize(4 * each, 0.0);
-        let (moments, bars) = rows.row.split_at_mut(2 * each);
-        let (mean, variance) = moments.split_at_mut(each);
-        let (mean_bar, variance_bar) = bars.split_at_mut(each);
+        let samples = last.mean.nrows() / ids.len();
+        let (each, conditionals) = (samples * width, last.conditional.len() / ids.len());
+        rows.row.resize(4 * each + 2 * conditionals, 0.0);
+        let (moments, bars) = rows.row.split_at_mut(2 * each + conditionals);
+        let (mean, rest) = moments.split_at_mut(each);
+        let (variance, conditional) = rest.split_at_mut(each);
+        let (mean_bar, rest) = bars.split_at_mut(each);
+        let (variance_bar, conditional_bar) = rest.split_at_mut(each);
         for (i, &id) in ids.iter().enumerate() {
-            let own = i * each..(i + 1) * each;
+            let (own, own_samples) = (i * each..(i + 1) * each, i * conditionals..(i + 1) * conditionals);
             widen(&last.mean.as_slice()[own.clone()], mean);
             widen(&last.variance.as_slice()[own.clone()], variance);
+            widen(&last.conditional[own_samples.clone()], conditional);
             let term = RowTerm {
                 likelihood: self.likelihood(),
                 shared: self.shared_values(),
                 y: batch.data.y().row(id as usize),
-                f: Samples { mean, variance, width },
+                f: Samples { mean, variance, width, log_weights, conditional },
                 weight: batch.data.weights().map_or(1.0, |weights| weights[id as usize]),
                 scale,
             };
             batch.objective.add(&term, &mut sum.data_term);
             if gradient {
-                mean_bar.fill(0.0);
-                variance_bar.fill(0.0);
-                let (likelihood, shared) = (&mut sum.likelihood[..], &mut sum.shared[..]);
-                let bars = RowBars { mean: &mut *mean_bar, variance: &mut *variance_bar, likelihood, shared };
+                for bar in [&mut *mean_bar, variance_bar, conditional_bar] {
+                    bar.fill(0.0);
+                }
+                let bars = RowBars {
+                    mean: &mut *mean_bar,
+                    variance: &mut *variance_bar,
+                    conditional: &mut *conditional_bar,
+                    log_weights: &mut sum.log_weights,
+                    likelihood: &mut sum.likelihood,
+                    shared: &mut sum.shared,
+                };
                 batch.objective.pullback(&term, bars);
+                narrow(conditional_bar, &mut last.conditional_bar[own_samples]);
                 narrow(mean_bar, &mut last.mean_bar.as_mut_slice()[own.clone()]);
                 narrow(variance_bar, &mut last.variance_bar.as_mut_slice()[own]);
             }
@@ -283,7 +304,9 @@ impl DeepGp {
         out: &mut Vec<f64>,
     ) {
         let lengths = self.layers().iter().map(Layer::parameter_count);
-        out.resize(lengths.clone().sum::<usize>() + total.likelihood.len() + total.shared.len(), 0.0);
+        let points: usize = total.points.iter().map(|own| own.as_slice().len()).sum();
+        let beside_layers = total.likelihood.len() + total.shared.len() + points + total.log_weights.len();
+        out.resize(lengths.clone().sum::<usize>() + beside_layers, 0.0);
         let mut rest = &mut out[..];
         let mut work = Vec::with_capacity(prepared.len());
         for ((length, prepared), (sums, memory)) in lengths.zip(prepared).zip(total.layers.iter_mut().zip(memory)) {
@@ -291,9 +314,15 @@ impl DeepGp {
             work.push((prepared, sums, memory, own));
             rest = after;
         }
-        let (likelihood, shared) = rest.split_at_mut(total.likelihood.len());
-        likelihood.copy_from_slice(&total.likelihood);
-        shared.copy_from_slice(&total.shared);
+        let beside = [&total.likelihood[..], &total.shared].into_iter().chain(total.points.iter().map(Mat::as_slice));
+        for from in beside {
+            let (own, after) = rest.split_at_mut(from.len());
+            own.copy_from_slice(from);
+            rest = after;
+        }
+        if let Some(sites) = self.sites() {
+            sites.logits_pullback(&total.log_weights, rest);
+        }
         let first = self.layout(batch.data);
         work.into_par_iter().zip(self.layers()).enumerate().for_each(|(l, ((prepared, sums, memory, own), layer))| {
             layer.pullback(prepared, sums, -batch.kl_weight, first.of_layer(l), memory, own);
@@ -304,7 +333,6 @@ impl DeepGp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::numeric::mat::Mat;
     use crate::numeric::simd::baseline;
     use crate::random::noise::{Key, Purpose};
     use crate::settings::{InducingSize, ModelSettings};

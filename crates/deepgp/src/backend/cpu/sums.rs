@@ -7,8 +7,9 @@ use crate::data::Dataset;
 use crate::error::Result;
 use crate::kernel::bound;
 use crate::layer::LayerSums;
-use crate::model::DeepGp;
 use crate::model::params;
+use crate::model::{DeepGp, Sites};
+use crate::numeric::mat::Mat;
 use crate::numeric::real::Real;
 use crate::numeric::simd::vectorised;
 
@@ -24,6 +25,10 @@ pub(super) struct Sums<T> {
     pub likelihood: Vec<f64>,
     /// The gradient in the parameters that belong to no layer.
     pub shared: Vec<f64>,
+    /// The gradient at the points of learned sites, `[Q, width]` for each hidden layer; empty where there are none.
+    pub points: Vec<Mat>,
+    /// The gradient at the logarithms of the sites' weights, `[Q]`.
+    pub log_weights: Vec<f64>,
     /// The objective's data term.
     pub data_term: f64,
     /// The number of variances that were raised to the floor.
@@ -43,6 +48,10 @@ impl<T: Real> Sums<T> {
                 .collect(),
             likelihood: vec![0.0; params::count(&mut *model.likelihood().clone_box())],
             shared: vec![0.0; model.shared_values().len()],
+            points: (model.sites().map_or(&[][..], Sites::points).iter())
+                .map(|own| Mat::zeros(own.nrows(), own.ncols()))
+                .collect(),
+            log_weights: vec![0.0; model.sites().map_or(0, Sites::count)],
             data_term: 0.0,
             clamped: 0,
         }
@@ -57,9 +66,24 @@ impl<T: Real> Sums<T> {
             }
             theta.fill(0.0);
         }
-        self.likelihood.fill(0.0);
-        self.shared.fill(0.0);
+        for own in self.beside_layers_mut() {
+            own.fill(0.0);
+        }
         (self.data_term, self.clamped) = (0.0, 0);
+    }
+}
+
+impl<T> Sums<T> {
+    /// The gradients that reach no layer, all of them in `f64`: likelihood, parameters of no layer, weights and points of sites.
+    fn beside_layers(&self) -> impl Iterator<Item = &[f64]> {
+        let Self { likelihood, shared, points, log_weights, .. } = self;
+        [&likelihood[..], shared, log_weights].into_iter().chain(points.iter().map(Mat::as_slice))
+    }
+
+    /// [`Sums::beside_layers`], to change.
+    fn beside_layers_mut(&mut self) -> impl Iterator<Item = &mut [f64]> {
+        let Self { likelihood, shared, points, log_weights, .. } = self;
+        [&mut likelihood[..], shared, log_weights].into_iter().chain(points.iter_mut().map(Mat::as_mut_slice))
     }
 }
 
@@ -69,11 +93,10 @@ pub(super) fn reduce<T: Real>(sums: &[Sums<T>], total: &mut Sums<f64>, gradient:
     for sum in sums {
         total.data_term += sum.data_term;
         total.clamped += sum.clamped;
-        for (to, from) in total.likelihood.iter_mut().zip(&sum.likelihood) {
-            *to += from;
-        }
-        for (to, from) in total.shared.iter_mut().zip(&sum.shared) {
-            *to += from;
+        for (to, from) in total.beside_layers_mut().zip(sum.beside_layers()) {
+            for (to, from) in to.iter_mut().zip(from) {
+                *to += from;
+            }
         }
     }
     if !gradient {
@@ -114,8 +137,9 @@ impl Sums<f64> {
         communicator.sum(&mut numbers)?;
         (self.data_term, self.clamped) = (numbers[0], numbers[1] as usize);
         if gradient {
-            communicator.sum(&mut self.likelihood)?;
-            communicator.sum(&mut self.shared)?;
+            for own in self.beside_layers_mut() {
+                communicator.sum(own)?;
+            }
             for layer in &mut self.layers {
                 let (matrices, theta) = layer.parts_mut();
                 for part in matrices {

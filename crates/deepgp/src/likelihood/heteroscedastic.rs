@@ -1,0 +1,345 @@
+//! Gaussian noise that depends on the inputs: `y ~ N(f, noise · exp g)`, two latent functions for each target.
+//!
+//! The latent functions stand target by target, `f_1, g_1, f_2, g_2, …`. With `p = exp(½ v_g − m_g) / noise` and
+//! `r = (y − m_f)² + v_f` the expected log density has a closed form:
+//!
+//! ```text
+//! E log p(y | f, g) = −½ ln 2π noise − ½ m_g − ½ p r
+//! ∂m_f = p (y − m_f)      ∂v_f = −½ p      ∂m_g = ½ (p r − 1)      ∂v_g = −¼ p r      ∂ln noise = ∂m_g
+//! ```
+//!
+//! Densities, distribution functions and powers are in closed form in `f` and by nine Gauss–Hermite nodes `x_j` in `g`, with
+//! `σ²_j = noise · exp(m_g + √v_g x_j)`: a mixture of nine Gaussians `N(m_f, v_f + σ²_j)`. The noise's logarithm is kept between two
+//! bounds: below, a few targets that happen to be equal would drive it, and the density with it, to infinity.
+
+use super::normal::{self, PowerSlopes};
+use super::{
+    GaussHermite, Latent, LatentBars, Likelihood, LikelihoodDescription, NOISE_FLOOR, NormalPart, Quantity, Tempered,
+    log_sum_exp,
+};
+use crate::data::Scaling;
+use crate::error::Result;
+use crate::model::params::{Constraint, Leaf, Parameters};
+use crate::numeric::mat::View;
+use crate::random::noise::{Key, fill_row};
+
+/// The number of nodes of the quadrature over `g`.
+const POINTS: usize = 9;
+/// The largest noise variance, in units of the standardised targets.
+const NOISE_CEILING: f64 = 1e5;
+/// The largest `½ v_g` that counts: where the noise is that uncertain, it is not known at all.
+const MOST_DOUBT: f64 = 10.0;
+
+/// The Gaussian likelihood `p(y | f, g) = Π_p N(y_p; f_p, noise_p · exp g_p)`, whose noise follows the inputs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Heteroscedastic {
+    /// The noise variance of each output where `g = 0`, in the model's units.
+    pub noise: Vec<f64>,
+    /// Nodes and weights of the quadrature over `g`.
+    rule: GaussHermite,
+}
+
+/// The nodes of one output's quadrature over `g`.
+struct Nodes {
+    /// The weight of each node.
+    weight: [f64; POINTS],
+    /// The noise variance `σ²_j` at each node.
+    noise: [f64; POINTS],
+    /// How `ln σ²_j` changes with `v_g`: `x_j / 2√v_g`; it does not where a bound is reached.
+    slope: [f64; POINTS],
+    /// Whether the noise of a node is free to move, and not at a bound.
+    free: [bool; POINTS],
+}
+
+impl Heteroscedastic {
+    /// A heteroscedastic likelihood with the same noise variance at `g = 0` for each of `outputs`.
+    pub fn new(noise: f64, outputs: usize) -> Self {
+        Self { noise: vec![noise; outputs], rule: GaussHermite::new(POINTS) }
+    }
+
+    /// Mean and variance of `f` and of `g` of one output.
+    fn latents(output: usize, f: Latent<'_>) -> [f64; 4] {
+        let (own, other) = (2 * output, 2 * output + 1);
+        [f.mean[own], f.variance[own], f.mean[other], f.variance[other]]
+    }
+
+    /// The quadrature over `g` of one output.
+    fn nodes(&self, output: usize, f: Latent<'_>) -> Nodes {
+        let [.., mean, variance] = Self::latents(output, f);
+        let (centre, deviation) = (self.noise[output].ln() + mean, variance.sqrt());
+        let (lowest, highest) = (NOISE_FLOOR.ln(), NOISE_CEILING.ln());
+        let mut nodes =
+            Nodes { weight: [0.0; POINTS], noise: [0.0; POINTS], slope: [0.0; POINTS], free: [true; POINTS] };
+        for (j, (x, w)) in self.rule.points().enumerate() {
+            let wanted = centre + deviation * x;
+            nodes.weight[j] = w;
+            nodes.noise[j] = wanted.clamp(lowest, highest).exp();
+            nodes.free[j] = (lowest..=highest).contains(&wanted);
+            nodes.slope[j] = if deviation > 0.0 { x / (2.0 * deviation) } else { 0.0 };
+        }
+        nodes
+    }
+
+    /// The expected noise `E exp(ln noise + g)` of one output, between the bounds.
+    fn expected_noise(&self, output: usize, f: Latent<'_>) -> f64 {
+        let nodes = self.nodes(output, f);
+        nodes.weight.iter().zip(&nodes.noise).map(|(w, noise)| w * noise).sum()
+    }
+
+    /// The precision `p` of one output, the `ln noise + m_g` that it is made of, and whether that is at its lower bound.
+    fn precision(&self, output: usize, f: Latent<'_>) -> (f64, f64, bool) {
+        let [.., mean, variance] = Self::latents(output, f);
+        let wanted = self.noise[output].ln() + mean;
+        let log_noise = wanted.clamp(NOISE_FLOOR.ln(), NOISE_CEILING.ln());
+        (((0.5 * variance).min(MOST_DOUBT) - log_noise).exp(), log_noise, wanted < log_noise)
+    }
+
+    /// The logarithms `log w_j E_f N(y; f, σ²_j)^power` of all nodes.
+    fn log_powers(power: f64, nodes: &Nodes, y: f64, mean: f64, variance: f64) -> [f64; POINTS] {
+        std::array::from_fn(|j| {
+            nodes.weight[j].ln() + normal::log_expected_power(power, y, mean, variance, nodes.noise[j])
+        })
+    }
+}
+
+impl Parameters for Heteroscedastic {
+    fn visit(&mut self, leaf: &mut dyn FnMut(Leaf<'_>)) {
+        leaf(Leaf {
+            name: "noise",
+            constraint: Constraint::Positive { floor: NOISE_FLOOR },
+            shape: &[self.noise.len()],
+            values: &mut self.noise,
+        });
+    }
+}
+
+impl Likelihood for Heteroscedastic {
+    fn name(&self) -> String {
+        "heteroscedastic".into()
+    }
+
+    fn clone_box(&self) -> Box<dyn Likelihood> {
+        Box::new(self.clone())
+    }
+
+    fn description(&self) -> Option<LikelihoodDescription> {
+        Some(LikelihoodDescription::Heteroscedastic { outputs: self.noise.len() })
+    }
+
+    /// The units of the target for `f`; `g`, a logarithm, has none.
+    fn latent_units(&self, targets: &Scaling) -> Scaling {
+        let both = |of: &[f64], none: f64| of.iter().flat_map(|own| [*own, none]).collect();
+        Scaling { shift: both(&targets.shift, 0.0), scale: both(&targets.scale, 1.0) }
+    }
+
+    /// The standard deviation of each target's noise where `g = 0`, `scale · √noise`.
+    fn summary(&self, targets: &Scaling) -> Vec<Quantity> {
+        let each = self.noise.iter().zip(&targets.scale).enumerate();
+        each.map(|(p, (noise, scale))| Quantity { name: "noise".into(), output: Some(p), value: noise.sqrt() * scale })
+            .collect()
+    }
+
+    fn latent_width(&self) -> usize {
+        2 * self.noise.len()
+    }
+
+    fn observed_width(&self) -> usize {
+        self.noise.len()
+    }
+
+    /// The noise starts nearly known: at the prior's variance, `exp(½ v_g)` would inflate every precision.
+    fn start_scale(&self, latent: usize) -> f64 {
+        if latent.is_multiple_of(2) { 1.0 } else { 1e-2 }
+    }
+
+    fn check(&self, _y: View<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn expected_log_density(&self, y: &[f64], f: Latent<'_>) -> f64 {
+        let term = |p: usize| {
+            let [mean, variance, ..] = Self::latents(p, f);
+            let (precision, log_noise, _) = self.precision(p, f);
+            let square = (y[p] - mean) * (y[p] - mean) + variance;
+            -0.5 * (std::f64::consts::TAU.ln() + log_noise + precision * square)
+        };
+        (0..self.noise.len()).map(term).sum()
+    }
+
+    fn expected_log_density_pullback(&self, y: &[f64], f: Latent<'_>, weight: f64, bars: LatentBars<'_>) {
+        for p in 0..self.noise.len() {
+            let [mean, variance, _, doubt] = Self::latents(p, f);
+            let (precision, _, at_floor) = self.precision(p, f);
+            let residual = y[p] - mean;
+            let share = precision * (residual * residual + variance);
+            bars.mean[2 * p] += weight * precision * residual;
+            bars.variance[2 * p] -= weight * 0.5 * precision;
+            // At the floor the noise may rise, and not fall.
+            let slope = if at_floor { (0.5 * (share - 1.0)).max(0.0) } else { 0.5 * (share - 1.0) };
+            bars.mean[2 * p + 1] += weight * slope;
+            bars.theta[p] += weight * slope / self.noise[p];
+            if 0.5 * doubt < MOST_DOUBT {
+                bars.variance[2 * p + 1] -= weight * 0.25 * share;
+            }
+        }
+    }
+
+    /// `E y_p = m_f`, `Var y_p = v_f + E exp(ln noise + g)`.
+    fn observed_moments(&self, f: Latent<'_>, mean: &mut [f64], variance: &mut [f64]) {
+        for p in 0..self.noise.len() {
+            mean[p] = f.mean[2 * p];
+            variance[p] = f.variance[2 * p] + self.expected_noise(p, f);
+        }
+    }
+
+    fn log_density(&self, y: &[f64], f: Latent<'_>) -> f64 {
+        self.log_expected_power(1.0, y, f)
+    }
+
+    /// `P(y_p ≤ at) = Σ_j w_j ½ erfc((m_f − at) / √(2 (v_f + σ²_j)))`.
+    fn cumulative(&self, output: usize, at: f64, f: Latent<'_>) -> f64 {
+        let mut below = 0.0;
+        self.normals(output, f, &mut |part| {
+            below += part.weight * 0.5 * libm::erfc((part.mean - at) / (2.0 * part.variance).sqrt());
+        });
+        below.min(1.0)
+    }
+
+    fn normals(&self, output: usize, f: Latent<'_>, each: &mut dyn FnMut(NormalPart)) -> bool {
+        let ([mean, variance, ..], nodes) = (Self::latents(output, f), self.nodes(output, f));
+        for (weight, noise) in nodes.weight.into_iter().zip(nodes.noise) {
+            each(NormalPart { weight, mean, variance: variance + noise });
+        }
+        true
+    }
+
+    fn noise_variance(&self, f: Latent<'_>, variance: &mut [f64]) {
+        for (p, variance) in variance.iter_mut().enumerate() {
+            *variance = self.expected_noise(p, f);
+        }
+    }
+
+    fn tempered(&self) -> Option<&dyn Tempered> {
+        Some(self)
+    }
+
+    /// `y_p = f_p + √(noise_p exp g_p) ε_p` with `ε_p` standard normal.
+    fn draw(&self, f: &[f64], key: Key, counter: [u32; 4], y: &mut [f64]) {
+        fill_row(key, counter, y);
+        for ((y, f), noise) in y.iter_mut().zip(f.chunks_exact(2)).zip(&self.noise) {
+            let log_noise = (noise.ln() + f[1]).clamp(NOISE_FLOOR.ln(), NOISE_CEILING.ln());
+            *y = f[0] + (0.5 * log_noise).exp() * *y;
+        }
+    }
+}
+
+impl Tempered for Heteroscedastic {
+    fn log_expected_power(&self, power: f64, y: &[f64], f: Latent<'_>) -> f64 {
+        let term = |p: usize| {
+            let [mean, variance, ..] = Self::latents(p, f);
+            log_sum_exp(&Self::log_powers(power, &self.nodes(p, f), y[p], mean, variance))
+        };
+        (0..self.noise.len()).map(term).sum()
+    }
+
+    /// Each node counts by its share `ρ_j` of the sum; `ln σ²_j` moves with `m_g`, with `ln noise`, and by `x_j / 2√v_g` with `v_g`.
+    fn log_expected_power_pullback(&self, power: f64, y: &[f64], f: Latent<'_>, weight: f64, bars: LatentBars<'_>) {
+        for p in 0..self.noise.len() {
+            let ([mean, variance, ..], nodes) = (Self::latents(p, f), self.nodes(p, f));
+            let each = Self::log_powers(power, &nodes, y[p], mean, variance);
+            let total = log_sum_exp(&each);
+            for (j, own) in each.into_iter().enumerate() {
+                let share = weight * (own - total).exp();
+                let slopes = PowerSlopes::new(power, y[p], mean, variance, nodes.noise[j]);
+                bars.mean[2 * p] += share * slopes.mean;
+                bars.variance[2 * p] += share * slopes.variance;
+                if nodes.free[j] {
+                    bars.mean[2 * p + 1] += share * slopes.log_noise;
+                    bars.variance[2 * p + 1] += share * slopes.log_noise * nodes.slope[j];
+                    bars.theta[p] += share * slopes.log_noise / self.noise[p];
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::likelihood::Gaussian;
+    use crate::likelihood::normal::log_normal;
+    use crate::testing::assert_pullbacks;
+
+    const Y: [f64; 2] = [0.3, -1.2];
+    const F: Latent<'_> = Latent { mean: &[0.1, -0.7, 0.4, 0.3], variance: &[0.2, 0.4, 0.7, 0.05] };
+
+    #[test]
+    fn expectations_and_densities_are_the_integrals_they_claim_to_be() {
+        let likelihood = Heteroscedastic::new(0.2, 2);
+        let fine = GaussHermite::new(60);
+        let (mut expected, mut density) = (0.0, 0.0);
+        for (p, y) in Y.into_iter().enumerate() {
+            let [m, v, mg, vg] = Heteroscedastic::latents(p, F);
+            let over_f = |g: f64| fine.expect(m, v, |f| log_normal(y, f, 0.2 * g.exp()));
+            expected += fine.expect(mg, vg, over_f);
+            density += fine.expect(mg, vg, |g| log_normal(y, m, v + 0.2 * g.exp()).exp()).ln();
+            let below = fine.expect(mg, vg, |g| 0.5 * libm::erfc((m - y) / (2.0 * (v + 0.2 * g.exp())).sqrt()));
+            assert!((likelihood.cumulative(p, y, F) - below).abs() < 1e-7);
+            let mut noise = [0.0; 2];
+            likelihood.noise_variance(F, &mut noise);
+            assert!((noise[p] / (0.2 * (mg + 0.5 * vg).exp()) - 1.0).abs() < 1e-8);
+        }
+        assert!((likelihood.expected_log_density(&Y, F) - expected).abs() < 1e-10);
+        // The rule has nine nodes; its error is what remains.
+        assert!((likelihood.log_density(&Y, F) - density).abs() < 1e-6);
+    }
+
+    #[test]
+    fn the_pullbacks_agree_with_central_differences() {
+        assert_pullbacks(&Heteroscedastic::new(0.2, 2), &Y, F, &[0.3, 1.0]);
+    }
+
+    #[test]
+    fn a_noise_that_does_not_vary_is_gaussian_noise() {
+        let f = Latent { mean: &[0.1, 0.0, 0.4, 0.0], variance: &[0.2, 0.0, 0.7, 0.0] };
+        let plain = Latent { mean: &[0.1, 0.4], variance: &[0.2, 0.7] };
+        let (one, other) = (Heteroscedastic::new(0.2, 2), Gaussian::new(0.2, 2));
+        let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a} {b}");
+        near(one.expected_log_density(&Y, f), other.expected_log_density(&Y, plain));
+        near(one.log_density(&Y, f), other.log_density(&Y, plain));
+        near(one.cumulative(1, 0.3, f), other.cumulative(1, 0.3, plain));
+    }
+
+    #[test]
+    fn no_target_makes_the_density_infinite_and_the_floor_can_be_left() {
+        let likelihood = Heteroscedastic::new(0.2, 1);
+        let sunk = Latent { mean: &[0.3, -100.0], variance: &[1e-10, 1e-10] };
+        let highest = log_normal(0.0, 0.0, NOISE_FLOOR);
+        assert!(likelihood.expected_log_density(&[0.3], sunk) <= highest + 1e-9);
+        assert!(likelihood.log_density(&[0.3], sunk) <= highest + 1e-9);
+        let slope = |y: f64| {
+            let (mut mean, mut variance, mut theta) = ([0.0; 2], [0.0; 2], [0.0]);
+            let bars = LatentBars { mean: &mut mean, variance: &mut variance, theta: &mut theta };
+            likelihood.expected_log_density_pullback(&[y], sunk, 1.0, bars);
+            mean[1]
+        };
+        assert!(slope(0.3) == 0.0 && slope(0.4) > 0.0);
+    }
+
+    #[test]
+    fn draws_have_the_moments_of_y() {
+        let (likelihood, key) = (Heteroscedastic::new(0.25, 1), Key::new(1, crate::random::noise::Purpose::Observe));
+        let draws: Vec<f64> = (0..20_000)
+            .map(|i| {
+                let mut y = [0.0];
+                likelihood.draw(&[2.0, 1.0], key, [i, 0, 0, 0], &mut y);
+                y[0]
+            })
+            .collect();
+        let mean = draws.iter().sum::<f64>() / 20_000.0;
+        let variance = draws.iter().map(|y| (y - mean).powi(2)).sum::<f64>() / 20_000.0;
+        let expected = 0.25 * 1f64.exp();
+        assert!((mean - 2.0).abs() < 4.0 * expected.sqrt() / 20_000f64.sqrt());
+        assert!((variance / expected - 1.0).abs() < 4.0 * (2.0 / 20_000f64).sqrt());
+    }
+}

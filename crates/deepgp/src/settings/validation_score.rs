@@ -1,0 +1,37 @@
+//! The score by which validation rows judge a model while it is trained.
+
+use crate::data::Dataset;
+use crate::error::Result;
+use crate::predict::Predictor;
+use crate::predict::metrics::weighted_mean;
+
+/// The score by which validation rows judge, and early stopping with them; of all of them more is better.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub enum ValidationScore {
+    /// The mean log density of the rows. It is what is maximised, but unbounded where a target takes one value many times.
+    #[default]
+    LogDensity,
+    /// The continuous ranked probability score, less than 0: steadier, and bounded whatever values targets take.
+    Crps,
+}
+
+impl ValidationScore {
+    /// The score of rows in the model's units, which count by their weights.
+    pub(crate) fn score(self, predictor: &Predictor<'_>, rows: &Dataset) -> Result<f64> {
+        let (x, y) = (rows.x().view(), rows.y().view());
+        let each = match self {
+            Self::LogDensity => predictor.log_density(x, y)?,
+            Self::Crps => predictor.crps(x, y)?.into_iter().map(|own| -own).collect(),
+        };
+        Ok(weighted_mean(&each, rows.weights()))
+    }
+
+    /// The score's name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::LogDensity => "log density",
+            Self::Crps => "CRPS",
+        }
+    }
+}
