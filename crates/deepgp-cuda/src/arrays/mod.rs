@@ -100,7 +100,7 @@ impl<T: Real> Arrays<T> {
             let rows = RowArrays::new(layer, extent, (index, index == last), shared_rows, arena);
             let mut back = None;
             if work.gradients {
-                let (arrays, grams) = BackArrays::new(layer, &prepared.grams, extent, index, arena);
+                let (arrays, grams) = BackArrays::new(layer, &prepared.grams, extent, (index, index == last), arena);
                 (back, prepared.grams) = (Some(arrays), grams);
             }
             layers.push(LayerArrays { blueprint: layer.clone(), prepared, rows, back });

@@ -36,6 +36,8 @@ pub struct RowArrays<T> {
     pub q: Span<T>,
     pub mean: Span<T>,
     pub variance: Span<T>,
+    /// `d = k(x, x) − A Aᵀ` of each row, where the objective reads it.
+    pub conditional: Span<T>,
     /// The noise that samples of the layer's outputs take.
     pub noise: Span<T>,
     /// The noise that was uploaded for them.
@@ -100,6 +102,7 @@ impl<T: Real> RowArrays<T> {
             q,
             mean: arena.take(rows * p),
             variance: arena.take(rows * p),
+            conditional: if last && extent.conditional() { arena.take(rows) } else { Span::NONE },
             noise: arena.take(samples),
             given: if extent.work.given_noise { arena.take(samples) } else { Span::NONE },
         }
@@ -111,6 +114,8 @@ impl<T: Real> RowArrays<T> {
 pub struct BackArrays<T> {
     pub mean_bar: Span<T>,
     pub variance_bar: Span<T>,
+    /// The gradient at `conditional`, where there is one.
+    pub conditional_bar: Span<T>,
     pub a_bar: Span<T>,
     /// Whether a dense `Ḡ` is summed by a kernel of its own; then `e` stands beside `Q`, else it is multiplied into it.
     pub symmetric: bool,
@@ -151,7 +156,7 @@ impl<T: Real> BackArrays<T> {
         layer: &LayerBlueprint,
         grams: &Grams<GramArrays>,
         extent: Extent,
-        index: usize,
+        (index, last): (usize, bool),
         arena: &mut Arena,
     ) -> (Self, Grams<GramArrays>) {
         let LayerBlueprint { width: d, outputs: p, means, covariances: m, .. } = *layer;
@@ -180,6 +185,7 @@ impl<T: Real> BackArrays<T> {
         let back = Self {
             mean_bar: arena.take(rows * p),
             variance_bar: arena.take(rows * p),
+            conditional_bar: if last && extent.conditional() { arena.take(rows) } else { Span::NONE },
             a_bar: arena.take(rows * m),
             symmetric,
             e: if keeps_e { arena.take(rows * p) } else { Span::NONE },

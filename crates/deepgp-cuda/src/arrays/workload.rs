@@ -52,6 +52,11 @@ impl Extent {
         }
     }
 
+    /// Whether the objective reads the conditional variance of the last layer.
+    pub fn conditional(&self) -> bool {
+        self.work.gradients && self.work.objective.objective().wants_conditional()
+    }
+
     /// Rows that layer `layer` sees.
     pub fn layer_rows(&self, layer: usize) -> usize {
         self.rows * self.layer_samples(layer)

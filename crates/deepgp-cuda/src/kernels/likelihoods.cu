@@ -5,6 +5,7 @@
 //
 //   expected_log_density   E log p(y | f) for f ~ N(mean, variance); leaves `weight` times its gradients in `bars`
 //   log_expected_power     log E p(y | f)^power, likewise; only the predictive objective asks for it
+//   conditional_gain       what the tighter bound adds, which only Gaussian noise has
 //
 // A likelihood that has them not in closed form takes expectations by Gauss-Hermite quadrature. `data_term.rs` writes its rule out before
 // it: NODES, and the arrays `node`, `node_weight` and `node_log_weight`.

@@ -4,6 +4,7 @@
 // The last layer's rows, `samples` for each of the batch, and what they are compared with.
 struct Rows {
     const REAL *mean, *variance;
+    const REAL *conditional; // the conditional variance of each sample, or null where the objective reads none
     const double *y, *weights, *theta;
     const double *logits; // of the samples' weights, or null where all weigh alike
     const unsigned *ids;  // row numbers of this step's batch
@@ -57,6 +58,28 @@ template <class Likelihood> struct Elbo {
 
     // The gradient at the logarithm of the sample's weight, after all terms.
     __device__ __forceinline__ double log_weight_bar() const { return total; }
+
+    // The gradient at the sample's conditional variance, after all terms; 0 for an objective that reads none.
+    __device__ __forceinline__ double conditional_bar() const { return 0; }
+};
+
+// A tighter evidence lower bound, in which the last layer's conditional variance is integrated out and not bounded.
+template <class Likelihood> struct Tighter {
+    double weight, total;
+    double conditional, of_conditional; // the sample's conditional variance, and the gradient at it
+
+    __device__ __forceinline__ Tighter(const Rows &rows, int row)
+        : weight(rows.whole(row) * rows.weight(row % rows.samples)), total(0), conditional(rows.conditional[row]),
+          of_conditional(0) {}
+
+    __device__ __forceinline__ void add(const Term &term, TermBars &bars) {
+        total += weight * Likelihood::expected_log_density(term, weight, bars);
+        total += weight * Likelihood::conditional_gain(term, conditional, weight, bars, of_conditional);
+    }
+
+    __device__ __forceinline__ double log_weight_bar() const { return total; }
+
+    __device__ __forceinline__ double conditional_bar() const { return of_conditional; }
 };
 
 // The predictive objective: 1/power log sum_s w_s E p(y | f_s)^power of each row. The gradients of a sample count by its share of the sum, and
@@ -89,4 +112,6 @@ template <class Likelihood> struct Predictive {
     }
 
     __device__ __forceinline__ double log_weight_bar() const { return weight; }
+
+    __device__ __forceinline__ double conditional_bar() const { return 0; }
 };

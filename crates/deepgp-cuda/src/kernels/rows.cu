@@ -141,6 +141,34 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 4) through_variance(const RE
     }
 }
 
+// d = k(x, x) - |a|^2, no lower than the floor: what inducing inputs leave of the prior whatever is known of them. A warp for each row.
+extern "C" __global__ void conditional_variance(const REAL *__restrict__ a, int a_stride, const double *prior,
+                                                double floor_absolute, double floor_relative, int rows, int m,
+                                                REAL *__restrict__ conditional) {
+    const int row = (blockIdx.x * blockDim.x + threadIdx.x) / WARP, lane = threadIdx.x % WARP;
+    if (row >= rows) return;
+    const REAL whole = prior[0], floor = REAL(floor_absolute) + REAL(floor_relative) * whole;
+    a += (size_t)row * a_stride;
+    REAL sum = 0;
+#pragma unroll 4
+    for (int j = lane; j < m; j += WARP) sum += a[j] * a[j];
+    sum = warp_sum(sum);
+    if (lane == 0) conditional[row] = whole - sum < floor ? floor : whole - sum;
+}
+
+// The pullback of `conditional_variance`, 0 at the floor: a_bar -= 2 conditional_bar a and diagonal_bar += conditional_bar. A warp for each row.
+extern "C" __global__ void through_conditional(const REAL *__restrict__ a, int a_stride, const REAL *__restrict__ conditional,
+                                               const REAL *__restrict__ conditional_bar, const double *prior,
+                                               double floor_absolute, double floor_relative, int rows, int m,
+                                               REAL *__restrict__ a_bar, double *__restrict__ diagonal_bar) {
+    const int row = (blockIdx.x * blockDim.x + threadIdx.x) / WARP, lane = threadIdx.x % WARP;
+    if (row >= rows) return;
+    const REAL floor = REAL(floor_absolute) + REAL(floor_relative) * REAL(prior[0]), bar = conditional_bar[row];
+    if (conditional[row] <= floor) return;
+    for (int j = lane; j < m; j += WARP) a_bar[(size_t)row * m + j] -= 2 * bar * a[(size_t)row * a_stride + j];
+    if (lane == 0) diagonal_bar[row] += bar;
+}
+
 struct MomentBars {
     REAL mean, variance;
 };

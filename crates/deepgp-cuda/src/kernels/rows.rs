@@ -50,6 +50,18 @@ crate::launch::kernels! {
         Grid::new((k.rows, 1), k.m.next_multiple_of(WARP).min(BLOCK)).sharing(shared)
     };
 
+    /// `d = k(x, x) − |a|²`, no lower than the floor, of each row.
+    "conditional_variance" => ConditionalVariance<T> {
+        a: Span<T>, a_stride: usize, prior: Span<f64>, floor_absolute: f64, floor_relative: f64, rows: usize, m: usize,
+        conditional: Span<T>,
+    }: |k| Grid::warps(k.rows);
+
+    /// The pullback of [`ConditionalVariance`]: `a_bar −= 2 conditional_bar a` and `diagonal_bar += conditional_bar`, but at the floor.
+    "through_conditional" => ThroughConditional<T> {
+        a: Span<T>, a_stride: usize, conditional: Span<T>, conditional_bar: Span<T>, prior: Span<f64>, floor_absolute: f64,
+        floor_relative: f64, rows: usize, m: usize, a_bar: Span<T>, diagonal_bar: Span<f64>,
+    }: |k| Grid::warps(k.rows);
+
     /// From the gradient at samples, `fan` for each row, to those at the moments they came from.
     "sample_pullback" => SamplePullback<T> {
         x_bar: Span<T>, noise: Span<T>, variance: Span<T>, rows: usize, fan: usize, outputs: usize, mean_bar: Span<T>,

@@ -44,6 +44,7 @@ fn data_terms<T: Real>() -> Vec<Source<DataTerm>> {
     ];
     let objectives = [ObjectiveForm::Elbo, ObjectiveForm::PREDICTIVE];
     let pairs = likelihoods.into_iter().flat_map(|likelihood| objectives.map(|objective| (likelihood, objective)));
+    let pairs = pairs.chain([(likelihoods[0], ObjectiveForm::Tighter)]);
     pairs.map(|(likelihood, objective)| LikelihoodText::new(likelihood).source::<T>(objective)).collect()
 }
 

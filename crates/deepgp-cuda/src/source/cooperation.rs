@@ -272,6 +272,49 @@ fn rows_go_through_the_diagonal_covariance_and_back() {
 }
 
 #[test]
+fn what_inducing_inputs_leave_is_a_conditional_variance_with_a_pullback() {
+    let (rows, m, stride) = (40, 70, 75);
+    let (a, bars) = (scattered(rows * stride, 1), scattered(rows, 2));
+    let (a_bar, diagonal_bar) = (scattered(rows * m, 3), scattered(rows, 4));
+    let mut main = String::new();
+    for (name, numbers) in [("a", &a), ("bars", &bars), ("a_bar", &a_bar), ("diagonal_bar", &diagonal_bar)] {
+        main.push_str(&array("double", name, numbers));
+    }
+    // Some of the variances that come of this are below the floor.
+    let (prior, floor) = (36.5, 1.5);
+    let _ = write!(
+        main,
+        "    static double conditional[{rows}];
+    const double prior = {prior:?};
+    launch(5, 1, 256, 0, [&] {{ conditional_variance(a, {stride}, &prior, {floor:?}, 0, {rows}, {m}, conditional); }});
+    launch(5, 1, 256, 0, [&] {{
+        through_conditional(a, {stride}, conditional, bars, &prior, {floor:?}, 0, {rows}, {m}, a_bar, diagonal_bar);
+    }});
+    print(conditional, {rows}), print(a_bar, {rows} * {m}), print(diagonal_bar, {rows});
+"
+    );
+    let text = program(&[(common::definitions(), COMMON), (rows::definitions(), ROWS)]);
+    let Some(found) = run_program("conditional variances", &text, &main) else { return };
+    let (mut conditional, mut of_a, mut of_diagonal) = (vec![], a_bar.clone(), diagonal_bar.clone());
+    for n in 0..rows {
+        let own = &a[n * stride..n * stride + m];
+        let left = prior - own.iter().map(|v| v * v).sum::<f64>();
+        conditional.push(left.max(floor));
+        if left > floor {
+            of_diagonal[n] += bars[n];
+            for (to, v) in of_a[n * m..(n + 1) * m].iter_mut().zip(own) {
+                *to -= 2.0 * bars[n] * v;
+            }
+        }
+    }
+    let raised = conditional.iter().filter(|own| **own == floor).count();
+    assert!((1..rows).contains(&raised), "{raised}");
+    near("conditional variances", &found[..rows], &conditional);
+    near("Ā", &found[rows..rows + rows * m], &of_a);
+    near("the diagonal's gradient", &found[rows + rows * m..], &of_diagonal);
+}
+
+#[test]
 fn samples_take_the_points_of_their_sites_and_give_them_gradients() {
     let (batch, sites, outputs) = (37, 3, 5);
     let points = scattered(sites * outputs, 1);

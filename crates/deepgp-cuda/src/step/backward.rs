@@ -17,7 +17,7 @@ use crate::kernels::DataTerm;
 use crate::kernels::covariance::{InputGradient, Weigh};
 use crate::kernels::data_term::DataTermSums;
 use crate::kernels::diagonal::{ThroughDiagonal, block_rows};
-use crate::kernels::rows::{PointGradient, SamplePullback, ThroughVariance};
+use crate::kernels::rows::{PointGradient, SamplePullback, ThroughConditional, ThroughVariance};
 use crate::model::blueprint::LikelihoodBlueprint;
 
 /// What the last layer's moments are compared with, and where the sums go.
@@ -47,6 +47,7 @@ pub fn data_term<T: Real>(
     let sums = DataTermSums {
         mean: last.rows.mean,
         variance: last.rows.variance,
+        conditional: last.rows.conditional,
         y,
         weights,
         ids: setting.ids,
@@ -62,6 +63,7 @@ pub fn data_term<T: Real>(
         control: scope.control,
         mean_bar: back.mean_bar,
         variance_bar: back.variance_bar,
+        conditional_bar: back.conditional_bar,
         partial,
     };
     lane.run(program, sums)
@@ -155,6 +157,34 @@ pub fn through_variance<T: Real>(
             lane.run(scope.general, through_variance)
         }
     }
+}
+
+/// What the gradient at conditional variances adds to `Ā` and to that at `k(x, x)`, after [`through_variance`], where the objective reads them.
+pub fn through_conditional<T: Real>(
+    scope: Scope<'_>,
+    layer: &LayerArrays<T>,
+    back: &BackArrays<T>,
+    setting: Setting,
+    lane: &Lane,
+) -> Outcome<()> {
+    let RowArrays { a, a_stride, rows, conditional, .. } = layer.rows;
+    if conditional.len() == 0 {
+        return Ok(());
+    }
+    let pullback = ThroughConditional {
+        a,
+        a_stride,
+        conditional,
+        conditional_bar: back.conditional_bar,
+        prior: layer.prepared.prior,
+        floor_absolute: setting.floor.absolute,
+        floor_relative: setting.floor.relative,
+        rows,
+        m: layer.blueprint.covariances,
+        a_bar: back.a_bar,
+        diagonal_bar: back.diagonal_bar,
+    };
+    lane.run(scope.general, pullback)
 }
 
 /// `W` of the kernel's pullback, after [`through_variance`].

@@ -12,7 +12,7 @@ use crate::device::real::Real;
 use crate::fault::Outcome;
 use crate::kernels::covariance::{Cross, Norms};
 use crate::kernels::diagonal::DiagonalMoments;
-use crate::kernels::rows::{Moments, Sample};
+use crate::kernels::rows::{ConditionalVariance, Moments, Sample};
 
 /// Where samples of the hidden layers get their noise.
 #[derive(Clone, Copy, Debug)]
@@ -207,6 +207,25 @@ pub fn moments<T: Real>(
             above.map_or(Ok(()), |above| sample(scope, layer, above, index, setting, lane))
         }
     }
+}
+
+/// The conditional variance of the last layer's rows, after [`project`], where the objective reads it.
+pub fn conditional<T: Real>(scope: Scope<'_>, layer: &LayerArrays<T>, setting: Setting, lane: &Lane) -> Outcome<()> {
+    let RowArrays { a, a_stride, rows, conditional, .. } = layer.rows;
+    if conditional.len() == 0 {
+        return Ok(());
+    }
+    let of_rows = ConditionalVariance {
+        a,
+        a_stride,
+        prior: layer.prepared.prior,
+        floor_absolute: setting.floor.absolute,
+        floor_relative: setting.floor.relative,
+        rows,
+        m: layer.blueprint.covariances,
+        conditional,
+    };
+    lane.run(scope.general, of_rows)
 }
 
 /// Samples of hidden layer `index` into the rows of the one above it.

@@ -129,6 +129,7 @@ impl<T: Real> DeviceTask<T> {
             main.after(beside)?;
             let (above, fan) = (self.arrays.layers.get(l + 1), self.extent.layer_samples(l));
             forward::moments(scope, layer, above, (l, fan), setting, main)?;
+            forward::conditional(scope, layer, setting, main)?;
         }
         Ok(())
     }
@@ -153,6 +154,7 @@ impl<T: Real> DeviceTask<T> {
                 fan = self.extent.layer_samples(l + 1) / samples;
             }
             backward::through_variance(scope, layer, back, (x_bar, fan), setting, main)?;
+            backward::through_conditional(scope, layer, back, setting, main)?;
             self.back_to_parameters(l, layer, back)?;
             backward::points(scope, layer, gradient, (x_bar, fan), setting, self.explained_lane(l))?;
             backward::weigh(scope, layer, back, main)?;

@@ -16,4 +16,14 @@ struct Gaussian {
         bars.theta[0] = weight * own.log_noise / s;
         return own.value;
     }
+
+    // What integrating a conditional variance d out gains over bounding it, d/2s - 1/2 ln(1 + d/s), for the tighter bound. Adds `weight` times its
+    // slope in s to `bars`, and that in d to `conditional_bar`.
+    static __device__ __forceinline__ double conditional_gain(const Term &at, double d, double weight, TermBars &bars,
+                                                              double &conditional_bar) {
+        const double s = at.theta[0], slope = 0.5 * weight * d / (s * (s + d));
+        conditional_bar += slope;
+        bars.theta[0] -= slope * d / s;
+        return 0.5 * (d / s - log1p(d / s));
+    }
 };
