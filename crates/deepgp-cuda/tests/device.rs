@@ -1,5 +1,6 @@
 //! The device against the CPU. Without a GPU every test says that it was skipped.
 
+mod densities;
 mod foreign;
 
 use std::io::Write as _;
@@ -8,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use deepgp::backend::Backend;
 use deepgp::kernel::{Combination, Kernel, Matern32, RationalQuadratic, SquaredExponential};
-use deepgp::likelihood::Gaussian;
+use deepgp::likelihood::{Gaussian, Likelihood};
 use deepgp::noise::{Key, Purpose};
 use deepgp::{
     Batch, CovarianceForm, Dataset, DeepGp, Error, FitSettings, Inducing, InducingSize, Jitter, KernelChoice, Layer,
@@ -101,8 +102,13 @@ impl Make {
         }
     }
 
-    /// Layers of these widths, the first the inputs', the last the outputs'.
+    /// Layers of these widths, the first the inputs', the last the outputs', under Gaussian noise.
     fn model(&self, widths: &[usize]) -> DeepGp {
+        self.model_under(Box::new(Gaussian::new(0.3, widths[widths.len() - 1])), widths)
+    }
+
+    /// Layers of these widths, the first the inputs', the last as many as the likelihood has latent functions.
+    fn model_under(&self, likelihood: Box<dyn Likelihood>, widths: &[usize]) -> DeepGp {
         let last = widths.len() - 2;
         let layers = (0..=last).map(|l| {
             let (d, p) = (widths[l], widths[l + 1]);
@@ -115,8 +121,7 @@ impl Make {
             self.layer(d, p, mean_function, 10 * l as u64)
         });
         let jitter = Jitter { absolute: 1e-4, relative: 0.0 };
-        let likelihood = Gaussian::new(0.3, widths[last + 1]);
-        DeepGp::new(layers.collect(), Box::new(likelihood)).unwrap().with_jitter(jitter).unwrap()
+        DeepGp::new(layers.collect(), likelihood).unwrap().with_jitter(jitter).unwrap()
     }
 }
 
@@ -338,18 +343,21 @@ fn mixed_precision_is_near_the_cpus_double() {
     {
         let forms = (MeanForm::Whitened, covariance);
         let model = Make { forms, sets, ..Make::new(40, 20) }.model(&[3, 4, 1]);
-        let batch = whole(&data, &rows, 1);
-        // The same jitter and floor on both sides, so that only the arithmetic differs.
-        let mixed = model.clone().with_precision(Precision::Mixed).with_jitter(model.jitter()).unwrap();
-        let (ours, gradient) = model.objective_gradient(batch, TRAIN()).unwrap();
-        let (elbo, found) = mixed.computed_on(Some(gpu.clone())).objective_gradient(batch, TRAIN()).unwrap();
-        let off = (elbo.total() / ours.total() - 1.0).abs();
-        let norm = |v: &mut dyn Iterator<Item = f64>| v.map(|x| x * x).sum::<f64>().sqrt();
-        let of_gradient =
-            norm(&mut found.iter().zip(&gradient).map(|(a, b)| a - b)) / norm(&mut gradient.iter().copied());
-        println!("{covariance:?} {sets:?}: ELBO {off:.1e}, gradient {of_gradient:.1e}");
-        assert!(off < 1e-4 && of_gradient < 1e-3, "{covariance:?} {sets:?}: {off:e} {of_gradient:e}");
+        nearly_agrees(&format!("{covariance:?} {sets:?}"), &model, &gpu, whole(&data, &rows, 1));
     }
+}
+
+/// Compares the device's mixed precision with the CPU's double.
+fn nearly_agrees(what: &str, model: &DeepGp, gpu: &Arc<dyn Backend>, batch: Batch<'_>) {
+    // The same jitter and floor on both sides, so that only the arithmetic differs.
+    let mixed = model.clone().with_precision(Precision::Mixed).with_jitter(model.jitter()).unwrap();
+    let (ours, gradient) = model.objective_gradient(batch, TRAIN()).unwrap();
+    let (elbo, found) = mixed.computed_on(Some(gpu.clone())).objective_gradient(batch, TRAIN()).unwrap();
+    let off = (elbo.total() / ours.total() - 1.0).abs();
+    let norm = |v: &mut dyn Iterator<Item = f64>| v.map(|x| x * x).sum::<f64>().sqrt();
+    let of_gradient = norm(&mut found.iter().zip(&gradient).map(|(a, b)| a - b)) / norm(&mut gradient.iter().copied());
+    println!("{what}: ELBO {off:.1e}, gradient {of_gradient:.1e}");
+    assert!(off < 1e-4 && of_gradient < 1e-3, "{what}: {off:e} {of_gradient:e}");
 }
 
 /// The two kinds of layers that training is tested with.
