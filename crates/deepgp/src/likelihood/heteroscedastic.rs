@@ -139,6 +139,14 @@ impl Likelihood for Heteroscedastic {
             .collect()
     }
 
+    fn location(&self, output: usize) -> Option<usize> {
+        Some(2 * output)
+    }
+
+    fn noise_follows_inputs(&self) -> bool {
+        true
+    }
+
     fn latent_width(&self) -> usize {
         2 * self.noise.len()
     }
