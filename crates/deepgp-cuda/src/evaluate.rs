@@ -55,8 +55,7 @@ pub fn evaluate<T: Real>(
         }
         Noise::Sites(_) => return Err(Fault::Device("sites belong to a model; compute them on the CPU".into())),
     };
-    let scale = batch.num_data as f64 / rows as f64 / model.mixture_size(batch.samples) as f64;
-    let step = Step { rate: 0.0, kl_weight: batch.kl_weight, scale, number, live: rows as u32 };
+    let step = Step { rate: 0.0, kl_weight: batch.kl_weight, scale: batch.scale(), number, live: rows as u32 };
     let mut jitter = Raised::default();
     loop {
         upload_values(&task, model)?;
@@ -104,8 +103,8 @@ pub fn evaluation(record: &Record, objective: ObjectiveForm, jitter: Vec<JitterE
 /// Which objective it is; fails unless the device knows it.
 pub fn known_objective(objective: &dyn Objective) -> Outcome<ObjectiveForm> {
     match objective.form() {
-        Some(form @ ObjectiveForm::Elbo) => Ok(form),
-        Some(ObjectiveForm::Tighter | ObjectiveForm::Predictive { .. }) | None => Err(Fault::Device(format!(
+        Some(form @ (ObjectiveForm::Elbo | ObjectiveForm::Predictive { .. })) => Ok(form),
+        Some(ObjectiveForm::Tighter) | None => Err(Fault::Device(format!(
             "the objective `{}` was not written for this device; compute this model on the CPU",
             objective.name()
         ))),

@@ -34,8 +34,6 @@ pub struct DeviceRun<T> {
     /// The same model on the CPU, which finds out how much jitter a matrix needs.
     model: DeepGp,
     name: String,
-    /// `num_data / mixture_size`.
-    scale: f64,
     num_data: usize,
     /// Whether the row numbers on the device are those of the whole dataset, in order.
     all_rows: bool,
@@ -87,13 +85,11 @@ impl<T: Real> DeviceRun<T> {
         task.main().stream().synchronize()?;
         let graph = Owned(task.capture(|| task.step(noise))?);
         graph.0.upload()?;
-        let scale = data.len() as f64 / model.mixture_size(settings.samples) as f64;
         Ok(Box::new(Self {
             graph,
             task,
             model: model.clone().computed_on(None),
             name: cuda.name.clone(),
-            scale,
             num_data: data.len(),
             all_rows: false,
             updates: 0,
@@ -118,7 +114,7 @@ impl<T: Real> DeviceRun<T> {
         let step = |(i, plan): (usize, &StepPlan<'_>)| {
             let rate = Adam::corrected(plan.learning_rate, self.updates + 1 + i as u64);
             let rows = plan.rows.len();
-            let scale = self.scale / rows as f64;
+            let scale = self.num_data as f64 / rows as f64;
             Step { rate, kl_weight: plan.kl_weight, scale, number: plan.step as u32, live: rows as u32 }
         };
         let steps: Vec<Step> = plans.iter().enumerate().map(step).collect();

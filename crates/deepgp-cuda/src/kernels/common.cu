@@ -21,11 +21,27 @@ template <class T> __device__ T block_sum(T v, T *shared) {
     return warp == 0 ? warp_sum(v) : T(0);
 }
 
+// log sum exp of numbers that come one after the other.
+struct LogSum {
+    double largest = 0, sum = 0; // the sum is that of exp(value - largest)
+
+    __device__ __forceinline__ void add(double value) {
+        if (sum == 0 || value > largest) {
+            sum = (sum == 0 ? 0 : sum * exp(largest - value)) + 1;
+            largest = value;
+        } else {
+            sum += exp(value - largest);
+        }
+    }
+
+    __device__ __forceinline__ double total() const { return largest + log(sum); }
+};
+
 // What the host says of one step.
 struct Step {
     double rate;      // Adam's, corrected for its short memory
     double kl_weight; // kappa
-    double scale;     // num_data / (rows * samples)
+    double scale;     // num_data / rows
     unsigned number;  // for the noise
     unsigned live;    // rows that count; those after them fill up the batch
 };

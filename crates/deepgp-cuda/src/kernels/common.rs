@@ -42,7 +42,7 @@ shared_struct! {
         rate: f64,
         /// The factor on the KL.
         kl_weight: f64,
-        /// The factor on a sample's share of the data term: `num_data / (rows · samples)`.
+        /// Rows of the data that one row of the batch stands for: `num_data / rows`.
         scale: f64,
         /// The step's number, which the noise hangs on.
         number: u32,

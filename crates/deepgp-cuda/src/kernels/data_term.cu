@@ -1,17 +1,18 @@
-// The data term of an objective. Before this text stand likelihoods.cu, objectives.cu and, for the model at hand, the type Objective: an
-// objective with its likelihood.
+// The data term of an objective. Before this text stand likelihoods.cu, the likelihood of the model at hand, objectives.cu, and the type Objective:
+// an objective with its likelihood.
 
 // Gradients at the last layer's moments, [rows, latents], and partial sums a block of the data term and of the gradients of the
 // likelihood's parameters, [blocks, 1 + parameters]. A thread for each row of the last layer, which is a sample of a row of the batch.
 extern "C" __global__ void data_term(const REAL *mean, const REAL *variance, const double *y, const double *weights,
                                      const unsigned *ids, const double *theta, int rows, int samples, int latents,
-                                     int observed, int parameters, const Step *steps, const Control *control, REAL *mean_bar,
-                                     REAL *variance_bar, double *partial) {
+                                     int observed, int parameters, double power, const Step *steps, const Control *control,
+                                     REAL *mean_bar, REAL *variance_bar, double *partial) {
     __shared__ double sums[32];
     const int row = blockIdx.x * blockDim.x + threadIdx.x, terms = latents / LATENTS;
     const bool there = row < rows;
     const unsigned *own_ids = ids + (size_t)control->cursor * (rows / samples);
-    const Rows all = {mean, variance, y, weights, theta, own_ids, samples, latents, observed, terms, steps[control->cursor]};
+    const Rows all = {mean,    variance, y,     weights, theta,                 own_ids, samples,
+                      latents, observed, terms, power,   steps[control->cursor]};
     // Threads beyond the last row compute nothing, but take part in sums.
     Objective objective(all, there ? row : 0);
     if (!there) objective.total = 0;

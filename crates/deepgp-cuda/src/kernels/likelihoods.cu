@@ -1,12 +1,13 @@
 // Likelihoods. The log likelihood of a row is a sum of independent terms; a term reads LATENTS latent functions, OBSERVED columns of y and
 // PARAMETERS parameters, each its own (for Gaussian noise one of each, for classes a latent function for each class and one column).
-// These three are written out for the likelihood at hand. A likelihood is a struct with a function under the name that it has in the
-// library:
+// These three are written out for the likelihood at hand, whose own file, of the folder `likelihood`, follows this text. A likelihood is a
+// struct with functions under the names that they have in the library:
 //
 //   expected_log_density   E log p(y | f) for f ~ N(mean, variance); leaves `weight` times its gradients in `bars`
+//   log_expected_power     log E p(y | f)^power, likewise; only the predictive objective asks for it
 //
-// A likelihood that has it not in closed form takes the expectation by Gauss-Hermite quadrature. Its nodes and weights would stand here,
-// as arrays that `data_term.rs` writes out before this text; none needs them yet.
+// A likelihood that has them not in closed form takes expectations by Gauss-Hermite quadrature. `data_term.rs` writes its rule out before
+// it: NODES, and the arrays `node`, `node_weight` and `node_log_weight`.
 
 // Array sizes, of which none may be 0.
 #define THETA_SIZE (PARAMETERS > 0 ? PARAMETERS : 1)
@@ -21,13 +22,25 @@ struct TermBars {
     double mean[LATENTS], variance[LATENTS], theta[THETA_SIZE];
 };
 
-// y = f + noise, where theta is the noise's variance.
-struct Gaussian {
-    static __device__ __forceinline__ double expected_log_density(const Term &at, double weight, TermBars &bars) {
-        const double s = at.theta[0], residual = at.y[0] - at.mean[0], square = residual * residual + at.variance[0];
-        bars.mean[0] = weight * residual / s;
-        bars.variance[0] = -0.5 * weight / s;
-        bars.theta[0] = 0.5 * weight * (square / s - 1) / s;
-        return -0.5 * (log(TAU * s) + square / s);
-    }
+// log E N(y; f, noise)^power for f ~ N(mean, variance), and its slopes.
+struct NormalPower {
+    double value, mean, variance, log_noise;
 };
+
+// With w = variance + noise / power: log N(residual; 0, w) + 1/2 ln(2 pi noise / power) - power/2 ln(2 pi noise).
+__device__ __forceinline__ NormalPower normal_power(double power, double residual, double variance, double noise,
+                                                    double log_noise) {
+    const double w = variance + noise / power, scaled = residual * residual / w, slope = 0.5 * (scaled - 1) / w;
+    const double factor = 0.5 * (log(TAU / power) + log_noise) - 0.5 * power * (log(TAU) + log_noise);
+    return {factor - 0.5 * (log(TAU * w) + scaled), residual / w, slope, 0.5 - 0.5 * power + noise / power * slope};
+}
+
+// The logarithm of the sum of exp(each); leaves in `each` the shares of that sum.
+template <int N> __device__ __forceinline__ double to_shares(double (&each)[N]) {
+    double largest = each[0], sum = 0;
+    for (int j = 1; j < N; j++)
+        if (each[j] > largest) largest = each[j];
+    for (int j = 0; j < N; j++) sum += each[j] = exp(each[j] - largest);
+    for (int j = 0; j < N; j++) each[j] /= sum;
+    return largest + log(sum);
+}

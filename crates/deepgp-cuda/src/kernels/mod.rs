@@ -4,8 +4,8 @@
 //! struct of its arguments under the names and in the order of the CUDA signature, and the grid that it runs on;
 //! [`constants!`](crate::source::constants) holds the numbers that both sides must agree on, which are written out into the text. Tests
 //! (`source/signature.rs`) parse the text and fail where the two have drifted apart, without a GPU. `profiles.cu` belongs to
-//! `covariance.cu`, `likelihoods.cu` and `objectives.cu` to `data_term.cu`; `hopper.cu` has no kernels, only what those of newer GPUs are
-//! made of.
+//! `covariance.cu`, `objectives.cu`, `likelihoods.cu` and the folder `likelihood`, a file for each, to `data_term.cu`; `hopper.cu` has no
+//! kernels, only what those of newer GPUs are made of.
 
 pub mod common;
 pub mod covariance;

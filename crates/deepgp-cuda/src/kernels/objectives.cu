@@ -7,13 +7,19 @@ struct Rows {
     const double *y, *weights, *theta;
     const unsigned *ids; // row numbers of this step's batch
     int samples, latents, observed, terms;
+    double power; // of the predictive objective
     Step step;
 
-    // The weight of a sample of a row in the data term, where all samples count alike.
-    __device__ __forceinline__ double share(int row) const {
+    // The weight of the row of the batch that a sample belongs to in the data term.
+    __device__ __forceinline__ double whole(int row) const {
         const int in_batch = row / samples;
         return in_batch < step.live ? step.scale * (weights ? weights[ids[in_batch]] : 1) : 0;
     }
+
+    // The weight of sample s among those of its row.
+    __device__ __forceinline__ double weight(int s) const { return 1. / samples; }
+
+    __device__ __forceinline__ double log_weight(int s) const { return -log(double(samples)); }
 
     // Term t of a sample of a row. The likelihood's parameters stand in theta one kind after the other.
     __device__ __forceinline__ Term term(int row, int t) const {
@@ -31,10 +37,41 @@ template <class Likelihood> struct Elbo {
     double weight; // on the gradients of this sample
     double total;  // what the sample adds to the data term
 
-    __device__ __forceinline__ Elbo(const Rows &rows, int row) : weight(rows.share(row)), total(0) {}
+    __device__ __forceinline__ Elbo(const Rows &rows, int row)
+        : weight(rows.whole(row) * rows.weight(row % rows.samples)), total(0) {}
 
     // Adds a term, and leaves its gradients in `bars`.
     __device__ __forceinline__ void add(const Term &term, TermBars &bars) {
         total += weight * Likelihood::expected_log_density(term, weight, bars);
+    }
+};
+
+// The predictive objective: 1/power log sum_s w_s E p(y | f_s)^power of each row. The gradients of a sample count by its share of the sum, and
+// the row's first sample adds for all.
+template <class Likelihood> struct Predictive {
+    double power, whole, weight, total;
+    bool alone; // the only sample of its row, whose term is what its terms add up to
+
+    __device__ __forceinline__ Predictive(const Rows &rows, int row)
+        : power(rows.power), whole(rows.whole(row) / rows.power), weight(whole), total(0), alone(rows.samples == 1) {
+        if (alone) return;
+        const int first = row / rows.samples * rows.samples;
+        LogSum all;
+        double own = 0;
+        for (int s = 0; s < rows.samples; s++) {
+            double value = rows.log_weight(s);
+            TermBars unused;
+            for (int t = 0; t < rows.terms; t++)
+                value += Likelihood::log_expected_power(power, rows.term(first + s, t), 0, unused);
+            all.add(value);
+            if (first + s == row) own = value;
+        }
+        weight = whole * exp(own - all.total());
+        if (row == first) total = whole * all.total();
+    }
+
+    __device__ __forceinline__ void add(const Term &term, TermBars &bars) {
+        const double value = Likelihood::log_expected_power(power, term, weight, bars);
+        if (alone) total += whole * value;
     }
 };

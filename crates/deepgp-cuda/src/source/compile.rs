@@ -11,7 +11,7 @@ use deepgp::likelihood::LikelihoodDescription;
 use super::Source;
 use super::covariance::CovarianceText;
 use super::data_term::LikelihoodText;
-use super::on_host::others;
+use super::data_term_on_host::others;
 use crate::device::program::options;
 use crate::device::real::Real;
 use crate::kernels::{Covariance, DataTerm, General};
@@ -34,6 +34,19 @@ fn covariances() -> Vec<CovarianceText> {
     forms.map(|(form, width)| CovarianceText::alone(&form, width)).collect()
 }
 
+/// Every likelihood with every objective that it can be trained by.
+fn data_terms<T: Real>() -> Vec<Source<DataTerm>> {
+    let outputs = 2;
+    let likelihoods = [
+        LikelihoodDescription::Gaussian { outputs },
+        LikelihoodDescription::Heteroscedastic { outputs },
+        LikelihoodDescription::StudentT { outputs },
+    ];
+    let objectives = [ObjectiveForm::Elbo, ObjectiveForm::PREDICTIVE];
+    let pairs = likelihoods.into_iter().flat_map(|likelihood| objectives.map(|objective| (likelihood, objective)));
+    pairs.map(|(likelihood, objective)| LikelihoodText::new(likelihood).source::<T>(objective)).collect()
+}
+
 /// Compiles a source for an architecture, and looks for every kernel that a device of it can run.
 fn compiles<G: Group>(source: &Source<G>, architecture: i32) {
     let ptx = compile_ptx_with_opts(&source.text, options(&format!("compute_{architecture}")))
@@ -48,8 +61,9 @@ fn compiles<G: Group>(source: &Source<G>, architecture: i32) {
 /// Compiles every source with rows of one type.
 fn all_compile<T: Real>(architecture: i32) {
     compiles::<General>(&Source::general::<T>(), architecture);
-    let gaussian = LikelihoodText::new(LikelihoodDescription::Gaussian { outputs: 2 });
-    compiles::<DataTerm>(&gaussian.source::<T>(ObjectiveForm::Elbo), architecture);
+    for data_term in data_terms::<T>() {
+        compiles::<DataTerm>(&data_term, architecture);
+    }
     compiles::<DataTerm>(&others::<T>(), architecture);
     for covariance in covariances() {
         compiles::<Covariance>(&covariance.source::<T>(), architecture);

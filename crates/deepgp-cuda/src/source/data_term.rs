@@ -1,9 +1,10 @@
-//! Objective and likelihood as CUDA text: which of `objectives.cu` and `likelihoods.cu` a model takes, and the sizes of its terms.
+//! Objective and likelihood as CUDA text: which of `objectives.cu` and of the folder `likelihood` a model takes, the sizes of its terms, and
+//! the rule of its quadrature.
 
 use deepgp::ObjectiveForm;
-use deepgp::likelihood::LikelihoodDescription;
+use deepgp::likelihood::{GaussHermite, LikelihoodDescription};
 
-use super::{Definition, Source};
+use super::{Definition, GAUSSIAN, HETEROSCEDASTIC, STUDENT_T, Source};
 use crate::device::real::Real;
 use crate::kernels::DataTerm;
 
@@ -16,17 +17,29 @@ fn objective_name(objective: ObjectiveForm) -> &'static str {
     }
 }
 
+/// The power that the kernel of the data term is given; objectives that have none do not read it.
+pub fn power(objective: ObjectiveForm) -> f64 {
+    match objective {
+        ObjectiveForm::Elbo | ObjectiveForm::Tighter => 1.0,
+        ObjectiveForm::Predictive { power } => power,
+    }
+}
+
 /// A likelihood as its program needs it. The log likelihood of a row is a sum of independent terms.
 #[derive(Clone, Copy, Debug)]
 pub struct LikelihoodText {
-    /// Its name in `likelihoods.cu`.
+    /// Its name in its text.
     name: &'static str,
+    /// Its text.
+    text: &'static str,
     /// Latent functions that a term reads.
     pub latents: usize,
     /// Columns of `y` that a term reads.
     pub observed: usize,
     /// The names of its parameters in the library; a term has one of each.
     pub parameters: &'static [&'static str],
+    /// Nodes of its quadrature, as many as in the library; `None` for a likelihood in closed form.
+    nodes: Option<usize>,
 }
 
 impl LikelihoodText {
@@ -34,14 +47,24 @@ impl LikelihoodText {
     pub fn new(form: LikelihoodDescription) -> Self {
         match form {
             LikelihoodDescription::Gaussian { .. } => {
-                Self { name: "Gaussian", latents: 1, observed: 1, parameters: &["noise"] }
+                Self { name: "Gaussian", text: GAUSSIAN, latents: 1, observed: 1, parameters: &["noise"], nodes: None }
             }
-            LikelihoodDescription::Heteroscedastic { .. } => {
-                Self { name: "Heteroscedastic", latents: 2, observed: 1, parameters: &["noise"] }
-            }
-            LikelihoodDescription::StudentT { .. } => {
-                Self { name: "StudentT", latents: 1, observed: 1, parameters: &["noise", "degrees"] }
-            }
+            LikelihoodDescription::Heteroscedastic { .. } => Self {
+                name: "Heteroscedastic",
+                text: HETEROSCEDASTIC,
+                latents: 2,
+                observed: 1,
+                parameters: &["noise"],
+                nodes: Some(9),
+            },
+            LikelihoodDescription::StudentT { .. } => Self {
+                name: "StudentT",
+                text: STUDENT_T,
+                latents: 1,
+                observed: 1,
+                parameters: &["noise", "degrees"],
+                nodes: Some(20),
+            },
         }
     }
 
@@ -52,8 +75,25 @@ impl LikelihoodText {
             Definition::new("OBSERVED", self.observed),
             Definition::new("PARAMETERS", self.parameters.len()),
         ];
-        Source::data_term::<T>(&sizes, &format!("using Objective = {}<{}>;\n", objective_name(objective), self.name))
+        let own = self.nodes.map(rule).unwrap_or_default() + self.text;
+        let choice = format!("using Objective = {}<{}>;\n", objective_name(objective), self.name);
+        Source::data_term::<T>(&sizes, &own, &choice)
     }
+}
+
+/// The Gauss–Hermite rule of so many nodes as CUDA text: the nodes, their weights, and the weights' logarithms.
+fn rule(nodes: usize) -> String {
+    let rule = GaussHermite::new(nodes);
+    let array = |name: &str, of: fn((f64, f64)) -> f64| {
+        let numbers: Vec<String> = rule.points().map(|point| format!("{:?}", of(point))).collect();
+        format!("__constant__ double {name}[NODES] = {{{}}};\n", numbers.join(", "))
+    };
+    let arrays = [
+        array("node", |(x, _)| x),
+        array("node_weight", |(_, weight)| weight),
+        array("node_log_weight", |(_, weight)| weight.ln()),
+    ];
+    format!("{}\n{}", Definition::new("NODES", nodes), arrays.concat())
 }
 
 #[cfg(test)]
@@ -69,5 +109,15 @@ mod tests {
         }
         let other = LikelihoodText::new(LikelihoodDescription::Gaussian { outputs: 1 });
         assert_eq!(text, other.source::<f32>(ObjectiveForm::Elbo).text, "one program serves all numbers of outputs");
+        let tempered = |power| gaussian.source::<f32>(ObjectiveForm::Predictive { power }).text;
+        assert_eq!(tempered(0.5), tempered(1.0), "one program serves all powers");
+        assert!(tempered(1.0).contains("using Objective = Predictive<Gaussian>;\n"));
+    }
+
+    #[test]
+    fn a_rule_is_written_with_all_its_digits() {
+        let text = rule(3);
+        assert!(text.starts_with("#define NODES 3\n__constant__ double node[NODES] = {-1.732050807568877"), "{text}");
+        assert_eq!(text.lines().count(), 4);
     }
 }

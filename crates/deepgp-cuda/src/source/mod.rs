@@ -21,6 +21,8 @@ mod cooperation;
 pub mod covariance;
 pub mod data_term;
 #[cfg(test)]
+mod data_term_on_host;
+#[cfg(test)]
 mod host_program;
 #[cfg(test)]
 mod on_host;
@@ -47,6 +49,9 @@ pub const ROWS: &str = include_str!("../kernels/rows.cu");
 pub const DIAGONAL: &str = include_str!("../kernels/diagonal.cu");
 pub const OPTIMISER: &str = include_str!("../kernels/optimiser.cu");
 pub const LIKELIHOODS: &str = include_str!("../kernels/likelihoods.cu");
+pub const GAUSSIAN: &str = include_str!("../kernels/likelihood/gaussian.cu");
+pub const HETEROSCEDASTIC: &str = include_str!("../kernels/likelihood/heteroscedastic.cu");
+pub const STUDENT_T: &str = include_str!("../kernels/likelihood/student_t.cu");
 pub const OBJECTIVES: &str = include_str!("../kernels/objectives.cu");
 pub const DATA_TERM: &str = include_str!("../kernels/data_term.cu");
 pub const PROFILES: &str = include_str!("../kernels/profiles.cu");
@@ -108,11 +113,13 @@ impl Source<Covariance> {
 }
 
 impl Source<DataTerm> {
-    /// The kernel of a data term; `sizes` are those of the likelihood's terms, `choice` says which objective and likelihood it is.
-    pub fn data_term<T: Real>(sizes: &[Definition], choice: &str) -> Self {
+    /// The kernel of a data term; `sizes` are those of the terms of the likelihood, whose text is `likelihood`, and `choice` says which objective
+    /// it is.
+    pub fn data_term<T: Real>(sizes: &[Definition], likelihood: &str, choice: &str) -> Self {
         Self::new::<T>()
             .with(&data_term_kernels::definitions(), "")
             .with(sizes, LIKELIHOODS)
+            .with(&[], likelihood)
             .with(&[], OBJECTIVES)
             .with(&[], choice)
             .with(&[], DATA_TERM)
@@ -190,7 +197,7 @@ mod tests {
             (rows::definitions(), ROWS.into()),
             (diagonal::definitions(), DIAGONAL.into()),
             (optimiser::definitions(), OPTIMISER.into()),
-            (data_term_kernels::definitions(), LIKELIHOODS.into()),
+            (data_term_kernels::definitions(), LIKELIHOODS.to_string() + GAUSSIAN + HETEROSCEDASTIC + STUDENT_T),
             (covariance_kernels::definitions(), PROFILES.to_string() + COVARIANCE),
         ] {
             for Definition { name, .. } in definitions {

@@ -26,6 +26,8 @@ pub struct Targets<'a> {
     pub likelihood: &'a LikelihoodBlueprint,
     pub y: Span<f64>,
     pub weights: Span<f64>,
+    /// The power of the predictive objective.
+    pub power: f64,
     pub partial: Span<f64>,
 }
 
@@ -39,7 +41,7 @@ pub fn data_term<T: Real>(
     samples: usize,
     lane: &Lane,
 ) -> Outcome<()> {
-    let Targets { likelihood, y, weights, partial } = targets;
+    let Targets { likelihood, y, weights, power, partial } = targets;
     let sums = DataTermSums {
         mean: last.rows.mean,
         variance: last.rows.variance,
@@ -52,6 +54,7 @@ pub fn data_term<T: Real>(
         latents: likelihood.latents,
         observed: likelihood.observed,
         parameters: likelihood.parameters.len(),
+        power,
         steps: scope.steps,
         control: scope.control,
         mean_bar: back.mean_bar,

@@ -19,6 +19,7 @@ use crate::fault::Outcome;
 use crate::kernels::optimiser::{Ascend, Decide};
 use crate::kernels::rows::Gather;
 use crate::model::blueprint::Grams;
+use crate::source::data_term::power;
 use crate::step::backward::Targets;
 use crate::step::epilogue::Reached;
 use crate::step::forward::{NoiseSource, Setting};
@@ -143,7 +144,8 @@ impl<T: Real> DeviceTask<T> {
             if l == last {
                 let program = self.programs.data_term.as_ref().expect("the task was made for gradients");
                 let Arrays { y, weights, data_term: partial, .. } = self.arrays;
-                let targets = Targets { likelihood: &self.blueprint.likelihood, y, weights, partial };
+                let power = power(self.extent.work.objective);
+                let targets = Targets { likelihood: &self.blueprint.likelihood, y, weights, power, partial };
                 backward::data_term((program, scope), layer, back, targets, setting, samples, main)?;
                 self.decide()?;
             } else {

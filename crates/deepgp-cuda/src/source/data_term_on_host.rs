@@ -1,0 +1,270 @@
+//! The data term on the host: every objective with every likelihood beside the library's, and one of each that the library does not have.
+
+use std::fmt::Write as _;
+
+use deepgp::ObjectiveForm;
+use deepgp::likelihood::{Gaussian, Heteroscedastic, Latent, Likelihood, StudentT};
+use deepgp::objective::{RowBars, RowTerm, Samples};
+
+use super::data_term::{LikelihoodText, power};
+use super::host_program::{array, near, scattered};
+use super::on_host::run;
+use super::{Definition, Source};
+use crate::kernels::DataTerm;
+
+const BATCH_ROWS: usize = 4;
+/// Rows of the dataset in the batch, and how many of them count.
+const IDS: [usize; BATCH_ROWS] = [3, 0, 4, 1];
+const LIVE: usize = 3;
+const SCALE: f64 = 2.5;
+
+/// A batch as the data term sees it.
+#[derive(Clone)]
+struct Case {
+    samples: usize,
+    latents: usize,
+    observed: usize,
+    mean: Vec<f64>,
+    variance: Vec<f64>,
+    y: Vec<f64>,
+    weights: Vec<f64>,
+    theta: Vec<f64>,
+}
+
+impl Case {
+    fn new(samples: usize, latents: usize, observed: usize, theta: Vec<f64>) -> Self {
+        let positive = |numbers: Vec<f64>| numbers.into_iter().map(|number: f64| 0.1 + number.abs()).collect();
+        let numbers = BATCH_ROWS * samples * latents;
+        Self {
+            samples,
+            latents,
+            observed,
+            mean: scattered(numbers, 1),
+            variance: positive(scattered(numbers, 2)),
+            y: scattered(5 * observed, 3),
+            weights: positive(scattered(5, 4)),
+            theta,
+        }
+    }
+
+    /// The case for a likelihood, with its parameters.
+    fn of(samples: usize, likelihood: &dyn Likelihood) -> Self {
+        let mut theta = Vec::new();
+        likelihood.clone_box().visit(&mut |leaf| theta.extend_from_slice(leaf.values));
+        Self::new(samples, likelihood.latent_width(), likelihood.observed_width(), theta)
+    }
+
+    /// The weight of a row of the batch in the data term.
+    fn whole(&self, in_batch: usize) -> f64 {
+        if in_batch < LIVE { SCALE * self.weights[IDS[in_batch]] } else { 0.0 }
+    }
+
+    fn y_of(&self, in_batch: usize) -> &[f64] {
+        &self.y[IDS[in_batch] * self.observed..][..self.observed]
+    }
+
+    fn moments_of(&self, row: usize) -> Latent<'_> {
+        let own = row * self.latents..(row + 1) * self.latents;
+        Latent { mean: &self.mean[own.clone()], variance: &self.variance[own] }
+    }
+
+    /// The data term, then the gradients at theta, means and variances, as the kernel computes them.
+    fn on_host(&self, test: &str, source: &Source<DataTerm>, power: f64) -> Option<Vec<f64>> {
+        let (rows, parameters) = (BATCH_ROWS * self.samples, self.theta.len());
+        let mut main = String::new();
+        // The batch is that of step 1, of two.
+        let ids: Vec<f64> = [9; BATCH_ROWS].into_iter().chain(IDS).map(|id| id as f64).collect();
+        let ids = array("unsigned", "ids", &ids).replace(".0", "");
+        for text in [
+            array("double", "mean", &self.mean),
+            array("double", "variance", &self.variance),
+            array("double", "y", &self.y),
+            array("double", "weights", &self.weights),
+            array("double", "theta", &self.theta),
+            ids,
+        ] {
+            main.push_str(&text);
+        }
+        let _ = write!(
+            main,
+            "    static double mean_bar[{numbers}], variance_bar[{numbers}], partial[{rows}][1 + {parameters}], sums[1 + {parameters}];
+    const Step steps[] = {{{{}}, {{0.1, 0.7, {SCALE:?}, 5, {LIVE}}}}};
+    const Control control = {{1}};
+    for (blockIdx.x = 0; blockIdx.x < {rows}; blockIdx.x++)
+        data_term(mean, variance, y, weights, ids, theta, {rows}, {samples}, {latents}, {observed}, {parameters}, {power:?}, steps,
+                  &control, mean_bar, variance_bar, partial[0]);
+    for (int row = 0; row < {rows}; row++)
+        for (int i = 0; i < 1 + {parameters}; i++) sums[i] += partial[row][i];
+    print(sums, 1 + {parameters});
+    print(mean_bar, {numbers});
+    print(variance_bar, {numbers});
+",
+            numbers = rows * self.latents,
+            samples = self.samples,
+            latents = self.latents,
+            observed = self.observed,
+        );
+        run(test, &source.text, &main)
+    }
+
+    /// What [`Case::on_host`] is to find, from the library.
+    fn by_the_library(&self, objective: ObjectiveForm, likelihood: &dyn Likelihood) -> Vec<f64> {
+        let (objective, each) = (objective.objective(), self.samples * self.latents);
+        let (mut total, mut theta) = (0.0, vec![0.0; self.theta.len()]);
+        let (mut mean_bar, mut variance_bar) = (vec![0.0; BATCH_ROWS * each], vec![0.0; BATCH_ROWS * each]);
+        for i in 0..LIVE {
+            let own = i * each..(i + 1) * each;
+            let f = Samples::alike(&self.mean[own.clone()], &self.variance[own.clone()], self.latents);
+            let weight = self.weights[IDS[i]];
+            let row = RowTerm { likelihood, shared: &[], y: self.y_of(i), f, weight, scale: SCALE };
+            objective.add(&row, &mut total);
+            let bars = RowBars {
+                mean: &mut mean_bar[own.clone()],
+                variance: &mut variance_bar[own],
+                conditional: &mut [],
+                log_weights: &mut [],
+                likelihood: &mut theta,
+                shared: &mut [],
+            };
+            objective.pullback(&row, bars);
+        }
+        [vec![total], theta, mean_bar, variance_bar].concat()
+    }
+}
+
+/// Every likelihood, each with two outputs whose parameters differ.
+fn likelihoods() -> [Box<dyn Likelihood>; 3] {
+    let mut noise = Heteroscedastic::new(0.3, 2);
+    noise.noise[1] = 1.2;
+    let mut tails = StudentT::new(0.3, 2.4, 2);
+    (tails.noise[1], tails.degrees[1]) = (0.8, 30.0);
+    [Box::new(Gaussian { noise: vec![0.3, 1.2] }), Box::new(noise), Box::new(tails)]
+}
+
+const OBJECTIVES: [ObjectiveForm; 3] =
+    [ObjectiveForm::Elbo, ObjectiveForm::PREDICTIVE, ObjectiveForm::Predictive { power: 0.3 }];
+
+/// Compares a case with the library.
+fn agrees(case: &Case, objective: ObjectiveForm, likelihood: &dyn Likelihood) {
+    let name = format!("{objective:?} of {} with {} samples", likelihood.name(), case.samples);
+    let source = LikelihoodText::new(likelihood.description().unwrap()).source::<f64>(objective);
+    // The name is that of a folder too.
+    let test = name.replace(|c: char| !c.is_alphanumeric(), "-");
+    let Some(found) = case.on_host(&test, &source, power(objective)) else { return };
+    near(&name, &found, &case.by_the_library(objective, likelihood));
+}
+
+#[test]
+fn every_objective_of_every_likelihood_is_the_librarys() {
+    for likelihood in likelihoods() {
+        for objective in OBJECTIVES {
+            for samples in [1, 3] {
+                agrees(&Case::of(samples, &*likelihood), objective, &*likelihood);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_noise_that_depends_on_the_inputs_has_the_librarys_bounds() {
+    let likelihood = &likelihoods()[1];
+    let mut case = Case::of(2, &**likelihood);
+    let plain = case.by_the_library(ObjectiveForm::Elbo, &**likelihood);
+    for (i, mean) in case.mean.iter_mut().enumerate().filter(|(i, _)| i % 2 == 1) {
+        // Logarithms far below and far above the bounds, and between them; some are hardly known at all.
+        *mean = [-20.0, 0.5, 15.0, -13.0][i / 2 % 4];
+        case.variance[i] = [0.4, 30.0, 2.0, 0.0][i / 2 % 4];
+    }
+    for objective in OBJECTIVES {
+        agrees(&case, objective, &**likelihood);
+    }
+    assert_ne!(plain, case.by_the_library(ObjectiveForm::Elbo, &**likelihood));
+}
+
+/// A likelihood whose terms read two latent functions, one column of `y` and two parameters, and an objective that looks at all samples
+/// of a row: `log mean_s exp E log p(y | f_s)`. Nobody needs them; they show that the seam is not cut to Gaussian noise and the ELBO.
+const OTHERS: &str = r"
+struct Paired {
+    static __device__ __forceinline__ double expected_log_density(const Term &at, double weight, TermBars &bars) {
+        const double residual = at.y[0] - at.mean[0] * at.mean[1];
+        bars.mean[0] = weight * at.theta[0] * residual * at.mean[1];
+        bars.mean[1] = weight * at.theta[0] * residual * at.mean[0];
+        bars.variance[0] = -weight;
+        bars.variance[1] = -weight * at.theta[1];
+        bars.theta[0] = -0.5 * weight * residual * residual;
+        bars.theta[1] = -weight * at.variance[1];
+        return -0.5 * at.theta[0] * residual * residual - at.variance[0] - at.theta[1] * at.variance[1];
+    }
+};
+template <class Likelihood> struct LogMean {
+    double weight, total;
+    __device__ __forceinline__ LogMean(const Rows &rows, int row) {
+        const int first = row / rows.samples * rows.samples;
+        double sum = 0, own = 0;
+        for (int s = 0; s < rows.samples; s++) {
+            double value = 0;
+            TermBars unused;
+            for (int t = 0; t < rows.terms; t++)
+                value += Likelihood::expected_log_density(rows.term(first + s, t), 0, unused);
+            sum += exp(value);
+            if (first + s == row) own = exp(value);
+        }
+        weight = rows.whole(row) * own / sum;
+        total = row == first ? rows.whole(row) * log(sum / rows.samples) : 0;
+    }
+    __device__ __forceinline__ void add(const Term &term, TermBars &bars) {
+        Likelihood::expected_log_density(term, weight, bars);
+    }
+};
+using Objective = LogMean<Paired>;
+";
+
+/// The source with [`OTHERS`].
+pub fn others<T: crate::device::real::Real>() -> Source<DataTerm> {
+    let sizes = [Definition::new("LATENTS", 2), Definition::new("OBSERVED", 1), Definition::new("PARAMETERS", 2)];
+    Source::data_term::<T>(&sizes, "", OTHERS)
+}
+
+/// The objective of [`OTHERS`], from the formula.
+fn log_mean(case: &Case) -> f64 {
+    let value = |row: usize| -> f64 {
+        let (y, f) = (case.y_of(row / case.samples), case.moments_of(row));
+        let term = |t: usize| {
+            // Parameters stand one kind after the other, each for both terms.
+            let (precision, slope) = (case.theta[t], case.theta[2 + t]);
+            let residual = y[t] - f.mean[2 * t] * f.mean[2 * t + 1];
+            -0.5 * precision * residual * residual - f.variance[2 * t] - slope * f.variance[2 * t + 1]
+        };
+        term(0) + term(1)
+    };
+    (0..BATCH_ROWS)
+        .map(|i| {
+            let mean = (0..case.samples).map(|s| value(i * case.samples + s).exp()).sum::<f64>() / case.samples as f64;
+            case.whole(i) * mean.ln()
+        })
+        .sum()
+}
+
+#[test]
+fn another_likelihood_and_objective_fit_the_seam() {
+    let mut case = Case::new(2, 4, 2, vec![0.4, 0.9, 0.2, 0.7]);
+    let Some(found) = case.on_host("another likelihood", &others::<f64>(), 1.0) else { return };
+    near("the data term", &found[..1], &[log_mean(&case)]);
+    let mut at = 1;
+    let parts: [fn(&mut Case) -> &mut Vec<f64>; 3] =
+        [|case| &mut case.theta, |case| &mut case.mean, |case| &mut case.variance];
+    for part in parts {
+        for i in 0..part(&mut case).len() {
+            let mut moved = |by: f64| {
+                part(&mut case)[i] += by;
+                let value = log_mean(&case);
+                part(&mut case)[i] -= by;
+                value
+            };
+            let slope = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+            assert!((found[at] - slope).abs() < 1e-8, "number {at}: {} and {slope}", found[at]);
+            at += 1;
+        }
+    }
+    assert_eq!(at, found.len());
+}
