@@ -1,6 +1,6 @@
 //! Settings by the names they have in the library: Python gives a JSON object of some, the others have their defaults.
 
-use deepgp::{FitSettings, LikelihoodChoice, ObjectiveChoice, ObjectiveForm, PredictSettings, Schedule, Sites};
+use deepgp::{FitSettings, LikelihoodChoice, ObjectiveChoice, PredictSettings, Schedule, Sites};
 use deepgp_io::limits::{MOST_HIDDEN_LAYERS, MOST_OUTPUTS, MOST_SAMPLES};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -53,14 +53,12 @@ impl DensityArgument {
             Self::Noise => model.likelihood = model.likelihood.with_noise(serde_json::from_value(value)?),
             Self::Objective => {
                 let choice: ObjectiveChoice = serde_json::from_value(value)?;
-                train.objective = choice.form(power(train.objective));
+                train.objective = choice.form(train.objective.power().unwrap_or(1.0));
                 model.sites = (choice == ObjectiveChoice::Sites).then_some(model.sites.unwrap_or(Sites::USUAL));
             }
             Self::Power => {
                 let given: f64 = serde_json::from_value(value)?;
-                if let ObjectiveForm::Predictive { power } = &mut train.objective {
-                    *power = given;
-                }
+                train.objective = ObjectiveChoice::of(train.objective, model.sites).form(given);
             }
             Self::Sites => {
                 let given: usize = serde_json::from_value(value)?;
@@ -77,17 +75,9 @@ impl DensityArgument {
             Self::Likelihood => json!(LikelihoodChoice::of(model.likelihood)),
             Self::Noise => json!(model.likelihood.noise()),
             Self::Objective => json!(ObjectiveChoice::of(train.objective, model.sites)),
-            Self::Power => json!(power(train.objective)),
+            Self::Power => json!(train.objective.power().unwrap_or(1.0)),
             Self::Sites => json!(model.sites.unwrap_or(Sites::USUAL)),
         }
-    }
-}
-
-/// The power of an objective that has one, or the usual one.
-fn power(objective: ObjectiveForm) -> f64 {
-    match objective {
-        ObjectiveForm::Predictive { power } => power,
-        ObjectiveForm::Elbo | ObjectiveForm::Tighter => 1.0,
     }
 }
 

@@ -103,7 +103,9 @@ pub fn evaluation(record: &Record, objective: ObjectiveForm, jitter: Vec<JitterE
 /// Which objective it is; fails unless the device knows it.
 pub fn known_objective(objective: &dyn Objective) -> Outcome<ObjectiveForm> {
     match objective.form() {
-        Some(form @ (ObjectiveForm::Elbo | ObjectiveForm::Predictive { .. })) => Ok(form),
+        Some(form @ (ObjectiveForm::Elbo | ObjectiveForm::Predictive { .. } | ObjectiveForm::Faithful { .. })) => {
+            Ok(form)
+        }
         Some(ObjectiveForm::Tighter) | None => Err(Fault::Device(format!(
             "the objective `{}` was not written for this device; compute this model on the CPU",
             objective.name()

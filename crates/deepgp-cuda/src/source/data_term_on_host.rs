@@ -163,6 +163,10 @@ fn every_objective_of_every_likelihood_is_the_librarys() {
             }
         }
     }
+    let followed = &likelihoods()[1];
+    for samples in [1, 3] {
+        agrees(&Case::of(samples, &**followed), ObjectiveForm::Faithful { power: 0.3 }, &**followed);
+    }
 }
 
 #[test]

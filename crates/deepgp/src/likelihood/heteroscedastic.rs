@@ -227,6 +227,10 @@ impl Likelihood for Heteroscedastic {
         }
     }
 
+    fn noise_level(&self) -> Option<&[f64]> {
+        Some(&self.noise)
+    }
+
     fn tempered(&self) -> Option<&dyn Tempered> {
         Some(self)
     }

@@ -174,6 +174,12 @@ pub trait Likelihood: Parameters + std::fmt::Debug + Send + Sync {
         None
     }
 
+    /// The level of each output's noise where that follows the inputs, its noise variance if it did not: the first of the likelihood's
+    /// parameters, one for each output. `None` where there is no such level.
+    fn noise_level(&self) -> Option<&[f64]> {
+        None
+    }
+
     /// The likelihood as what the predictive objective asks of it; `None` if it has no more than the expected log density.
     fn tempered(&self) -> Option<&dyn Tempered> {
         None

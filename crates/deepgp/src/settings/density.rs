@@ -45,6 +45,8 @@ pub enum ObjectiveChoice {
     Tighter,
     /// The log density of rows, or a power of it.
     Predictive,
+    /// The log density of rows for all but the mean, which is fitted as if noise were constant.
+    Faithful,
     /// The log density of rows with learned sites in place of samples.
     Sites,
 }
@@ -57,6 +59,7 @@ impl ObjectiveChoice {
             ObjectiveForm::Tighter => Self::Tighter,
             ObjectiveForm::Predictive { .. } if sites.is_some() => Self::Sites,
             ObjectiveForm::Predictive { .. } => Self::Predictive,
+            ObjectiveForm::Faithful { .. } => Self::Faithful,
         }
     }
 
@@ -66,6 +69,7 @@ impl ObjectiveChoice {
             Self::Elbo => ObjectiveForm::Elbo,
             Self::Tighter => ObjectiveForm::Tighter,
             Self::Predictive | Self::Sites => ObjectiveForm::Predictive { power },
+            Self::Faithful => ObjectiveForm::Faithful { power },
         }
     }
 }
@@ -79,9 +83,13 @@ mod tests {
         for choice in [LikelihoodChoice::Gaussian, LikelihoodChoice::Heteroscedastic, LikelihoodChoice::StudentT] {
             assert_eq!(LikelihoodChoice::of(choice.form()), choice);
         }
-        let objectives =
-            [ObjectiveChoice::Elbo, ObjectiveChoice::Tighter, ObjectiveChoice::Predictive, ObjectiveChoice::Sites];
-        for choice in objectives {
+        for choice in [
+            ObjectiveChoice::Elbo,
+            ObjectiveChoice::Tighter,
+            ObjectiveChoice::Predictive,
+            ObjectiveChoice::Faithful,
+            ObjectiveChoice::Sites,
+        ] {
             let sites = (choice == ObjectiveChoice::Sites).then_some(8);
             assert_eq!(ObjectiveChoice::of(choice.form(0.5), sites), choice);
         }

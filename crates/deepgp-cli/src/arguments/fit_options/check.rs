@@ -36,21 +36,27 @@ impl FitOptions {
             return wrong("give either --steps or --epochs".into());
         }
         let objective = self.objective();
-        let predictive = matches!(objective, ObjectiveChoice::Predictive | ObjectiveChoice::Sites);
-        if let (Some(power), false) = (self.power, predictive) {
-            return wrong(format!("--power {power} is that of --objective predictive or sites: add one of these"));
+        if let (Some(power), None) = (self.power, self.settings(1).train.objective.power()) {
+            return wrong(format!(
+                "--power {power} is that of --objective predictive, faithful or sites: add one of these"
+            ));
+        }
+        let likelihood = LikelihoodChoice::of(self.settings(1).model.likelihood);
+        if objective == ObjectiveChoice::Faithful && likelihood != LikelihoodChoice::Heteroscedastic {
+            return wrong(
+                "--objective faithful is for noise that follows the inputs: add --likelihood heteroscedastic".into(),
+            );
         }
         if let (Some(sites), false) = (self.sites, objective == ObjectiveChoice::Sites) {
             return wrong(format!("--sites {sites} are for --objective sites: add it"));
         }
-        if objective == ObjectiveChoice::Tighter {
-            let likelihood = LikelihoodChoice::of(self.settings(1).model.likelihood);
-            if likelihood != LikelihoodChoice::Gaussian || self.covariance_form == Some(CovarianceForm::Dual) {
-                return wrong(
-                    "--objective tighter is for one Gaussian noise (--likelihood gaussian) and a covariance that is not dual"
-                        .into(),
-                );
-            }
+        if objective == ObjectiveChoice::Tighter
+            && (likelihood != LikelihoodChoice::Gaussian || self.covariance_form == Some(CovarianceForm::Dual))
+        {
+            return wrong(
+                "--objective tighter is for one Gaussian noise (--likelihood gaussian) and a covariance that is not dual"
+                    .into(),
+            );
         }
         for (name, fraction) in [("test", self.test), ("validation", self.validation)] {
             if let Some(fraction) = fraction

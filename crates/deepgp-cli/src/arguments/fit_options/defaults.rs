@@ -170,6 +170,7 @@ mod tests {
                 ObjectiveForm::Tighter => "tighter",
                 ObjectiveForm::Predictive { .. } if sites.is_some() => "sites",
                 ObjectiveForm::Predictive { .. } => "predictive",
+                ObjectiveForm::Faithful { .. } => "faithful",
             },
         );
         assert_default("fit", "sites", sites.unwrap_or(8));

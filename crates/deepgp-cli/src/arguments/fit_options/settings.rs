@@ -2,7 +2,7 @@
 
 use deepgp::{
     ConstantColumns, FitSettings, InducingSize, LikelihoodChoice, LikelihoodForm, ModelSettings, ObjectiveChoice,
-    ObjectiveForm, Schedule, Sites, TrainSettings,
+    Schedule, Sites, TrainSettings,
 };
 use deepgp_io::table::{Missing, Source, Wanted};
 
@@ -53,7 +53,10 @@ impl FitOptions {
                 likelihood: self.likelihood(),
                 sites: match self.objective() {
                     ObjectiveChoice::Sites => Some(self.sites.or(model.sites).unwrap_or(Sites::USUAL)),
-                    ObjectiveChoice::Elbo | ObjectiveChoice::Tighter | ObjectiveChoice::Predictive => None,
+                    ObjectiveChoice::Elbo
+                    | ObjectiveChoice::Tighter
+                    | ObjectiveChoice::Predictive
+                    | ObjectiveChoice::Faithful => None,
                 },
                 precision: self.precision.unwrap_or(model.precision),
                 seed,
@@ -112,10 +115,7 @@ impl FitOptions {
 
 /// The power of the predictive objective where none is given.
 pub(super) fn usual_power() -> f64 {
-    match TrainSettings::default().objective {
-        ObjectiveForm::Predictive { power } => power,
-        ObjectiveForm::Elbo | ObjectiveForm::Tighter => 1.0,
-    }
+    TrainSettings::default().objective.power().unwrap_or(1.0)
 }
 
 #[cfg(test)]

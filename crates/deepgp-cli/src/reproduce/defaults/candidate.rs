@@ -40,6 +40,8 @@ pub enum Candidate {
     HalfPower,
     /// [`Candidate::HeteroscedasticPredictive`] with the power ½.
     HeteroscedasticHalfPower,
+    /// [`Candidate::Diagonal`] with noise that follows the inputs, by the faithful objective.
+    Faithful,
     /// [`Candidate::Diagonal`] with eight learned sites.
     Sites,
     /// [`Candidate::Sites`] with noise that follows the inputs.
@@ -68,6 +70,7 @@ pub const CANDIDATES: &[&str] = &[
     "heteroscedastic-predictive",
     "half-power",
     "heteroscedastic-half-power",
+    "faithful",
     "sites",
     "heteroscedastic-sites",
     "student-t",
@@ -81,7 +84,7 @@ const SMALL_MEAN: usize = 300;
 
 impl Candidate {
     /// All candidates, in the order of the tables.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Decoupled,
         Self::Nested,
         Self::Diagonal,
@@ -98,6 +101,7 @@ impl Candidate {
         Self::HeteroscedasticPredictive,
         Self::HalfPower,
         Self::HeteroscedasticHalfPower,
+        Self::Faithful,
         Self::Sites,
         Self::HeteroscedasticSites,
         Self::StudentT,
@@ -128,6 +132,7 @@ impl Candidate {
             Self::HeteroscedasticPredictive => "diagonal, noise that follows the inputs, predictive objective",
             Self::HalfPower => "diagonal, predictive objective of power ½",
             Self::HeteroscedasticHalfPower => "diagonal, noise that follows the inputs, predictive of power ½",
+            Self::Faithful => "diagonal, noise that follows the inputs, faithful objective",
             Self::Sites => "diagonal, eight learned sites",
             Self::HeteroscedasticSites => "diagonal, noise that follows the inputs, eight learned sites",
             Self::StudentT => "diagonal, Student's t",
@@ -142,6 +147,7 @@ impl Candidate {
             Self::Heteroscedastic
             | Self::HeteroscedasticPredictive
             | Self::HeteroscedasticHalfPower
+            | Self::Faithful
             | Self::HeteroscedasticSites => LikelihoodForm::HETEROSCEDASTIC,
             Self::StudentT | Self::StudentTPredictive => LikelihoodForm::STUDENT_T,
             Self::Decoupled | Self::Nested | Self::Diagonal | Self::LargeHead | Self::Mixed | Self::Cosine => {
@@ -160,6 +166,7 @@ impl Candidate {
             | Self::Sites
             | Self::HeteroscedasticSites
             | Self::StudentTPredictive => ObjectiveForm::PREDICTIVE,
+            Self::Faithful => ObjectiveForm::Faithful { power: 1.0 },
             Self::HalfPower | Self::HeteroscedasticHalfPower => ObjectiveForm::Predictive { power: 0.5 },
             Self::Decoupled | Self::Nested | Self::Diagonal | Self::LargeHead | Self::Mixed | Self::Cosine => {
                 ObjectiveForm::Elbo
