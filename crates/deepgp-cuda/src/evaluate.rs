@@ -28,13 +28,14 @@ pub fn evaluate<T: Real>(
         ));
     }
     let rows = batch.rows.len();
+    // A model with sites has them in place of whatever noise it is given.
     let given_noise = match noise {
-        Noise::Given(_) => true,
+        Noise::Given(_) => model.sites().is_none(),
         Noise::Rows { .. } | Noise::Shared { .. } | Noise::Sites(_) => false,
     };
     let work = Workload {
         batch_rows: rows,
-        samples: batch.samples,
+        samples: model.samples(batch.samples),
         gradients: true,
         burst: 1,
         data_rows: batch.data.len(),
@@ -44,16 +45,21 @@ pub fn evaluate<T: Real>(
     };
     let task = DeviceTask::<T>::new(cuda, model, work)?;
     upload_data(&task, batch.data)?;
-    let (source, number) = match noise {
-        Noise::Rows { key, step } => (NoiseSource::Rows { key: key.words() }, step),
-        Noise::Shared { key } => (NoiseSource::Shared { key: key.words() }, 0),
-        Noise::Given(given) => {
+    let (source, number) = match (model.sites(), noise) {
+        (Some(_), _) => (NoiseSource::Sites, 0),
+        (None, Noise::Rows { key, step }) => (NoiseSource::Rows { key: key.words() }, step),
+        (None, Noise::Shared { key }) => (NoiseSource::Shared { key: key.words() }, 0),
+        (None, Noise::Given(given)) => {
             for (layer, noise) in task.arrays.layers.iter().zip(given) {
                 task.main().upload(noise.as_slice(), layer.rows.given)?;
             }
             (NoiseSource::Given, 0)
         }
-        Noise::Sites(_) => return Err(Fault::Device("sites belong to a model; compute them on the CPU".into())),
+        (None, Noise::Sites(_)) => {
+            let what =
+                "points of sites that the model does not have were not written for this device; compute on the CPU";
+            return Err(Fault::Device(what.into()));
+        }
     };
     let step = Step { rate: 0.0, kl_weight: batch.kl_weight, scale: batch.scale(), number, live: rows as u32 };
     let mut jitter = Raised::default();

@@ -71,7 +71,10 @@ impl<T: Real> DeviceMixtures<T> {
             let record = Record { data_term: 0.0, clamped: 0, good: false, infos, kl };
             raised.raise(&task, &model.clone().computed_on(None), &record)?;
         }
-        let noise = NoiseSource::Shared { key: Key::new(settings.seed, Purpose::Predict).words() };
+        let noise = match model.sites() {
+            Some(_) => NoiseSource::Sites,
+            None => NoiseSource::Shared { key: Key::new(settings.seed, Purpose::Predict).words() },
+        };
         let rows = task.extent.rows;
         Ok(Box::new(Self { task: Mutex::new(task), noise, name: cuda.name.clone(), rows, samples }))
     }

@@ -65,7 +65,7 @@ impl<T: Real> DeviceRun<T> {
         let batches = settings.batches(data.len());
         let work = Workload {
             batch_rows: data.len().div_ceil(batches),
-            samples: settings.samples,
+            samples: model.samples(settings.samples),
             gradients: true,
             burst: PLANS_ON_BOARD,
             data_rows: data.len(),
@@ -77,7 +77,10 @@ impl<T: Real> DeviceRun<T> {
         upload_data(&task, data)?;
         upload_constraints(&task, model)?;
         upload_values(&task, model)?;
-        let noise = NoiseSource::Rows { key: Key::new(settings.seed, Purpose::Train).words() };
+        let noise = match model.sites() {
+            Some(_) => NoiseSource::Sites,
+            None => NoiseSource::Rows { key: Key::new(settings.seed, Purpose::Train).words() },
+        };
         // Once without a graph, so that the libraries are ready; a step that is halted moves nothing.
         task.set_steps(&[Step { rate: 0.0, kl_weight: 1.0, scale: 1.0, number: 0, live: 0 }])?;
         task.set_control(Control { halted: 1, ..Control::default() })?;

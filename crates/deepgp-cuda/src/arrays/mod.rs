@@ -59,7 +59,7 @@ pub struct Arrays<T> {
     pub infos: Span<i32>,
     /// The parts of all layers' KL.
     pub kls: Span<f64>,
-    /// Sums of the data term and of the likelihood's gradient, by blocks.
+    /// Sums of the data term, of the likelihood's gradient and of that at sites' weights, by blocks.
     pub data_term: Span<f64>,
     pub workspaces: Vec<Span<u8>>,
 }
@@ -145,9 +145,9 @@ pub fn divergences(layer: &LayerBlueprint) -> usize {
     1 + layer.outputs
 }
 
-/// Numbers that a block of the data term leaves: its sum, and the gradient of the likelihood's parameters.
+/// Numbers that a block of the data term leaves: its sum, and the gradients of the likelihood's parameters and at the weights of sites.
 pub fn data_term_length(blueprint: &Blueprint) -> usize {
-    1 + blueprint.likelihood.parameters.len()
+    1 + blueprint.likelihood.parameters.len() + blueprint.sites()
 }
 
 /// Numbers in the record of a step: data term, clamped, good, infos, KLs.

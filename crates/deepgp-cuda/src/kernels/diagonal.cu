@@ -11,8 +11,8 @@ __device__ __forceinline__ REAL explained_share(const double *s, int p, int m, i
 extern "C" __global__ void __launch_bounds__(BLOCK)
     diagonal_moments(const REAL *__restrict__ a, int a_stride, const double *__restrict__ s, const double *__restrict__ prior,
                      double floor_absolute, double floor_relative, const REAL *__restrict__ x1, int width, int identity, int rows,
-                     int outputs, int m, int fan, const double *given, const unsigned *ids, unsigned k0, unsigned k1,
-                     unsigned layer, int samples, const Step *steps, Control *control, REAL *__restrict__ mean,
+                     int outputs, int m, int fan, const double *given, int given_rows, const unsigned *ids, unsigned k0,
+                     unsigned k1, unsigned layer, int samples, const Step *steps, Control *control, REAL *__restrict__ mean,
                      REAL *__restrict__ variance, REAL *__restrict__ noise, REAL *__restrict__ above) {
     __shared__ REAL squares[WARP][DIAGONAL_COLUMNS + 1], shares[DIAGONAL_OUTPUTS][DIAGONAL_COLUMNS];
     constexpr int warps = BLOCK / WARP, rounds = DIAGONAL_OUTPUTS / warps;
@@ -58,7 +58,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
             variance[at] = v;
             if (identity && p < width) mean[at] = mu += x1[(size_t)row * (width + 1) + 1 + p];
             if (!above) continue;
-            const double e = noise_of(given, ids, k0, k1, layer, rows, samples, row, p, outputs, steps, control);
+            const double e = noise_of(given, given_rows, ids, k0, k1, layer, rows, samples, row, p, outputs, steps, control);
             noise[at] = e;
             above[(size_t)row * (outputs + 1) + 1 + p] = mu + sqrt(v) * REAL(e);
             if (p == 0) above[(size_t)row * (outputs + 1)] = 1;

@@ -32,8 +32,8 @@ crate::launch::kernels! {
     /// unless `above` is [`Span::NONE`] also one sample of each output, as [`Sample`](super::rows::Sample) draws it.
     "diagonal_moments" => DiagonalMoments<T> {
         a: Span<T>, a_stride: usize, s: Span<f64>, prior: Span<f64>, floor_absolute: f64, floor_relative: f64, x1: Span<T>,
-        width: usize, identity: bool, rows: usize, outputs: usize, m: usize, fan: usize, given: Span<f64>, ids: Span<u32>,
-        k0: u32, k1: u32, layer: u32, samples: usize, steps: Span<Step>, control: Span<Control>, mean: Span<T>,
+        width: usize, identity: bool, rows: usize, outputs: usize, m: usize, fan: usize, given: Span<f64>, given_rows: usize,
+        ids: Span<u32>, k0: u32, k1: u32, layer: u32, samples: usize, steps: Span<Step>, control: Span<Control>, mean: Span<T>,
         variance: Span<T>, noise: Span<T>, above: Span<T>,
     }: |k| Grid::new((k.rows.div_ceil(WARP), 1), BLOCK);
 

@@ -5,9 +5,11 @@
 struct Rows {
     const REAL *mean, *variance;
     const double *y, *weights, *theta;
-    const unsigned *ids; // row numbers of this step's batch
+    const double *logits; // of the samples' weights, or null where all weigh alike
+    const unsigned *ids;  // row numbers of this step's batch
     int samples, latents, observed, terms;
-    double power; // of the predictive objective
+    double power;     // of the predictive objective
+    double log_total; // of the samples' weights before they are divided by their sum: log sum exp of the logits, or log samples
     Step step;
 
     // The weight of the row of the batch that a sample belongs to in the data term.
@@ -16,10 +18,10 @@ struct Rows {
         return in_batch < step.live ? step.scale * (weights ? weights[ids[in_batch]] : 1) : 0;
     }
 
-    // The weight of sample s among those of its row.
-    __device__ __forceinline__ double weight(int s) const { return 1. / samples; }
+    __device__ __forceinline__ double log_weight(int s) const { return (logits ? logits[s] : 0) - log_total; }
 
-    __device__ __forceinline__ double log_weight(int s) const { return -log(double(samples)); }
+    // The weight of sample s among those of its row.
+    __device__ __forceinline__ double weight(int s) const { return logits ? exp(log_weight(s)) : 1. / samples; }
 
     // Term t of a sample of a row. The likelihood's parameters stand in theta one kind after the other.
     __device__ __forceinline__ Term term(int row, int t) const {
@@ -31,6 +33,14 @@ struct Rows {
         return term;
     }
 };
+
+// log of what the samples' weights are divided by.
+__device__ __forceinline__ double log_total_of(const double *logits, int samples) {
+    if (!logits) return log(double(samples));
+    LogSum all;
+    for (int s = 0; s < samples; s++) all.add(logits[s]);
+    return all.total();
+}
 
 // The evidence lower bound: the mean over samples of expected log densities.
 template <class Likelihood> struct Elbo {
@@ -44,6 +54,9 @@ template <class Likelihood> struct Elbo {
     __device__ __forceinline__ void add(const Term &term, TermBars &bars) {
         total += weight * Likelihood::expected_log_density(term, weight, bars);
     }
+
+    // The gradient at the logarithm of the sample's weight, after all terms.
+    __device__ __forceinline__ double log_weight_bar() const { return total; }
 };
 
 // The predictive objective: 1/power log sum_s w_s E p(y | f_s)^power of each row. The gradients of a sample count by its share of the sum, and
@@ -74,6 +87,8 @@ template <class Likelihood> struct Predictive {
         const double value = Likelihood::log_expected_power(power, term, weight, bars);
         if (alone) total += whole * value;
     }
+
+    __device__ __forceinline__ double log_weight_bar() const { return weight; }
 };
 
 // The faithful objective: the predictive one, but the mean of a term's first function and its first parameter, the level of its noise, go up

@@ -7,23 +7,31 @@ extern "C" __global__ void check_finite(const double *gradient, int n, Control *
 }
 
 // Adds up what a step's rows and factors say, writes it into its record [data term, clamped, good, infos, KLs], and says whether it may update as
-// far as that is concerned; the gradients are not there yet. The gradient of the likelihood's parameters goes to where it belongs. One
-// block.
-extern "C" __global__ void decide(const double *partial, int blocks, int parameters, const double *kl, int kls,
-                                  const int *infos, int factors, int length, Control *control, double *records,
-                                  double *theta_bar) {
+// far as that is concerned; the gradients are not there yet. The gradients of the likelihood's parameters and at the logits of learned
+// sites' weights go to where they belong. One block.
+extern "C" __global__ void decide(const double *partial, int blocks, int parameters, const double *logits, int sites,
+                                  const double *kl, int kls, const int *infos, int factors, int length, Control *control,
+                                  double *records, double *theta_bar, double *logits_bar) {
     __shared__ double sums[32];
     double *record = records + (size_t)control->cursor * length;
     double total = 0;
-    for (int p = -1; p < parameters; p++) {
+    for (int p = -1; p < parameters + sites; p++) {
         double sum = 0;
-        for (int b = threadIdx.x; b < blocks; b += blockDim.x) sum += partial[(size_t)b * (1 + parameters) + 1 + p];
+        for (int b = threadIdx.x; b < blocks; b += blockDim.x) sum += partial[(size_t)b * (1 + parameters + sites) + 1 + p];
         sum = block_sum(sum, sums);
         if (p < 0) total = sum;
-        else if (threadIdx.x == 0) theta_bar[p] = sum;
+        else if (threadIdx.x == 0) (p < parameters ? theta_bar[p] : logits_bar[p - parameters]) = sum;
+    }
+    if (threadIdx.x == 0) {
+        // From the logarithms of weights to their logits.
+        LogSum weights;
+        double whole = 0;
+        for (int s = 0; s < sites; s++) weights.add(logits[s]), whole += logits_bar[s];
+        for (int s = 0; s < sites; s++) logits_bar[s] -= exp(logits[s] - weights.total()) * whole;
     }
     __syncthreads();
     int good = 1;
+    for (int i = threadIdx.x; i < sites; i += blockDim.x) good = good && isfinite(logits_bar[i]);
     for (int i = threadIdx.x; i < parameters; i += blockDim.x) good = good && isfinite(theta_bar[i]);
     for (int i = threadIdx.x; i < factors; i += blockDim.x) {
         record[3 + i] = infos[i];

@@ -76,24 +76,24 @@ extern "C" __global__ void moments(const REAL *__restrict__ a, int a_stride, con
     if (hands_on) mean[warp] = moved;
 }
 
-// The noise of output p of `row`, one of `rows` that are `samples` for each of the batch: given, or drawn, a row of the batch's own if there are
-// `ids`, else the same for all.
-__device__ __forceinline__ double noise_of(const double *given, const unsigned *ids, unsigned k0, unsigned k1, unsigned layer,
-                                           int rows, int samples, int row, int p, int outputs, const Step *steps,
-                                           const Control *control) {
-    if (given) return given[(size_t)row * outputs + p];
+// The noise of output p of `row`, one of `rows` that are `samples` for each of the batch: given, [given_rows, outputs], over and over, or drawn,
+// a row of the batch's own if there are `ids`, else the same for all.
+__device__ __forceinline__ double noise_of(const double *given, int given_rows, const unsigned *ids, unsigned k0, unsigned k1,
+                                           unsigned layer, int rows, int samples, int row, int p, int outputs,
+                                           const Step *steps, const Control *control) {
+    if (given) return given[(size_t)(row % given_rows) * outputs + p];
     const unsigned id = ids ? ids[(size_t)control->cursor * (rows / samples) + row / samples] : 0;
     return normal(k0, k1, id, ids ? steps[control->cursor].number : 0, row % samples, layer, p);
 }
 
 // f = mean + sqrt(variance) noise, `fan` samples of each row, as the next layer's [1 | x].
-extern "C" __global__ void sample(const REAL *mean, const REAL *variance, const double *given, const unsigned *ids,
-                                  unsigned k0, unsigned k1, unsigned layer, int rows, int fan, int samples, int outputs,
-                                  const Step *steps, const Control *control, REAL *noise, REAL *x1) {
+extern "C" __global__ void sample(const REAL *mean, const REAL *variance, const double *given, int given_rows,
+                                  const unsigned *ids, unsigned k0, unsigned k1, unsigned layer, int rows, int fan, int samples,
+                                  int outputs, const Step *steps, const Control *control, REAL *noise, REAL *x1) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= rows * fan * outputs) return;
     const int row = i / outputs, p = i % outputs, below = row / fan;
-    const double e = noise_of(given, ids, k0, k1, layer, rows * fan, samples, row, p, outputs, steps, control);
+    const double e = noise_of(given, given_rows, ids, k0, k1, layer, rows * fan, samples, row, p, outputs, steps, control);
     noise[i] = e;
     x1[(size_t)row * (outputs + 1) + 1 + p] = mean[below * outputs + p] + sqrt(variance[below * outputs + p]) * REAL(e);
     if (p == 0) x1[(size_t)row * (outputs + 1)] = 1;
@@ -166,6 +166,24 @@ extern "C" __global__ void sample_pullback(const REAL *x_bar, const REAL *noise,
     const MomentBars bars = moment_bars(x_bar, noise, variance[i], i / outputs, fan, outputs, i % outputs);
     mean_bar[i] = bars.mean;
     variance_bar[i] = bars.variance;
+}
+
+// The gradient at the points of learned sites, [samples, outputs]: the sum over the batch of the gradient at a sample times the deviation of its
+// output, which `fan` samples share. A block for each number. Says in `control` if it is not finite.
+extern "C" __global__ void point_gradient(const REAL *__restrict__ x_bar, const REAL *__restrict__ variance, int batch_rows,
+                                          int fan, int samples, int outputs, Control *control, double *points_bar) {
+    __shared__ double sums[32];
+    const int s = blockIdx.x / outputs, p = blockIdx.x % outputs;
+    double sum = 0;
+#pragma unroll 4
+    for (int n = threadIdx.x; n < batch_rows; n += blockDim.x) {
+        const size_t row = (size_t)n * samples + s;
+        sum += x_bar[row * outputs + p] * sqrt(variance[row / fan * outputs + p]);
+    }
+    sum = block_sum(sum, sums);
+    if (threadIdx.x > 0) return;
+    points_bar[blockIdx.x] = sum;
+    if (!isfinite(sum)) control->bad = 1;
 }
 
 // partial[chunk, d] = sum over the chunk's rows of s_n x_nd^2; s_n has a stride. A block for each chunk.

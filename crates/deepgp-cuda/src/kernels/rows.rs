@@ -30,11 +30,12 @@ crate::launch::kernels! {
         control: Span<Control>, mean: Span<T>, variance: Span<T>,
     }: |k| Grid::warps(k.rows * k.outputs);
 
-    /// `f = mean + √variance noise`, `fan` samples of each row, as the next layer's `[1 | x]`. Noise comes from `given`, or is drawn by
-    /// the key `k0, k1`: a row's own if there are `ids`, else the same for all rows.
+    /// `f = mean + √variance noise`, `fan` samples of each row, as the next layer's `[1 | x]`. Noise comes from `given`, `[given_rows,
+    /// outputs]`, over and over, or is drawn by the key `k0, k1`: a row's own if there are `ids`, else the same for all rows.
     "sample" => Sample<T> {
-        mean: Span<T>, variance: Span<T>, given: Span<f64>, ids: Span<u32>, k0: u32, k1: u32, layer: u32, rows: usize,
-        fan: usize, samples: usize, outputs: usize, steps: Span<Step>, control: Span<Control>, noise: Span<T>, x1: Span<T>,
+        mean: Span<T>, variance: Span<T>, given: Span<f64>, given_rows: usize, ids: Span<u32>, k0: u32, k1: u32, layer: u32,
+        rows: usize, fan: usize, samples: usize, outputs: usize, steps: Span<Step>, control: Span<Control>, noise: Span<T>,
+        x1: Span<T>,
     }: |k| Grid::each(k.rows * k.fan * k.outputs);
 
     /// With `e_p = −variance_bar_p` (0 at the floor): `a_bar = 2 Σ_p e_p q_p`. Leaves `e_p` in `e`, or, where that is [`Span::NONE`],
@@ -54,6 +55,13 @@ crate::launch::kernels! {
         x_bar: Span<T>, noise: Span<T>, variance: Span<T>, rows: usize, fan: usize, outputs: usize, mean_bar: Span<T>,
         variance_bar: Span<T>,
     }: |k| Grid::each(k.rows * k.outputs);
+
+    /// The gradient at the points of learned sites, `[samples, outputs]`, from those at samples, `fan` for each row of the layer. Says in
+    /// `control` if it is not finite.
+    "point_gradient" => PointGradient<T> {
+        x_bar: Span<T>, variance: Span<T>, batch_rows: usize, fan: usize, samples: usize, outputs: usize, control: Span<Control>,
+        points_bar: Span<f64>,
+    }: |k| Grid::new((k.samples * k.outputs, 1), BLOCK);
 
     /// `partial[chunk, d] = Σ s_n x_nd²` over the rows of a chunk.
     "weighted_squares" => WeightedSquares<T> {

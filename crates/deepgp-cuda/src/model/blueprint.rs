@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use deepgp::likelihood::Likelihood;
-use deepgp::{CovarianceForm, DeepGp, Floor, Inducing, Jitter, Layer, Matrix, MeanForm, MeanFunction};
+use deepgp::{CovarianceForm, DeepGp, Floor, Inducing, Jitter, Layer, Mat, Matrix, MeanForm, MeanFunction};
 
 use super::parameter_list::{ParameterList, joined, mismatch};
 use crate::fault::{Fault, Outcome};
@@ -15,6 +15,8 @@ use crate::source::data_term::LikelihoodText;
 pub struct Blueprint {
     pub layers: Vec<LayerBlueprint>,
     pub likelihood: LikelihoodBlueprint,
+    /// Where the logits of learned sites' weights stand, if there are sites.
+    pub logits: Option<Range<usize>>,
     /// How many parameters there are.
     pub parameters: usize,
     pub jitter: Jitter,
@@ -60,6 +62,8 @@ pub struct LayerBlueprint {
     pub free: Range<usize>,
     /// Where the covariance's `factor` stands.
     pub factor: Range<usize>,
+    /// Where the points of learned sites stand that take the place of noise of the layer's outputs, `[Q, P]`, if there are sites.
+    pub points: Option<Range<usize>>,
 }
 
 /// A kernel matrix of inducing inputs.
@@ -145,7 +149,7 @@ impl LayerBlueprint {
         }
     }
 
-    fn new(layer: &Layer, index: usize, list: &mut ParameterList) -> Outcome<Self> {
+    fn new(layer: &Layer, index: usize, points: Option<&Mat>, list: &mut ParameterList) -> Outcome<Self> {
         let Some(form) = layer.kernel.form() else {
             return Err(Fault::Device(format!(
                 "layer {index} has the kernel `{}`, which was not written for this device; compute this model on the CPU",
@@ -197,6 +201,7 @@ impl LayerBlueprint {
             inducing,
             free: list.take(&named("mean.free"), means * outputs)?,
             factor: list.take(&named("covariance.factor"), factor_numbers)?,
+            points: points.map(|own| list.take(&format!("sites.points.{index}"), own.nrows() * outputs)).transpose()?,
         })
     }
 }
@@ -226,24 +231,28 @@ impl LikelihoodBlueprint {
 }
 
 impl Blueprint {
+    /// The number of learned sites, or 0.
+    pub fn sites(&self) -> usize {
+        self.logits.as_ref().map_or(0, Range::len)
+    }
+
     /// Fails if the device cannot compute the model.
     pub fn new(model: &DeepGp) -> Outcome<Self> {
         let mut list = ParameterList::new(model);
         let parameters = list.numbers();
-        let layer = |(index, layer): (usize, &Layer)| LayerBlueprint::new(layer, index, &mut list);
+        let layer = |(index, layer): (usize, &Layer)| {
+            let points = model.sites().and_then(|sites| sites.points().get(index));
+            LayerBlueprint::new(layer, index, points, &mut list)
+        };
         let layers = model.layers().iter().enumerate().map(layer).collect::<Outcome<Vec<_>>>()?;
         let likelihood = LikelihoodBlueprint::new(model.likelihood(), &mut list)?;
+        let logits = model.sites().map(|sites| list.take("sites.logits", sites.count())).transpose()?;
         list.finish()?;
-        // The gradient is checked in two parts: that of the layers, and after it that of the likelihood.
-        if likelihood.parameters.end != parameters {
-            let expected = format!("the likelihood's parameters up to {parameters}");
-            return Err(mismatch(expected, likelihood.parameters.end.to_string()));
-        }
         if i32::try_from(parameters).is_err() {
             return Err(mismatch("fewer than 2^31 parameters".into(), parameters.to_string()));
         }
         let (jitter, floor) = (model.jitter(), model.precision().floor());
-        Ok(Self { layers, likelihood, parameters, jitter, floor })
+        Ok(Self { layers, likelihood, logits, parameters, jitter, floor })
     }
 }
 
@@ -251,7 +260,7 @@ impl Blueprint {
 mod tests {
     use super::*;
     use deepgp::likelihood::Gaussian;
-    use deepgp::{InducingSize, LayerCovariance, LayerMean, Mat, ModelSettings};
+    use deepgp::{InducingSize, LayerCovariance, LayerMean, ModelSettings};
 
     /// How a layer's inducing inputs of mean and covariance stand to each other.
     #[derive(Clone, Copy, Debug)]
@@ -314,6 +323,24 @@ mod tests {
                 assert_eq!(blueprint.parameters, model.raw().len());
             }
         }
+    }
+
+    #[test]
+    fn learned_sites_have_points_in_hidden_layers_and_one_set_of_logits() {
+        let x = Mat::from_fn(60, 3, |i, j| ((7 * i + 3 * j) % 61) as f64);
+        let inducing = InducingSize::nested(20, 10);
+        let settings = ModelSettings { hidden_layers: 2, width: 4, inducing, ..ModelSettings::default() };
+        let plain = DeepGp::for_regression(x.view(), 1, &settings).unwrap();
+        let model = DeepGp::for_regression(x.view(), 1, &ModelSettings { sites: Some(5), ..settings }).unwrap();
+        let listed = |name: &str| model.parameters().into_iter().find(|own| own.name == name).map(|own| own.range);
+        let blueprint = Blueprint::new(&model).unwrap();
+        let points: Vec<_> = blueprint.layers.iter().map(|layer| layer.points.clone()).collect();
+        assert_eq!(points, [listed("sites.points.0"), listed("sites.points.1"), None]);
+        assert!(points[1].as_ref().is_some_and(|own| own.len() == 5 * 4));
+        assert_eq!((blueprint.logits.clone(), blueprint.sites()), (listed("sites.logits"), 5));
+        assert_eq!(blueprint.logits.unwrap().end, blueprint.parameters);
+        let blueprint = Blueprint::new(&plain).unwrap();
+        assert!(blueprint.logits.is_none() && blueprint.layers.iter().all(|layer| layer.points.is_none()));
     }
 
     #[test]

@@ -8,15 +8,23 @@ use deepgp::kernel::KernelForm;
 
 use super::covariance::CovarianceText;
 use super::host_program::{array, near, run_program, scattered};
-use super::{COMMON, DIAGONAL, Definition, FACTOR, MATRIX, RESIDENT, ROWS, Source};
+use super::{COMMON, DIAGONAL, Definition, FACTOR, MATRIX, OPTIMISER, RESIDENT, ROWS, Source};
 use crate::kernels::resident::resident_bytes;
-use crate::kernels::{common, diagonal, factor, rows};
+use crate::kernels::{common, diagonal, factor, optimiser, rows};
 use crate::launch::Group;
 
 const FIBERS: &str = include_str!("fibers.h");
 /// What texts need beside CUDA's words: functions that are CUDA's own.
 const FUNCTIONS: &str = "
 static unsigned __umulhi(unsigned a, unsigned b) { return (unsigned long long)a * b >> 32; }
+static int __syncthreads_and(int v) {
+    static int all;
+    if (threadIdx.x == 0) all = 1;
+    __syncthreads();
+    all = all && v;
+    __syncthreads();
+    return all;
+}
 static void sincospi(double x, double *s, double *c) { *s = std::sin(M_PI * x), *c = std::cos(M_PI * x); }
 ";
 
@@ -195,7 +203,7 @@ fn rows_go_through_the_diagonal_covariance_and_back() {
     Control control = {{1}};
     const double prior = {prior:?};
     launch(2, 1, 256, 0, [&] {{
-        diagonal_moments(a, {m}, s, &prior, {floor:?}, 0, x1, {width}, 1, {rows}, {outputs}, {m}, 1, given, nullptr, 0, 0, 0, 1, steps,
+        diagonal_moments(a, {m}, s, &prior, {floor:?}, 0, x1, {width}, 1, {rows}, {outputs}, {m}, 1, given, {rows}, nullptr, 0, 0, 0, 1, steps,
                          &control, mean, variance, noise, above);
     }});
     launch(2, 1, 256, 32 * {outputs}, [&] {{
@@ -261,6 +269,102 @@ fn rows_go_through_the_diagonal_covariance_and_back() {
         rest = after;
     }
     assert!(rest.is_empty());
+}
+
+#[test]
+fn samples_take_the_points_of_their_sites_and_give_them_gradients() {
+    let (batch, sites, outputs) = (37, 3, 5);
+    let points = scattered(sites * outputs, 1);
+    let positive = |numbers: Vec<f64>| numbers.into_iter().map(|v: f64| 0.1 + v * v).collect::<Vec<_>>();
+    // All samples of the first layer share a row, those of the next have each their own.
+    for fan in [sites, 1] {
+        let rows = batch * sites / fan;
+        let (mean, variance) = (scattered(rows * outputs, 2), positive(scattered(rows * outputs, 3)));
+        let above = batch * sites;
+        let x_bar = scattered(above * outputs, 4);
+        let mut main = String::new();
+        for (name, numbers) in [("points", &points), ("mean", &mean), ("variance", &variance), ("x_bar", &x_bar)] {
+            main.push_str(&array("double", name, numbers));
+        }
+        let numbers = above * outputs;
+        let _ = write!(
+            main,
+            "    static double noise[{numbers}], x1[{above} * ({outputs} + 1)], points_bar[{sites} * {outputs}], bad;
+    const Step steps[1] = {{}};
+    Control control = {{}};
+    launch(({numbers} + 255) / 256, 1, 256, 0, [&] {{
+        sample(mean, variance, points, {sites}, nullptr, 0, 0, 0, {rows}, {fan}, {sites}, {outputs}, steps, &control, noise, x1);
+    }});
+    launch({sites} * {outputs}, 1, 256, 0, [&] {{
+        point_gradient(x_bar, variance, {batch}, {fan}, {sites}, {outputs}, &control, points_bar);
+    }});
+    print(x1, {above} * ({outputs} + 1)), print(points_bar, {sites} * {outputs});
+    x_bar[{numbers} - 1] = NAN;
+    bad = control.bad;
+    launch({sites} * {outputs}, 1, 256, 0, [&] {{
+        point_gradient(x_bar, variance, {batch}, {fan}, {sites}, {outputs}, &control, points_bar);
+    }});
+    bad += 10 * control.bad;
+    print(&bad, 1);
+"
+        );
+        let text = program(&[(common::definitions(), COMMON), (rows::definitions(), ROWS)]);
+        let Some(found) = run_program("learned sites", &text, &main) else { return };
+        let (mut x1, mut points_bar) = (vec![], vec![0.0; sites * outputs]);
+        for row in 0..above {
+            x1.push(1.0);
+            for p in 0..outputs {
+                let (below, site) = (row / fan * outputs + p, row % sites * outputs + p);
+                x1.push(mean[below] + variance[below].sqrt() * points[site]);
+                points_bar[site] += x_bar[row * outputs + p] * variance[below].sqrt();
+            }
+        }
+        near("samples", &found[..x1.len()], &x1);
+        near("the gradient at the points", &found[x1.len()..x1.len() + points_bar.len()], &points_bar);
+        near("whether it is finite", &found[x1.len() + points_bar.len()..], &[10.0]);
+    }
+}
+
+#[test]
+fn a_step_is_decided_by_its_sums_and_weights_of_sites_get_theirs() {
+    let (blocks, parameters, sites, kls, factors) = (300, 3, 4, 5, 2);
+    let length = 1 + parameters + sites;
+    let (partial, kl) = (scattered(blocks * length, 1), scattered(kls, 2));
+    let logits = [700.0, 701.0, 699.5, 700.2];
+    let mut main = String::new();
+    for (name, numbers) in [("partial", &partial[..]), ("kl", &kl), ("logits", &logits)] {
+        main.push_str(&array("double", name, numbers));
+    }
+    let _ = write!(
+        main,
+        "    static double records[2][3 + {factors} + {kls}], bars[{parameters} + {sites}], went[3];
+    int infos[{factors}] = {{}};
+    Control control = {{1}};
+    auto decided = [&] {{
+        launch(1, 1, 256, 0, [&] {{
+            decide(partial, {blocks}, {parameters}, logits, {sites}, kl, {kls}, infos, {factors}, 3 + {factors} + {kls}, &control,
+                   records[0], bars, bars + {parameters});
+        }});
+        return control.go;
+    }};
+    went[0] = decided();
+    print(records[1], 1), print(bars, {parameters} + {sites});
+    partial[{length} * 7 + 1 + {parameters}] = NAN;
+    went[1] = decided();
+    partial[{length} * 7 + 1 + {parameters}] = 0, infos[1] = 3;
+    went[2] = decided();
+    print(went, 3);
+"
+    );
+    let text = program(&[(common::definitions(), COMMON), (optimiser::definitions(), OPTIMISER)]);
+    let Some(found) = run_program("a decision", &text, &main) else { return };
+    let sum = |i: usize| -> f64 { (0..blocks).map(|b| partial[b * length + i]).sum() };
+    let whole: f64 = (0..sites).map(|s| sum(1 + parameters + s)).sum();
+    let total: f64 = logits.iter().map(|own| (own - 700.0f64).exp()).sum();
+    let mut expected: Vec<f64> = (0..1 + parameters).map(sum).collect();
+    expected.extend((0..sites).map(|s| sum(1 + parameters + s) - (logits[s] - 700.0).exp() / total * whole));
+    near("the data term, the likelihood's gradient and the logits'", &found[..length], &expected);
+    near("whether steps go", &found[length..], &[1.0, 0.0, 0.0]);
 }
 
 /// What is written out for a covariance function, and the kernels on it, for fibers.

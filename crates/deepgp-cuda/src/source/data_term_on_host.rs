@@ -29,6 +29,8 @@ struct Case {
     y: Vec<f64>,
     weights: Vec<f64>,
     theta: Vec<f64>,
+    /// The logits of samples' weights; none where they weigh alike.
+    logits: Vec<f64>,
 }
 
 impl Case {
@@ -44,6 +46,7 @@ impl Case {
             y: scattered(5 * observed, 3),
             weights: positive(scattered(5, 4)),
             theta,
+            logits: Vec::new(),
         }
     }
 
@@ -52,6 +55,12 @@ impl Case {
         let mut theta = Vec::new();
         likelihood.clone_box().visit(&mut |leaf| theta.extend_from_slice(leaf.values));
         Self::new(samples, likelihood.latent_width(), likelihood.observed_width(), theta)
+    }
+
+    /// The same with learned sites in place of samples.
+    fn with_sites(self) -> Self {
+        let logits = scattered(self.samples, 7).into_iter().map(|number| 700.0 + 2.0 * number).collect();
+        Self { logits, ..self }
     }
 
     /// The weight of a row of the batch in the data term.
@@ -68,9 +77,11 @@ impl Case {
         Latent { mean: &self.mean[own.clone()], variance: &self.variance[own] }
     }
 
-    /// The data term, then the gradients at theta, means and variances, as the kernel computes them.
+    /// The data term, then the gradients at theta, the logarithms of samples' weights, means and variances, as the kernel computes them.
     fn on_host(&self, test: &str, source: &Source<DataTerm>, power: f64) -> Option<Vec<f64>> {
         let (rows, parameters) = (BATCH_ROWS * self.samples, self.theta.len());
+        let length = 1 + parameters + self.logits.len();
+        let logits = if self.logits.is_empty() { "nullptr" } else { "logits" };
         let mut main = String::new();
         // The batch is that of step 1, of two.
         let ids: Vec<f64> = [9; BATCH_ROWS].into_iter().chain(IDS).map(|id| id as f64).collect();
@@ -81,21 +92,22 @@ impl Case {
             array("double", "y", &self.y),
             array("double", "weights", &self.weights),
             array("double", "theta", &self.theta),
+            array("double", "logits", if self.logits.is_empty() { &[0.0] } else { &self.logits }),
             ids,
         ] {
             main.push_str(&text);
         }
         let _ = write!(
             main,
-            "    static double mean_bar[{numbers}], variance_bar[{numbers}], partial[{rows}][1 + {parameters}], sums[1 + {parameters}];
+            "    static double mean_bar[{numbers}], variance_bar[{numbers}], partial[{rows}][{length}], sums[{length}];
     const Step steps[] = {{{{}}, {{0.1, 0.7, {SCALE:?}, 5, {LIVE}}}}};
     const Control control = {{1}};
     for (blockIdx.x = 0; blockIdx.x < {rows}; blockIdx.x++)
-        data_term(mean, variance, y, weights, ids, theta, {rows}, {samples}, {latents}, {observed}, {parameters}, {power:?}, steps,
-                  &control, mean_bar, variance_bar, partial[0]);
+        data_term(mean, variance, y, weights, ids, theta, {logits}, {rows}, {samples}, {latents}, {observed}, {parameters}, {power:?},
+                  steps, &control, mean_bar, variance_bar, partial[0]);
     for (int row = 0; row < {rows}; row++)
-        for (int i = 0; i < 1 + {parameters}; i++) sums[i] += partial[row][i];
-    print(sums, 1 + {parameters});
+        for (int i = 0; i < {length}; i++) sums[i] += partial[row][i];
+    print(sums, {length});
     print(mean_bar, {numbers});
     print(variance_bar, {numbers});
 ",
@@ -111,10 +123,15 @@ impl Case {
     fn by_the_library(&self, objective: ObjectiveForm, likelihood: &dyn Likelihood) -> Vec<f64> {
         let (objective, each) = (objective.objective(), self.samples * self.latents);
         let (mut total, mut theta) = (0.0, vec![0.0; self.theta.len()]);
+        let whole = self.logits.iter().map(|own| (own - 700.0).exp()).sum::<f64>().ln() + 700.0;
+        let log_weights: Vec<f64> = self.logits.iter().map(|own| own - whole).collect();
+        let mut log_weights_bar = vec![0.0; log_weights.len()];
         let (mut mean_bar, mut variance_bar) = (vec![0.0; BATCH_ROWS * each], vec![0.0; BATCH_ROWS * each]);
         for i in 0..LIVE {
             let own = i * each..(i + 1) * each;
-            let f = Samples::alike(&self.mean[own.clone()], &self.variance[own.clone()], self.latents);
+            let log_weights = Some(&log_weights[..]).filter(|own| !own.is_empty());
+            let (mean, variance) = (&self.mean[own.clone()], &self.variance[own.clone()]);
+            let f = Samples { log_weights, ..Samples::alike(mean, variance, self.latents) };
             let weight = self.weights[IDS[i]];
             let row = RowTerm { likelihood, shared: &[], y: self.y_of(i), f, weight, scale: SCALE };
             objective.add(&row, &mut total);
@@ -122,13 +139,13 @@ impl Case {
                 mean: &mut mean_bar[own.clone()],
                 variance: &mut variance_bar[own],
                 conditional: &mut [],
-                log_weights: &mut [],
+                log_weights: &mut log_weights_bar,
                 likelihood: &mut theta,
                 shared: &mut [],
             };
             objective.pullback(&row, bars);
         }
-        [vec![total], theta, mean_bar, variance_bar].concat()
+        [vec![total], theta, log_weights_bar, mean_bar, variance_bar].concat()
     }
 }
 
@@ -146,7 +163,8 @@ const OBJECTIVES: [ObjectiveForm; 3] =
 
 /// Compares a case with the library.
 fn agrees(case: &Case, objective: ObjectiveForm, likelihood: &dyn Likelihood) {
-    let name = format!("{objective:?} of {} with {} samples", likelihood.name(), case.samples);
+    let samples = if case.logits.is_empty() { "samples" } else { "sites" };
+    let name = format!("{objective:?} of {} with {} {samples}", likelihood.name(), case.samples);
     let source = LikelihoodText::new(likelihood.description().unwrap()).source::<f64>(objective);
     // The name is that of a folder too.
     let test = name.replace(|c: char| !c.is_alphanumeric(), "-");
@@ -161,6 +179,7 @@ fn every_objective_of_every_likelihood_is_the_librarys() {
             for samples in [1, 3] {
                 agrees(&Case::of(samples, &*likelihood), objective, &*likelihood);
             }
+            agrees(&Case::of(4, &*likelihood).with_sites(), objective, &*likelihood);
         }
     }
     let followed = &likelihoods()[1];
@@ -219,6 +238,7 @@ template <class Likelihood> struct LogMean {
     __device__ __forceinline__ void add(const Term &term, TermBars &bars) {
         Likelihood::expected_log_density(term, weight, bars);
     }
+    __device__ __forceinline__ double log_weight_bar() const { return weight; }
 };
 using Objective = LogMean<Paired>;
 ";

@@ -17,7 +17,7 @@ use crate::kernels::DataTerm;
 use crate::kernels::covariance::{InputGradient, Weigh};
 use crate::kernels::data_term::DataTermSums;
 use crate::kernels::diagonal::{ThroughDiagonal, block_rows};
-use crate::kernels::rows::{SamplePullback, ThroughVariance};
+use crate::kernels::rows::{PointGradient, SamplePullback, ThroughVariance};
 use crate::model::blueprint::LikelihoodBlueprint;
 
 /// What the last layer's moments are compared with, and where the sums go.
@@ -26,6 +26,8 @@ pub struct Targets<'a> {
     pub likelihood: &'a LikelihoodBlueprint,
     pub y: Span<f64>,
     pub weights: Span<f64>,
+    /// The logits of learned sites' weights; nothing where samples weigh alike.
+    pub logits: Span<f64>,
     /// The power of the predictive objective.
     pub power: f64,
     pub partial: Span<f64>,
@@ -41,7 +43,7 @@ pub fn data_term<T: Real>(
     samples: usize,
     lane: &Lane,
 ) -> Outcome<()> {
-    let Targets { likelihood, y, weights, power, partial } = targets;
+    let Targets { likelihood, y, weights, logits, power, partial } = targets;
     let sums = DataTermSums {
         mean: last.rows.mean,
         variance: last.rows.variance,
@@ -49,6 +51,7 @@ pub fn data_term<T: Real>(
         weights,
         ids: setting.ids,
         theta: scope.values.part(&likelihood.parameters),
+        logits,
         rows: last.rows.rows,
         samples,
         latents: likelihood.latents,
@@ -62,6 +65,31 @@ pub fn data_term<T: Real>(
         partial,
     };
     lane.run(program, sums)
+}
+
+/// The gradient at the points of learned sites that a hidden layer's outputs take, if there are any, from `x_bar` at samples, `fan` for each
+/// row of the layer.
+pub fn points<T: Real>(
+    scope: Scope<'_>,
+    layer: &LayerArrays<T>,
+    gradient: Span<f64>,
+    (x_bar, fan): (Span<T>, usize),
+    setting: Setting,
+    lane: &Lane,
+) -> Outcome<()> {
+    let Some(range) = &layer.blueprint.points else { return Ok(()) };
+    let (samples, outputs) = (setting.samples, layer.blueprint.outputs);
+    let point_gradient = PointGradient {
+        x_bar,
+        variance: layer.rows.variance,
+        batch_rows: layer.rows.rows * fan / samples,
+        fan,
+        samples,
+        outputs,
+        control: scope.control,
+        points_bar: gradient.part(range),
+    };
+    lane.run(scope.general, point_gradient)
 }
 
 /// From the gradients at samples of a layer, `fan` for each row, to those at its moments, unless `x_bar` is [`Span::NONE`]; and from

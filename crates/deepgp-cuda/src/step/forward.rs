@@ -29,17 +29,19 @@ pub enum NoiseSource {
     },
     /// It was uploaded with the batch.
     Given,
+    /// The points of the model's learned sites, the same for all rows.
+    Sites,
 }
 
-impl NoiseSource {
-    /// As kernels take it: the noise that was given, the numbers of the rows that have their own, and a key.
-    fn arguments(self, given: Span<f64>, ids: Span<u32>) -> (Span<f64>, Span<u32>, [u32; 2]) {
-        match self {
-            Self::Rows { key } => (Span::NONE, ids, key),
-            Self::Shared { key } => (Span::NONE, Span::NONE, key),
-            Self::Given => (given, Span::NONE, [0; 2]),
-        }
-    }
+/// Noise as kernels take it.
+struct NoiseArguments {
+    /// The noise, unless it is drawn; its rows are taken over and over.
+    given: Span<f64>,
+    given_rows: usize,
+    /// The numbers of the rows, where each draws its own.
+    ids: Span<u32>,
+    /// Philox's key.
+    key: [u32; 2],
 }
 
 /// What rows go through layers with, the same for all layers.
@@ -52,6 +54,23 @@ pub struct Setting {
     pub noise: NoiseSource,
     /// Row numbers of the batch.
     pub ids: Span<u32>,
+}
+
+impl Setting {
+    /// The noise of a hidden layer's outputs.
+    fn noise_of<T>(&self, scope: Scope<'_>, layer: &LayerArrays<T>) -> NoiseArguments {
+        let drawn = |ids, key| NoiseArguments { given: Span::NONE, given_rows: 0, ids, key };
+        let there = |given: Span<f64>| {
+            let given_rows = given.len() / layer.blueprint.outputs;
+            NoiseArguments { given, given_rows, ids: Span::NONE, key: [0; 2] }
+        };
+        match self.noise {
+            NoiseSource::Rows { key } => drawn(self.ids, key),
+            NoiseSource::Shared { key } => drawn(Span::NONE, key),
+            NoiseSource::Given => there(layer.rows.given),
+            NoiseSource::Sites => there(scope.points(layer)),
+        }
+    }
 }
 
 /// `k(x, Z)` for the rows in `rows.x`: needs [`super::prologue::begin`] alone.
@@ -132,7 +151,7 @@ pub fn moments<T: Real>(
                 Some(above) if above.rows.rows > own.rows => (Span::NONE, Some(above)),
                 above => (above.map_or(Span::NONE, |above| above.rows.x), None),
             };
-            let (given, ids, [k0, k1]) = setting.noise.arguments(own.given, setting.ids);
+            let NoiseArguments { given, given_rows, ids, key: [k0, k1] } = setting.noise_of(scope, layer);
             let moments = DiagonalMoments {
                 a: own.a,
                 a_stride: own.a_stride,
@@ -148,6 +167,7 @@ pub fn moments<T: Real>(
                 m: blueprint.covariances,
                 fan,
                 given,
+                given_rows,
                 ids,
                 k0,
                 k1,
@@ -198,12 +218,13 @@ fn sample<T: Real>(
     setting: Setting,
     lane: &Lane,
 ) -> Outcome<()> {
-    let RowArrays { rows, mean, variance, noise, given, .. } = below.rows;
-    let (given, ids, [k0, k1]) = setting.noise.arguments(given, setting.ids);
+    let RowArrays { rows, mean, variance, noise, .. } = below.rows;
+    let NoiseArguments { given, given_rows, ids, key: [k0, k1] } = setting.noise_of(scope, below);
     let sample = Sample {
         mean,
         variance,
         given,
+        given_rows,
         ids,
         k0,
         k1,

@@ -40,6 +40,11 @@ impl Scope<'_> {
         self.values.part(&layer.blueprint.free)
     }
 
+    /// The points of learned sites, `[Q, P]`; nothing where there are none.
+    pub fn points<T>(&self, layer: &LayerArrays<T>) -> Span<f64> {
+        layer.blueprint.points.as_ref().map_or(Span::NONE, |range| self.values.part(range))
+    }
+
     /// The covariance's free numbers: lower triangles, `[P, M_b, M_b]`, or diagonals, `[P, M_b]`.
     pub fn factor<T>(&self, layer: &LayerArrays<T>) -> Span<f64> {
         self.values.part(&layer.blueprint.factor)

@@ -145,7 +145,8 @@ impl<T: Real> DeviceTask<T> {
                 let program = self.programs.data_term.as_ref().expect("the task was made for gradients");
                 let Arrays { y, weights, data_term: partial, .. } = self.arrays;
                 let power = power(self.extent.work.objective);
-                let targets = Targets { likelihood: &self.blueprint.likelihood, y, weights, power, partial };
+                let (likelihood, logits) = (&self.blueprint.likelihood, self.logits(self.arrays.values));
+                let targets = Targets { likelihood, y, weights, logits, power, partial };
                 backward::data_term((program, scope), layer, back, targets, setting, samples, main)?;
                 self.decide()?;
             } else {
@@ -153,7 +154,7 @@ impl<T: Real> DeviceTask<T> {
             }
             backward::through_variance(scope, layer, back, (x_bar, fan), setting, main)?;
             self.back_to_parameters(l, layer, back)?;
-
+            backward::points(scope, layer, gradient, (x_bar, fan), setting, self.explained_lane(l))?;
             backward::weigh(scope, layer, back, main)?;
             let of_inducing = self.inducing_lane(l);
             of_inducing.after(main)?;
@@ -218,6 +219,11 @@ impl<T: Real> DeviceTask<T> {
         }
     }
 
+    /// The part of all parameters' `values`, or of their gradient, that belongs to the logits of learned sites' weights, if there are any.
+    fn logits(&self, values: Span<f64>) -> Span<f64> {
+        self.blueprint.logits.as_ref().map_or(Span::NONE, |range| values.part(range))
+    }
+
     fn back<'a>(&self, layer: &'a LayerArrays<T>) -> &'a BackArrays<T> {
         layer.back.as_ref().expect("the task was laid out for gradients")
     }
@@ -249,6 +255,8 @@ impl<T: Real> DeviceTask<T> {
             partial: data_term,
             blocks: data_term.len() / data_term_length(blueprint),
             parameters: theta.len(),
+            logits: self.logits(arrays.values),
+            sites: blueprint.sites(),
             kl: kls,
             kls: kls.len(),
             infos,
@@ -257,6 +265,7 @@ impl<T: Real> DeviceTask<T> {
             control,
             records,
             theta_bar: gradient.part(theta),
+            logits_bar: self.logits(gradient),
         };
         lane.run(self.general(), decide)
     }
