@@ -1,6 +1,6 @@
 //! Settings by the names they have in the library: Python gives a JSON object of some, the others have their defaults.
 
-use deepgp::{FitSettings, LikelihoodForm, PredictSettings, Schedule};
+use deepgp::{FitSettings, LikelihoodChoice, ObjectiveChoice, PredictSettings, Schedule, Sites};
 use deepgp_io::limits::{MOST_HIDDEN_LAYERS, MOST_OUTPUTS, MOST_SAMPLES};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -9,10 +9,77 @@ use serde_json::{Map, Value, json};
 /// The parts of [`FitSettings`] that hold settings, and where `seed` stands twice.
 const PARTS: [&str; 2] = ["model", "train"];
 
-/// The argument that the Gaussian likelihood starts with.
-const NOISE: &str = "noise";
 /// Settings of which there is one choice so far: they are no arguments in Python.
-const ONE_CHOICE: [&str; 2] = ["objective", "optimiser"];
+const ONE_CHOICE: [&str; 1] = ["optimiser"];
+
+/// An argument that is one word or number in Python, and only part of a setting of the library.
+#[derive(Clone, Copy)]
+enum DensityArgument {
+    /// The likelihood's name.
+    Likelihood,
+    /// The noise that a likelihood starts with.
+    Noise,
+    /// The objective's name; learned sites are one.
+    Objective,
+    /// The power of the predictive objective.
+    Power,
+    /// The number of learned sites, if there are any.
+    Sites,
+}
+
+impl DensityArgument {
+    /// All of them by name, in an order in which one can follow the other.
+    const ALL: [(&str, Self); 5] = [
+        ("likelihood", Self::Likelihood),
+        ("noise", Self::Noise),
+        ("objective", Self::Objective),
+        ("power", Self::Power),
+        ("sites", Self::Sites),
+    ];
+
+    /// The argument of this name, if there is one.
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(own, _)| *own == name).map(|(_, argument)| *argument)
+    }
+
+    /// Changes `settings` to what the argument says.
+    fn set(self, settings: &mut FitSettings, value: Value) -> serde_json::Result<()> {
+        let FitSettings { model, train, .. } = settings;
+        match self {
+            Self::Likelihood => {
+                let noise = model.likelihood.noise();
+                model.likelihood = serde_json::from_value::<LikelihoodChoice>(value)?.form().with_noise(noise);
+            }
+            Self::Noise => model.likelihood = model.likelihood.with_noise(serde_json::from_value(value)?),
+            Self::Objective => {
+                let choice: ObjectiveChoice = serde_json::from_value(value)?;
+                train.objective = choice.form(train.objective.power().unwrap_or(1.0));
+                model.sites = (choice == ObjectiveChoice::Sites).then_some(model.sites.unwrap_or(Sites::USUAL));
+            }
+            Self::Power => {
+                let given: f64 = serde_json::from_value(value)?;
+                train.objective = ObjectiveChoice::of(train.objective, model.sites).form(given);
+            }
+            Self::Sites => {
+                let given: usize = serde_json::from_value(value)?;
+                model.sites = model.sites.map(|_| given);
+            }
+        }
+        Ok(())
+    }
+
+    /// The argument's value in `settings`.
+    fn get(self, settings: &FitSettings) -> Value {
+        let FitSettings { model, train, .. } = settings;
+        match self {
+            Self::Likelihood => json!(LikelihoodChoice::of(model.likelihood)),
+            Self::Noise => json!(model.likelihood.noise()),
+            Self::Objective => json!(ObjectiveChoice::of(train.objective, model.sites)),
+            Self::Power => json!(train.objective.power().unwrap_or(1.0)),
+            Self::Sites => json!(model.sites.unwrap_or(Sites::USUAL)),
+        }
+    }
+}
 
 /// The library's defaults as one JSON object, `seed` once.
 #[pyfunction]
@@ -34,8 +101,16 @@ pub fn limits() -> Vec<(&'static str, usize)> {
 pub fn parse(text: &str) -> PyResult<FitSettings> {
     let given: Map<String, Value> = serde_json::from_str(text).map_err(|e| PyValueError::new_err(e.to_string()))?;
     let mut settings = FitSettings::default();
-    for (name, value) in given {
+    let (density, others): (Vec<_>, Vec<_>) =
+        given.into_iter().partition(|(name, _)| DensityArgument::named(name).is_some());
+    for (name, value) in others {
         settings = with(&settings, &name, value)?;
+    }
+    for (name, argument) in DensityArgument::ALL {
+        if let Some((_, value)) = density.iter().find(|(own, _)| own == name) {
+            let wrong = |error: serde_json::Error| PyValueError::new_err(format!("`{name}`: {error}"));
+            argument.set(&mut settings, value.clone()).map_err(wrong)?;
+        }
     }
     Ok(settings)
 }
@@ -44,11 +119,6 @@ pub fn parse(text: &str) -> PyResult<FitSettings> {
 fn with(settings: &FitSettings, name: &str, value: Value) -> PyResult<FitSettings> {
     let wrong = |reason: String| PyValueError::new_err(format!("`{name}`: {reason}"));
     let mut tree = serde_json::to_value(settings).map_err(|e| wrong(e.to_string()))?;
-    if name == NOISE {
-        // The one likelihood that there is to choose starts with it.
-        tree["model"]["likelihood"] = json!({ "gaussian": { "noise": value } });
-        return serde_json::from_value(tree).map_err(|e| wrong(e.to_string()));
-    }
     if name == "schedule" && value == "cosine" {
         return with(settings, name, json!(Schedule::COSINE));
     }
@@ -80,9 +150,9 @@ pub fn flat(settings: &FitSettings) -> PyResult<Map<String, Value>> {
     for name in ONE_CHOICE {
         all.remove(name);
     }
-    let noise = settings.model.likelihood.noise();
-    all.remove("likelihood");
-    all.insert(NOISE.into(), noise.into());
+    for (name, argument) in DensityArgument::ALL {
+        all.insert(name.into(), argument.get(settings));
+    }
     // Python has an argument for each of the sizes: `inducing` is that of one set.
     if let Some(sizes) = all.insert("inducing".into(), Value::Null) {
         all.insert("sizes".into(), sizes);

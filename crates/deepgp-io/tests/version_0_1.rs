@@ -117,7 +117,7 @@ fn record_settings(case: &mut Case, settings: &FitSettings) {
     case.fact("settings.covariance_form", json(&model.covariance_form));
     case.fact("settings.kernel", json(&model.kernel));
     case.fact("settings.inducing_start", json(&model.inducing_start));
-    let LikelihoodForm::Gaussian { noise } = model.likelihood;
+    let LikelihoodForm::Gaussian { noise } = model.likelihood else { panic!("0.1 had Gaussian noise") };
     case.fact("settings.noise", noise);
     case.fact("settings.precision", json(&model.precision));
     case.fact("settings.jitter", json(&model.jitter));

@@ -140,8 +140,8 @@ pub use predict::{InputGradient, Moments, Prediction, Predictor, baseline};
 pub use random::noise::{self, Noise};
 pub use regressor::{Regressor, UserPredictor};
 pub use settings::{
-    COVARIANCE_INDUCING, FitSettings, InducingSize, KernelChoice, MEAN_INDUCING, ModelSettings, PredictSettings,
-    Schedule, TrainSettings, ValidationScore, inducing_for,
+    COVARIANCE_INDUCING, FitSettings, InducingSize, KernelChoice, LikelihoodChoice, MEAN_INDUCING, ModelSettings,
+    ObjectiveChoice, PredictSettings, Schedule, TrainSettings, ValidationScore, inducing_for,
 };
 pub use train::adam::Adam;
 pub use train::optimiser::{Factors, Optimiser, OptimiserForm, OptimiserState, Update};

@@ -75,6 +75,12 @@ pub struct UserPredictor<'a> {
 }
 
 impl UserPredictor<'_> {
+    /// The latent function around which target `output` scatters, as [`Likelihood::location`](crate::likelihood::Likelihood::location)
+    /// gives it.
+    pub fn location(&self, output: usize) -> Option<usize> {
+        self.inner.model.likelihood().location(output)
+    }
+
     /// The inputs in the model's units.
     fn inputs(&self, x: View<'_>) -> Result<Mat> {
         self.standardiser.x.apply("x", x)

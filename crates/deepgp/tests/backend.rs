@@ -77,7 +77,8 @@ impl Run for MirrorRun<'_> {
             plans.len() as u64 <= BURST && plans[1..].iter().all(|plan| plan.step % BURST != 0),
             "too long a burst"
         );
-        let TrainingTask { data, settings, objective, optimiser } = self.task;
+        let TrainingTask { data, settings, objective, optimiser } = self.task.clone();
+        let objective = &*objective;
         let mut outcomes = Vec::new();
         for plan in plans {
             if self.fails_at.take_if(|step| *step == plan.step).is_some() {

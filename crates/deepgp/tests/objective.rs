@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use common::*;
 use deepgp::likelihood::LatentBars;
 use deepgp::noise::{Key, Purpose};
@@ -103,9 +105,9 @@ fn without_its_tilt_it_is_the_bound() {
 fn it_trains_and_its_parameter_moves_is_listed_and_can_be_frozen() {
     let data = random_data(30, 3);
     let settings = TrainSettings { steps: 40, samples: 3, ..TrainSettings::default() };
-    let method = Method { objective: &Tilted, optimiser: OptimiserForm::Adam.optimiser() };
+    let method = || Method { objective: Arc::new(Tilted), optimiser: OptimiserForm::Adam.optimiser() };
     let train = |model: DeepGp| {
-        let mut trainer = Trainer::by(method, model, &data, None, settings).unwrap();
+        let mut trainer = Trainer::by(method(), model, &data, None, settings).unwrap();
         trainer.run(|_, _| std::ops::ControlFlow::Continue(())).unwrap();
         trainer.finish()
     };

@@ -73,7 +73,7 @@ fn natural_gradients_climb_and_a_saved_state_goes_on_to_the_same_bits() {
     let settings = TrainSettings { steps: 60, learning_rate: 0.002, ..TrainSettings::default() };
     let method = Method { objective: ObjectiveForm::Elbo.objective(), optimiser: &NaturalMomentum };
     let mut values = Vec::new();
-    let mut whole = Trainer::by(method, model(), &data, None, settings).unwrap();
+    let mut whole = Trainer::by(method.clone(), model(), &data, None, settings).unwrap();
     whole
         .run(|report, state| {
             let StepOutcome::Taken(evaluation) = &report.outcome else { panic!("{report:?}") };
@@ -84,10 +84,10 @@ fn natural_gradients_climb_and_a_saved_state_goes_on_to_the_same_bits() {
         .unwrap();
     assert!(values[59] > values[0] + 5.0, "{values:?}");
 
-    let mut part = Trainer::by(method, model(), &data, None, settings).unwrap();
+    let mut part = Trainer::by(method.clone(), model(), &data, None, settings).unwrap();
     part.run(|report, _| if report.step == 25 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }).unwrap();
     let state = part.state().clone();
-    let mut rest = Trainer::resume_by(method, model(), &data, None, settings, state.clone()).unwrap();
+    let mut rest = Trainer::resume_by(method.clone(), model(), &data, None, settings, state.clone()).unwrap();
     rest.run(|_, _| ControlFlow::Continue(())).unwrap();
     assert_eq!(rest.state(), whole.state());
     // Adam would make nothing of it.

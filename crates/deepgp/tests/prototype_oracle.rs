@@ -1,36 +1,42 @@
 //! Proves that data term, KL and every gradient are those of a second independent implementation (JAX, reverse mode), for all three
-//! kinds of inducing inputs and both whitened covariances.
+//! kinds of inducing inputs, both whitened covariances, Gaussian noise and noise that follows the inputs, and every objective.
 //!
 //! `prototype_oracle/SETS_COVARIANCE_LIKELIHOOD_OBJECTIVE_hHIDDEN.npz` hold parameters, rows, the noise of the hidden layers, and what a prototype
-//! in JAX computed of them; the number after the objective is that of samples. Mean and covariance are whitened. The gradients of data
-//! term and KL are stored apart; those of lengthscales, variances and noise are with respect to their logarithms.
-//! The files are the prototype's own, saved again without compression and without the terms of single rows;
+//! in JAX computed of them; the number after the objective is that of samples, or of sites (`dspp`). Mean and covariance are whitened. The
+//! gradients of data term and KL are stored apart; those of lengthscales, variances and noise are with respect to their logarithms.
+//! The files are some of the prototype's own, saved again without compression and without the terms of single rows; where
+//! `DEEPGP_PROTOTYPE_ORACLE` names a folder, its files are taken in their place.
 //! `benchmarks/peers/peer_jax.py --check` and `peer_torch.py --check` hold other programs against the same files.
 
 mod common;
 
+use std::path::PathBuf;
+
 use common::npz::{self, Arrays};
 use deepgp::kernel::SquaredExponential;
-use deepgp::likelihood::{Gaussian, Likelihood};
+use deepgp::likelihood::{Gaussian, Heteroscedastic, Likelihood};
 use deepgp::{
     Batch, CovarianceForm, Dataset, DeepGp, Inducing, Jitter, Layer, LayerCovariance, LayerMean, Mat, MeanForm,
-    MeanFunction, Noise, ObjectiveForm,
+    MeanFunction, Noise, ObjectiveForm, Sites,
 };
 
 /// What a file's arrays do not say: the objective, and how the likelihood is made of them.
 struct Kind {
+    /// The part of a file's name that says so.
+    name: &'static str,
+    /// The number of files in the repository that have it.
+    files: usize,
     objective: ObjectiveForm,
     likelihood: fn(&Arrays) -> Box<dyn Likelihood>,
-    /// Our name of each of the likelihood's parameters, the oracle's, and what that stores of it.
-    likelihood_names: &'static [(&'static str, &'static str, Scale)],
 }
 
-/// Gaussian noise and the evidence lower bound.
-const GAUSSIAN_ELBO: Kind = Kind {
-    objective: ObjectiveForm::Elbo,
-    likelihood: |arrays| Box::new(Gaussian::new(arrays.scalar("ln").exp(), 1)),
-    likelihood_names: &[("likelihood.noise", "ln", Scale::Logarithm)],
-};
+fn gaussian(arrays: &Arrays) -> Box<dyn Likelihood> {
+    Box::new(Gaussian::new(arrays.scalar("ln").exp(), 1))
+}
+
+fn heteroscedastic(arrays: &Arrays) -> Box<dyn Likelihood> {
+    Box::new(Heteroscedastic::new(arrays.scalar("ln").exp(), 1))
+}
 
 /// What the oracle stores of a parameter, and differentiates by.
 #[derive(Clone, Copy)]
@@ -76,11 +82,22 @@ fn layer(arrays: &Arrays, index: usize) -> Layer {
 fn model(arrays: &Arrays, kind: &Kind) -> DeepGp {
     let layers = (0..=hidden_layers(arrays)).map(|index| layer(arrays, index)).collect();
     let jitter = Jitter { absolute: arrays.scalar("jitter"), relative: 0.0 };
-    DeepGp::new(layers, (kind.likelihood)(arrays)).unwrap().with_jitter(jitter).unwrap()
+    let sites = arrays.has("om").then(|| {
+        let points = (0..hidden_layers(arrays)).map(|l| arrays.mat(&format!("xi.{l}"))).collect();
+        Sites::new(points, arrays.get("om").values.clone()).unwrap()
+    });
+    let model = DeepGp::new(layers, (kind.likelihood)(arrays)).unwrap().with_sites(sites).unwrap();
+    model.with_jitter(jitter).unwrap()
 }
 
-/// The noise of each hidden layer. The oracle stores sample after sample, we want the samples of a row together.
+/// The noise of each hidden layer. The oracle stores sample after sample, we want the samples of a row together. Sites need none: what is
+/// given then is not looked at.
 fn noise(arrays: &Arrays, rows: usize, samples: usize) -> Vec<Mat> {
+    if arrays.has("om") {
+        return (0..hidden_layers(arrays))
+            .map(|l| Mat::zeros(rows * samples, arrays.mat(&format!("xi.{l}")).ncols()))
+            .collect();
+    }
     let stored = (0..hidden_layers(arrays)).map(|i| arrays.mat(&format!("eps{i}")));
     let by_row =
         |eps: Mat| Mat::from_fn(rows * samples, eps.ncols(), |i, j| eps[(i % samples * rows + i / samples, j)]);
@@ -88,9 +105,14 @@ fn noise(arrays: &Arrays, rows: usize, samples: usize) -> Vec<Mat> {
 }
 
 /// The oracle's name for one of our parameters, and what it stores of it.
-fn translate(arrays: &Arrays, kind: &Kind, name: &str) -> (String, Scale) {
-    if let Some((_, theirs, scale)) = kind.likelihood_names.iter().find(|(ours, ..)| *ours == name) {
-        return ((*theirs).into(), *scale);
+fn translate(arrays: &Arrays, name: &str) -> (String, Scale) {
+    match name {
+        "likelihood.noise" => return ("ln".into(), Scale::Logarithm),
+        "sites.logits" => return ("om".into(), Scale::Value),
+        _ => {}
+    }
+    if let Some(layer) = name.strip_prefix("sites.points.") {
+        return (format!("xi.{layer}"), Scale::Value);
     }
     let (layer, part) = name.strip_prefix("layers.").and_then(|rest| rest.split_once('.')).expect(name);
     let diagonal = arrays.has(&format!("layer{layer}.Ld"));
@@ -107,7 +129,7 @@ fn translate(arrays: &Arrays, kind: &Kind, name: &str) -> (String, Scale) {
     (format!("layer{layer}.{theirs}"), scale)
 }
 
-fn check(bytes: &[u8], kind: &Kind) {
+fn check(file: &str, bytes: &[u8], kind: &Kind) {
     let arrays = npz::read(bytes);
     let model = model(&arrays, kind);
     let data = Dataset::new(arrays.mat("X"), arrays.mat("y")).unwrap();
@@ -115,14 +137,15 @@ fn check(bytes: &[u8], kind: &Kind) {
     let noise = noise(&arrays, data.len(), samples);
     // The gradient of the data term alone, and that of the whole bound.
     for kl_weight in [0.0, 1.0] {
-        let batch = Batch { samples, kl_weight, objective: kind.objective.objective(), ..Batch::of(&data, &rows) };
+        let objective = kind.objective.objective();
+        let batch = Batch { samples, kl_weight, objective: &*objective, ..Batch::of(&data, &rows) };
         let (bound, gradient) = model.objective_gradient(batch, Noise::Given(&noise)).unwrap();
         for (what, ours) in [("data_term", bound.data_term), ("kl", bound.kl.iter().sum())] {
             let theirs = arrays.scalar(what);
-            assert!((ours - theirs).abs() <= 1e-10 * theirs.abs(), "{what}: {ours} against {theirs}");
+            assert!((ours - theirs).abs() <= 1e-10 * theirs.abs(), "{file}: {what}: {ours} against {theirs}");
         }
         for parameter in model.parameters() {
-            let (name, scale) = translate(&arrays, kind, &parameter.name);
+            let (name, scale) = translate(&arrays, &parameter.name);
             let of = |term: &str| &arrays.get(&format!("{term}.{name}")).values;
             let theirs: Vec<f64> =
                 of("grad_data").iter().zip(of("grad_kl")).map(|(data, kl)| data - kl_weight * kl).collect();
@@ -135,32 +158,46 @@ fn check(bytes: &[u8], kind: &Kind) {
                 .collect();
             assert_eq!(ours.len(), theirs.len(), "{name}");
             let largest = theirs.iter().fold(0.0f64, |most, g| most.max(g.abs()));
-            assert!(largest > 0.0, "the oracle's gradient of {name} vanishes");
+            assert!(largest > 0.0, "{file}: the oracle's gradient of {name} vanishes");
             for (i, (ours, theirs)) in ours.iter().zip(&theirs).enumerate() {
                 assert!(
                     (ours - theirs).abs() <= 1e-8 * largest,
-                    "gradient of {name}[{i}] with KL weight {kl_weight}: {ours} against {theirs}, the largest {largest}"
+                    "{file}: gradient of {name}[{i}] with KL weight {kl_weight}: {ours} against {theirs}, the largest {largest}"
                 );
             }
         }
     }
 }
 
+fn check_all(kind: &Kind) {
+    let own = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/prototype_oracle"));
+    let given = std::env::var_os("DEEPGP_PROTOTYPE_ORACLE").map(PathBuf::from);
+    let mut files: Vec<PathBuf> = (std::fs::read_dir(given.as_ref().unwrap_or(&own)).unwrap())
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.to_string_lossy().contains(kind.name))
+        .collect();
+    files.sort();
+    assert!(files.len() == kind.files || given.is_some() && files.len() > kind.files, "{} files", files.len());
+    for file in files {
+        check(&file.to_string_lossy(), &std::fs::read(&file).unwrap(), kind);
+    }
+}
+
 macro_rules! oracle_tests {
-    ($($kind:ident: $($name:ident)*;)*) => {
-        $($(#[test]
-        fn $name() {
-            check(include_bytes!(concat!("prototype_oracle/", stringify!($name), ".npz")), &$kind);
-        })*)*
+    ($($test:ident: $name:literal, $files:literal, $likelihood:ident, $objective:expr;)*) => {
+        $(#[test]
+        fn $test() {
+            check_all(&Kind { name: $name, files: $files, objective: $objective, likelihood: $likelihood });
+        })*
     };
 }
 
 oracle_tests! {
-    GAUSSIAN_ELBO:
-        full_factor_gauss_elbo1_h0 full_factor_gauss_elbo1_h1 full_factor_gauss_elbo3_h2
-        full_diagonal_gauss_elbo1_h0 full_diagonal_gauss_elbo1_h1 full_diagonal_gauss_elbo3_h2
-        decoupled_factor_gauss_elbo1_h0 decoupled_factor_gauss_elbo1_h1 decoupled_factor_gauss_elbo3_h2
-        decoupled_diagonal_gauss_elbo1_h0 decoupled_diagonal_gauss_elbo1_h1 decoupled_diagonal_gauss_elbo3_h2
-        nested_factor_gauss_elbo1_h0 nested_factor_gauss_elbo1_h1 nested_factor_gauss_elbo3_h2
-        nested_diagonal_gauss_elbo1_h0 nested_diagonal_gauss_elbo1_h1 nested_diagonal_gauss_elbo3_h2;
+    gaussian_bound: "_gauss_elbo", 18, gaussian, ObjectiveForm::Elbo;
+    gaussian_tighter: "_gauss_tight", 12, gaussian, ObjectiveForm::Tighter;
+    gaussian_predictive: "_gauss_pred", 12, gaussian, ObjectiveForm::PREDICTIVE;
+    gaussian_sites: "_gauss_dspp", 6, gaussian, ObjectiveForm::PREDICTIVE;
+    heteroscedastic_bound: "_hetero_elbo", 12, heteroscedastic, ObjectiveForm::Elbo;
+    heteroscedastic_predictive: "_hetero_pred", 12, heteroscedastic, ObjectiveForm::PREDICTIVE;
+    heteroscedastic_sites: "_hetero_dspp", 6, heteroscedastic, ObjectiveForm::PREDICTIVE;
 }

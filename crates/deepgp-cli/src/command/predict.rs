@@ -34,13 +34,15 @@ pub fn predict(mut args: PredictArgs) -> Result<Outcome> {
     // One pass over the rows, a chunk at a time: nothing is gained by keeping the file in memory.
     let source = Source::open_streamed(&table)?;
     let keep = source.named(&keep);
-    let columns = PredictionColumns { keep: &keep, targets: &schema.targets, quantiles: &quantiles, draws, joint };
+    let noise = file.regressor.model.likelihood().noise_follows_inputs();
+    let (keep, targets, quantiles) = (&keep[..], &schema.targets[..], &quantiles[..]);
+    let columns = PredictionColumns { keep, targets, quantiles, draws, joint, noise };
     columns.check()?;
-    let mut encoder = schema.encoder(&source, Targets::Unneeded)?.carrying(&keep)?;
+    let mut encoder = schema.encoder(&source, Targets::Unneeded)?.carrying(keep)?;
     sampling.device.place(&mut file.regressor.model, voice)?;
     let predictor = file.regressor.predictor(sampling.settings()).map_err(device::explain)?;
     // The levels are checked before anything is written.
-    predictor.quantiles(Mat::zeros(0, schema.width()).view(), &quantiles)?;
+    predictor.quantiles(Mat::zeros(0, schema.width()).view(), quantiles)?;
     let rows_at_once =
         if joint { JOINT_ROWS + 1 } else { chunks::rows_at_once(sampling.samples.saturating_add(draws)) };
     let live = !voice.quiet && io::stderr().is_terminal();

@@ -1,6 +1,6 @@
 //! Fits that have learnt nothing: how they are recognised where there are no test rows.
 
-use deepgp::{Dataset, Result, Score, Training, baseline};
+use deepgp::{Dataset, PredictSettings, Result, Score, TrainSettings, Training, ValidationScore, baseline};
 use deepgp_io::{ModelFile, Note};
 
 use crate::model::score::ENOUGH_ROWS;
@@ -21,13 +21,24 @@ fn of_the_mean(training: &Training, rows: &Dataset) -> Result<f64> {
     Ok(score.log_likelihood - training.standardiser().y.log_volume())
 }
 
+/// The mean log density of `rows`, which are in the model's units, in the targets' units.
+fn log_likelihood(file: &ModelFile, rows: &Dataset) -> Result<f64> {
+    let TrainSettings { validation_samples: samples, seed, threads, .. } = file.record.settings.train;
+    let predictor = file.regressor.model.predictor(PredictSettings { samples, seed, threads })?;
+    let each = predictor.log_density(rows.x().view(), rows.y().view())?;
+    Ok(each.iter().sum::<f64>() / each.len() as f64 - file.regressor.standardiser.y.log_volume())
+}
+
 /// A remark if the model is no better on the validation rows than the mean of the training rows.
 fn by_validation_rows(file: &ModelFile, training: &Training, held_out: &Dataset) -> Result<Option<Note>> {
     if held_out.len() < ENOUGH_ROWS {
         return Ok(None);
     }
     let mean = of_the_mean(training, held_out)?;
-    let model = units::kept(file).map_or(f64::NEG_INFINITY, |(_, score)| score);
+    let model = match file.record.settings.train.validation_score {
+        ValidationScore::LogDensity => units::kept(file).map_or(f64::NEG_INFINITY, |(_, score)| score),
+        ValidationScore::Crps => log_likelihood(file, held_out)?,
+    };
     let rows = held_out.len();
     Ok((model <= mean).then(|| Note::NoBetterThanMean { rows, model: model.into(), mean: mean.into() }))
 }

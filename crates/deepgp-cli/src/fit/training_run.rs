@@ -68,13 +68,15 @@ pub fn train(mut file: ModelFile, training: Training, run: &RunOptions) -> Resul
     let started = Instant::now();
     let mut saved = Instant::now();
     let (mut time_up, mut failed, mut due) = (false, None, false);
-    let volume = start.standardiser.y.log_volume();
+    let judge = settings.train.validation_score;
+    let target_units = start.standardiser.y.clone();
     let mut last_look = units::validation(&file).last().map(|(_, score)| *score);
 
     let callback = |report: &StepReport, state: &TrainState| {
         let seconds = started.elapsed().as_secs_f64();
         let step = file.log(report, state, watch.summary(state), earlier + seconds);
-        last_look = step.validation.map(|score| score - volume).or(last_look);
+        let look = step.validation.map(|score| units::validation_score(judge, score, &target_units));
+        last_look = look.or(last_look);
         progress.show(&step, last_look, run.time_limit.map(|limit| limit.left_to_train()));
         due |= match run.every {
             CheckpointInterval::Steps(steps) => report.step.is_multiple_of(steps),

@@ -1,6 +1,6 @@
 //! Summaries of a model and its scores for scripts: the JSON of `--json`.
 
-use deepgp::Score;
+use deepgp::{Score, ValidationScore};
 use deepgp_io::{Baseline, ModelFile, RowSample, Subject};
 use serde_json::{Map, Value, json};
 
@@ -54,8 +54,11 @@ pub fn scores(scored: &Scored, targets: &[String]) -> Map<String, Value> {
     out
 }
 
-/// The step whose parameters the model has, if validation rows chose it, with their mean log density in the targets'
-/// units.
+/// The step whose parameters the model has, if validation rows chose it, with their score in the targets' units.
 pub fn kept(file: &ModelFile) -> Option<Value> {
-    units::kept(file).map(|(step, score)| json!({ "step": step, "validation_log_likelihood": score }))
+    let score_name = match file.record.settings.train.validation_score {
+        ValidationScore::LogDensity => "validation_log_likelihood",
+        ValidationScore::Crps => "validation_crps",
+    };
+    units::kept(file).map(|(step, score)| json!({ "step": step, score_name: score }))
 }

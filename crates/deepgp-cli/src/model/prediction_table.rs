@@ -16,6 +16,8 @@ pub struct PredictionColumns<'a> {
     pub draws: usize,
     /// Whether each draw is of all rows together.
     pub joint: bool,
+    /// Whether the noise differs from row to row, and so has a column of its own.
+    pub noise: bool,
 }
 
 impl PredictionColumns<'_> {
@@ -45,6 +47,11 @@ impl PredictionColumns<'_> {
         [self.keep, &self.predicted()].concat()
     }
 
+    /// The names of the moments: the noise has one where it differs from row to row.
+    fn moments(&self) -> &'static [&'static str] {
+        if self.noise { &["mean", "std", "f_std", "noise_std"] } else { &["mean", "std", "f_std"] }
+    }
+
     /// The names of the predictions: `mean,std,f_std,q0.05,…,draw1,…`, after the target's name where there are several
     /// targets.
     fn predicted(&self) -> Vec<String> {
@@ -53,8 +60,8 @@ impl PredictionColumns<'_> {
             let mut add = |name: String| {
                 names.push(if self.targets.len() == 1 { name } else { format!("{target}_{name}") });
             };
-            for name in ["mean", "std", "f_std"] {
-                add(name.into());
+            for name in self.moments() {
+                add((*name).into());
             }
             for level in self.quantiles {
                 add(format!("q{level}"));
@@ -77,17 +84,18 @@ impl PredictionColumns<'_> {
             (draws, true) => predictor.joint_draws(x.view(), draws)?.y,
             (draws, false) => predictor.draws_of_y(x.view(), draws)?,
         };
-        let width = 3 + levels + self.draws;
+        let first = self.moments().len();
+        let width = first + levels + self.draws;
         Ok(Mat::from_fn(x.nrows(), outputs * width, |i, column| {
             let (p, own) = (column / width, column % width);
             match own {
                 0 => moments.y.mean[(i, p)],
                 1 => moments.y.variance[(i, p)].sqrt(),
-                // Of a target with several latent functions, none is its own.
-                2 if moments.f.variance.ncols() == outputs => moments.f.variance[(i, p)].sqrt(),
-                2 => f64::NAN,
-                _ if own < 3 + levels => quantiles[(i, p * levels + own - 3)],
-                _ => draws[own - 3 - levels][(i, p)],
+                // Not every target has a function of its own.
+                2 => predictor.location(p).map_or(f64::NAN, |latent| moments.f.variance[(i, latent)].sqrt()),
+                3 if self.noise => moments.noise[(i, p)].sqrt(),
+                _ if own < first + levels => quantiles[(i, p * levels + own - first)],
+                _ => draws[own - first - levels][(i, p)],
             }
         }))
     }

@@ -115,3 +115,19 @@ template <class Likelihood> struct Predictive {
 
     __device__ __forceinline__ double conditional_bar() const { return 0; }
 };
+
+// The faithful objective: the predictive one, but the mean of a term's first function and its first parameter, the level of its noise, go up
+// the expected log density under that noise alone.
+template <class Likelihood> struct Faithful : Predictive<Likelihood> {
+    double plain; // the weight of this sample in an evidence lower bound
+
+    __device__ __forceinline__ Faithful(const Rows &rows, int row)
+        : Predictive<Likelihood>(rows, row), plain(rows.whole(row) * rows.weight(row % rows.samples)) {}
+
+    __device__ __forceinline__ void add(const Term &term, TermBars &bars) {
+        Predictive<Likelihood>::add(term, bars);
+        const double residual = term.y[0] - term.mean[0], noise = term.theta[0];
+        bars.mean[0] = plain * residual / noise;
+        bars.theta[0] = 0.5 * plain * ((residual * residual + term.variance[0]) / noise - 1) / noise;
+    }
+};

@@ -14,15 +14,13 @@ fn objective_name(objective: ObjectiveForm) -> &'static str {
         ObjectiveForm::Elbo => "Elbo",
         ObjectiveForm::Tighter => "Tighter",
         ObjectiveForm::Predictive { .. } => "Predictive",
+        ObjectiveForm::Faithful { .. } => "Faithful",
     }
 }
 
 /// The power that the kernel of the data term is given; objectives that have none do not read it.
 pub fn power(objective: ObjectiveForm) -> f64 {
-    match objective {
-        ObjectiveForm::Elbo | ObjectiveForm::Tighter => 1.0,
-        ObjectiveForm::Predictive { power } => power,
-    }
+    objective.power().unwrap_or(1.0)
 }
 
 /// A likelihood as its program needs it. The log likelihood of a row is a sum of independent terms.

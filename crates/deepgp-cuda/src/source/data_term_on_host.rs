@@ -190,6 +190,10 @@ fn every_objective_of_every_likelihood_is_the_librarys() {
             agrees(&Case::of(4, &*likelihood).with_sites(), objective, &*likelihood);
         }
     }
+    let followed = &likelihoods()[1];
+    for case in [Case::of(1, &**followed), Case::of(3, &**followed), Case::of(4, &**followed).with_sites()] {
+        agrees(&case, ObjectiveForm::Faithful { power: 0.3 }, &**followed);
+    }
 }
 
 #[test]

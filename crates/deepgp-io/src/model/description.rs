@@ -7,7 +7,7 @@ use deepgp::likelihood::LikelihoodDescription;
 use deepgp::params::Constraint;
 use deepgp::{
     CovarianceForm, DeepGp, Inducing, Jitter, Layer, LayerCovariance, LayerMean, Mat, MeanForm, MeanFunction,
-    Precision, SharedParameter, SharedParameters,
+    Precision, SharedParameter, SharedParameters, Sites,
 };
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +45,9 @@ pub(super) struct ModelDescription {
     /// Parameters that belong to no layer; none in files of version 0.1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     shared: Vec<SharedDescription>,
+    /// The number of learned sites; none in files of version 0.1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sites: Option<usize>,
 }
 
 /// The most parameters that belong to no layer.
@@ -154,7 +157,8 @@ impl ModelDescription {
         let shared = model.shared().list().iter();
         let shared = shared.map(|own| SharedDescription { name: own.name.clone(), constraint: own.constraint.into() });
         let (precision, jitter) = (model.precision(), model.jitter());
-        Ok(Self { precision, jitter, likelihood, layers, frozen, shared: shared.collect() })
+        let sites = model.sites().map(Sites::count);
+        Ok(Self { precision, jitter, likelihood, layers, frozen, shared: shared.collect(), sites })
     }
 
     /// The model again. The error says what does not fit.
@@ -168,7 +172,9 @@ impl ModelDescription {
             return Err(format!("its likelihood reads {reads} functions, but its last layer has {has}"));
         }
         let model = DeepGp::new(layers, self.likelihood.build()).map_err(|e| e.to_string())?;
-        let mut model = model.with_shared(self.build_shared(arrays)?).map_err(|e| e.to_string())?;
+        let model = model.with_shared(self.build_shared(arrays)?).map_err(|e| e.to_string())?;
+        let sites = self.build_sites(arrays)?;
+        let mut model = model.with_sites(sites).map_err(|e| e.to_string())?;
         for parameter in model.parameters() {
             let array = find(arrays, &parameter.name)?;
             if array.shape != parameter.shape {
@@ -185,6 +191,19 @@ impl ModelDescription {
 }
 
 impl ModelDescription {
+    /// The learned sites, if the file says that there are some.
+    fn build_sites(&self, arrays: &Arrays) -> Result<Option<Sites>, String> {
+        let Some(count) = self.sites else { return Ok(None) };
+        let hidden = self.layers.len().saturating_sub(1);
+        let points: Vec<Mat> =
+            (0..hidden).map(|l| matrix(arrays, &format!("sites.points.{l}"))).collect::<Result<_, _>>()?;
+        let logits = vector(arrays, "sites.logits")?;
+        if logits.len() != count {
+            return Err(format!("it has {} weights for {count} sites", logits.len()));
+        }
+        Sites::new(points, logits).map(Some).map_err(|e| e.to_string())
+    }
+
     fn build_shared(&self, arrays: &Arrays) -> Result<SharedParameters, String> {
         let mut all = SharedParameters::default();
         if self.shared.len() > MOST_SHARED {

@@ -35,11 +35,13 @@ const START_DEGREES: f64 = 5.0;
 
 impl Default for LikelihoodForm {
     fn default() -> Self {
-        Self::Gaussian { noise: START_NOISE }
+        Self::GAUSSIAN
     }
 }
 
 impl LikelihoodForm {
+    /// One Gaussian noise at its usual start.
+    pub const GAUSSIAN: Self = Self::Gaussian { noise: START_NOISE };
     /// Heteroscedastic noise at its usual start.
     pub const HETEROSCEDASTIC: Self = Self::Heteroscedastic { noise: START_NOISE };
     /// Student's t at its usual start.

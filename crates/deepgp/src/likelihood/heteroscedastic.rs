@@ -139,6 +139,14 @@ impl Likelihood for Heteroscedastic {
             .collect()
     }
 
+    fn location(&self, output: usize) -> Option<usize> {
+        Some(2 * output)
+    }
+
+    fn noise_follows_inputs(&self) -> bool {
+        true
+    }
+
     fn latent_width(&self) -> usize {
         2 * self.noise.len()
     }
@@ -217,6 +225,10 @@ impl Likelihood for Heteroscedastic {
         for (p, variance) in variance.iter_mut().enumerate() {
             *variance = self.expected_noise(p, f);
         }
+    }
+
+    fn noise_level(&self) -> Option<&[f64]> {
+        Some(&self.noise)
     }
 
     fn tempered(&self) -> Option<&dyn Tempered> {

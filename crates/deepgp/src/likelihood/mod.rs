@@ -119,6 +119,17 @@ pub trait Likelihood: Parameters + std::fmt::Debug + Send + Sync {
     /// The number of latent functions that the likelihood reads: the width of the last layer.
     fn latent_width(&self) -> usize;
 
+    /// The latent function around which output `output` scatters; `None` if there is none. By default that of the same number, where there
+    /// are as many as outputs.
+    fn location(&self, output: usize) -> Option<usize> {
+        (self.latent_width() == self.observed_width()).then_some(output)
+    }
+
+    /// Whether the noise differs from row to row, so that a prediction of it says something of its own.
+    fn noise_follows_inputs(&self) -> bool {
+        false
+    }
+
     /// The number of columns of `y`.
     fn observed_width(&self) -> usize;
 
@@ -160,6 +171,12 @@ pub trait Likelihood: Parameters + std::fmt::Debug + Send + Sync {
 
     /// The noise variance of each output where the likelihood is `y = f + noise` with Gaussian noise that is the same for every row.
     fn gaussian_noise(&self) -> Option<&[f64]> {
+        None
+    }
+
+    /// The level of each output's noise where that follows the inputs, its noise variance if it did not: the first of the likelihood's
+    /// parameters, one for each output. `None` where there is no such level.
+    fn noise_level(&self) -> Option<&[f64]> {
         None
     }
 

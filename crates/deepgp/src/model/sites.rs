@@ -27,6 +27,9 @@ pub struct Sites {
 }
 
 impl Sites {
+    /// The number of sites that is usual.
+    pub const USUAL: usize = 8;
+
     /// Sites at these points, `[Q, width]` for each hidden layer, and with these logits. Fails unless there are as many of each, and one.
     pub fn new(points: Vec<Mat>, logits: Vec<f64>) -> Result<Self> {
         let fits = !logits.is_empty() && !points.is_empty() && points.iter().all(|own| own.nrows() == logits.len());

@@ -12,10 +12,12 @@
 //! a variant of [`ObjectiveForm`], and the compiler lists what is missing.
 
 mod elbo;
+mod faithful;
 mod predictive;
 mod tighter;
 
 pub use elbo::EvidenceLowerBound;
+pub use faithful::Faithful;
 pub use predictive::Predictive;
 pub use tighter::TighterBound;
 
@@ -39,6 +41,11 @@ pub enum ObjectiveForm {
         /// The power `α`, above 0 and at most 1: near 0 it is the evidence lower bound, at 1 the log density of the rows.
         power: f64,
     },
+    /// The predictive objective for all but the mean, which is fitted as if noise were constant: [`Faithful`].
+    Faithful {
+        /// The power `α` of the predictive objective.
+        power: f64,
+    },
 }
 
 impl ObjectiveForm {
@@ -51,17 +58,26 @@ impl ObjectiveForm {
             Self::Elbo => Arc::new(EvidenceLowerBound),
             Self::Tighter => Arc::new(TighterBound),
             Self::Predictive { power } => Arc::new(Predictive { power }),
+            Self::Faithful { power } => Arc::new(Faithful { power }),
+        }
+    }
+
+    /// The power of an objective that has one.
+    pub fn power(self) -> Option<f64> {
+        match self {
+            Self::Elbo | Self::Tighter => None,
+            Self::Predictive { power } | Self::Faithful { power } => Some(power),
         }
     }
 
     /// Fails if the choice makes no sense.
     pub fn check(self) -> Result<()> {
         match self {
-            Self::Predictive { power } if !(power > 0.0 && power <= 1.0) => {
+            Self::Predictive { power } | Self::Faithful { power } if !(power > 0.0 && power <= 1.0) => {
                 let requirement = "above 0 and at most 1";
                 Err(Error::Setting { name: "objective: power", value: format!("{power:?}"), requirement })
             }
-            Self::Elbo | Self::Tighter | Self::Predictive { .. } => Ok(()),
+            Self::Elbo | Self::Tighter | Self::Predictive { .. } | Self::Faithful { .. } => Ok(()),
         }
     }
 }

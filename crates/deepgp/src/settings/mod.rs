@@ -1,5 +1,6 @@
 //! Every setting and its default: of a model, of training, of both together in a fit, and of predictions.
 
+mod density;
 mod fit;
 mod inducing_size;
 mod kernel_choice;
@@ -9,6 +10,7 @@ mod schedule;
 mod train;
 mod validation_score;
 
+pub use density::{LikelihoodChoice, ObjectiveChoice};
 pub use fit::FitSettings;
 pub(crate) use inducing_size::ResolvedSize;
 pub use inducing_size::{COVARIANCE_INDUCING, InducingSize, MEAN_INDUCING, inducing_for};

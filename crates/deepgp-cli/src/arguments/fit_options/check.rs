@@ -2,6 +2,8 @@
 
 use anyhow::Result;
 
+use deepgp::{CovarianceForm, LikelihoodChoice, ObjectiveChoice};
+
 use super::FitOptions;
 use crate::arguments::usage::Usage;
 use crate::arguments::value::limits;
@@ -33,6 +35,29 @@ impl FitOptions {
         if self.steps.is_some() && self.epochs.is_some() {
             return wrong("give either --steps or --epochs".into());
         }
+        let objective = self.objective();
+        if let (Some(power), None) = (self.power, self.settings(1).train.objective.power()) {
+            return wrong(format!(
+                "--power {power} is that of --objective predictive, faithful or sites: add one of these"
+            ));
+        }
+        let likelihood = LikelihoodChoice::of(self.settings(1).model.likelihood);
+        if objective == ObjectiveChoice::Faithful && likelihood != LikelihoodChoice::Heteroscedastic {
+            return wrong(
+                "--objective faithful is for noise that follows the inputs: add --likelihood heteroscedastic".into(),
+            );
+        }
+        if let (Some(sites), false) = (self.sites, objective == ObjectiveChoice::Sites) {
+            return wrong(format!("--sites {sites} are for --objective sites: add it"));
+        }
+        if objective == ObjectiveChoice::Tighter
+            && (likelihood != LikelihoodChoice::Gaussian || self.covariance_form == Some(CovarianceForm::Dual))
+        {
+            return wrong(
+                "--objective tighter is for one Gaussian noise (--likelihood gaussian) and a covariance that is not dual"
+                    .into(),
+            );
+        }
         for (name, fraction) in [("test", self.test), ("validation", self.validation)] {
             if let Some(fraction) = fraction
                 && !(0.0..1.0).contains(&fraction)
@@ -52,6 +77,7 @@ impl FitOptions {
             ("mean-inducing", self.mean_inducing, limits::INDUCING),
             ("covariance-inducing", self.covariance_inducing, limits::INDUCING),
             ("samples", self.samples, limits::SAMPLES),
+            ("sites", self.sites, limits::SAMPLES),
         ] {
             if let Some(size) = size
                 && let Err(advice) = limits::allowed(size, &sizes)

@@ -1,11 +1,13 @@
 //! The defaults of a fit's options, as `--help` shows them: made from the library's settings, so that they cannot differ.
 
 use clap::Arg;
-use deepgp::{LikelihoodForm, Schedule, inducing_for};
+use deepgp::{LikelihoodChoice, Schedule, Sites, inducing_for};
 
+use super::settings::usual_power;
 use super::{FitOptions, RateSchedule, SCHEDULES};
 use crate::arguments::value::choice::{
-    CONSTANT_COLUMNS, COVARIANCE_FORMS, KERNELS, MEAN_FORMS, MISSING, PRECISIONS, name_of,
+    CONSTANT_COLUMNS, COVARIANCE_FORMS, KERNELS, LIKELIHOODS, MEAN_FORMS, MISSING, OBJECTIVES, PRECISIONS,
+    VALIDATION_SCORES, name_of,
 };
 
 /// An argument of `deepgp fit` whose help ends with `[default: …]`, if the option has one.
@@ -39,9 +41,13 @@ fn default_of(option: &str) -> Option<String> {
         "mean_form" => name_of(MEAN_FORMS, model.mean_form).into(),
         "covariance_form" => name_of(COVARIANCE_FORMS, model.covariance_form).into(),
         "kernel" => name_of(KERNELS, model.kernel).into(),
-        "noise" => match model.likelihood {
-            LikelihoodForm::Gaussian { noise } => noise.to_string(),
-        },
+        "likelihood" => name_of(LIKELIHOODS, LikelihoodChoice::of(model.likelihood)).into(),
+        "noise" => model.likelihood.noise().to_string(),
+        "objective" => name_of(OBJECTIVES, nothing.objective()).into(),
+        "power" => usual_power().to_string(),
+        "sites" => model.sites.unwrap_or(Sites::USUAL).to_string(),
+        "kl_weight" => train.kl_weight.to_string(),
+        "validation_score" => name_of(VALIDATION_SCORES, train.validation_score).into(),
         "steps" => train.steps.to_string(),
         "batch_size" => train.batch_size.to_string(),
         "learning_rate" => train.learning_rate.to_string(),
@@ -89,9 +95,7 @@ impl SizeRule {
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
-    use deepgp::{
-        FitSettings, InducingSize, JOINT_ROWS, LikelihoodForm, ModelSettings, PredictSettings, TrainSettings,
-    };
+    use deepgp::{FitSettings, InducingSize, JOINT_ROWS, ModelSettings, ObjectiveForm, PredictSettings, TrainSettings};
 
     use super::*;
     use crate::arguments::Cli;
@@ -125,6 +129,7 @@ mod tests {
             kernel,
             inducing_start: _,
             likelihood,
+            sites,
             precision,
             jitter: _,
             seed: _,
@@ -135,13 +140,15 @@ mod tests {
             samples,
             learning_rate,
             schedule,
+            kl_weight,
             kl_warm_up: _,
             validate_every,
             patience,
             validation_samples: _,
+            validation_score,
             seed,
             threads,
-            objective: _,
+            objective,
             optimiser: _,
         } = train;
         fn name(value: impl serde::Serialize) -> String {
@@ -153,8 +160,22 @@ mod tests {
         assert_default("fit", "mean_form", name(mean_form));
         assert_default("fit", "covariance_form", name(covariance_form));
         assert_default("fit", "kernel", name(kernel));
-        let LikelihoodForm::Gaussian { noise } = likelihood;
-        assert_default("fit", "noise", noise);
+        assert_default("fit", "likelihood", likelihood.start(1).name());
+        assert_default("fit", "noise", likelihood.noise());
+        assert_default(
+            "fit",
+            "objective",
+            match objective {
+                ObjectiveForm::Elbo => "elbo",
+                ObjectiveForm::Tighter => "tighter",
+                ObjectiveForm::Predictive { .. } if sites.is_some() => "sites",
+                ObjectiveForm::Predictive { .. } => "predictive",
+                ObjectiveForm::Faithful { .. } => "faithful",
+            },
+        );
+        assert_default("fit", "sites", sites.unwrap_or(8));
+        assert_default("fit", "kl_weight", kl_weight);
+        assert_default("fit", "validation_score", name(validation_score));
         assert_default("fit", "precision", name(precision));
         assert_default("fit", "steps", steps);
         assert_default("fit", "batch_size", batch_size);

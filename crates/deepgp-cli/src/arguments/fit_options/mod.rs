@@ -11,12 +11,18 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use deepgp::{ConstantColumns, CovarianceForm, KernelChoice, MeanForm, Precision};
+use deepgp::{
+    ConstantColumns, CovarianceForm, KernelChoice, LikelihoodChoice, MeanForm, ObjectiveChoice, Precision,
+    ValidationScore,
+};
 use deepgp_io::table::Missing;
 use serde::{Deserialize, Serialize};
 
 use super::usage::Usage;
-use super::value::choice::{CONSTANT_COLUMNS, COVARIANCE_FORMS, KERNELS, MEAN_FORMS, MISSING, PRECISIONS, choice};
+use super::value::choice::{
+    CONSTANT_COLUMNS, COVARIANCE_FORMS, KERNELS, LIKELIHOODS, MEAN_FORMS, MISSING, OBJECTIVES, PRECISIONS,
+    VALIDATION_SCORES, choice,
+};
 use super::value::duration::{CheckpointInterval, Seconds};
 use crate::model::device::{DEVICES, Device};
 
@@ -76,6 +82,9 @@ pub struct FitOptions {
     /// The kernel of every layer
     #[arg(long, value_parser = choice::<KernelChoice>(KERNELS), help_heading = "Model")]
     pub kernel: Option<KernelChoice>,
+    /// How targets scatter around the function: with one noise, with one that follows the inputs, or with outliers
+    #[arg(long, value_parser = choice::<LikelihoodChoice>(LIKELIHOODS), help_heading = "Model")]
+    pub likelihood: Option<LikelihoodChoice>,
     /// The noise variance to start with, as a share of the target's variance
     #[arg(long, help_heading = "Model")]
     pub noise: Option<f64>,
@@ -95,6 +104,19 @@ pub struct FitOptions {
     /// How the learning rate changes: not at all, or down along half a cosine
     #[arg(long, value_parser = choice::<RateSchedule>(SCHEDULES), help_heading = "Training")]
     pub schedule: Option<RateSchedule>,
+    /// What training maximises: a bound on the evidence, a tighter one (for one Gaussian noise), the log density of the rows, or
+    /// that with learned sites in place of samples
+    #[arg(long, value_parser = choice::<ObjectiveChoice>(OBJECTIVES), help_heading = "Training")]
+    pub objective: Option<ObjectiveChoice>,
+    /// The power of the predictive objective, above 0 and at most 1: near 0 it is the bound
+    #[arg(long, value_name = "ALPHA", help_heading = "Training")]
+    pub power: Option<f64>,
+    /// Learned sites, for --objective sites
+    #[arg(long, help_heading = "Training")]
+    pub sites: Option<usize>,
+    /// The factor on the divergence from the prior
+    #[arg(long, value_name = "FACTOR", help_heading = "Training")]
+    pub kl_weight: Option<f64>,
     /// Samples of the hidden layers for each row
     #[arg(long, help_heading = "Training")]
     pub samples: Option<usize>,
@@ -116,6 +138,9 @@ pub struct FitOptions {
     /// The share of the other rows that decides when to stop; 0 for none
     #[arg(long, value_name = "FRACTION", help_heading = "Training")]
     pub validation: Option<f64>,
+    /// The score by which validation rows judge
+    #[arg(long, value_parser = choice::<ValidationScore>(VALIDATION_SCORES), help_heading = "Training")]
+    pub validation_score: Option<ValidationScore>,
     /// Looks at the validation rows, one every 50 steps, without a better result before training stops
     #[arg(long, help_heading = "Training")]
     pub patience: Option<u32>,
@@ -166,6 +191,12 @@ impl FitOptions {
             mean_form: self.mean_form.or(config.mean_form),
             covariance_form: self.covariance_form.or(config.covariance_form),
             kernel: self.kernel.or(config.kernel),
+            likelihood: self.likelihood.or(config.likelihood),
+            objective: self.objective.or(config.objective),
+            power: self.power.or(config.power),
+            sites: self.sites.or(config.sites),
+            kl_weight: self.kl_weight.or(config.kl_weight),
+            validation_score: self.validation_score.or(config.validation_score),
             steps: if length { self.steps } else { config.steps },
             epochs: if length { self.epochs } else { config.epochs },
             batch_size: self.batch_size.or(config.batch_size),

@@ -1,6 +1,9 @@
 //! Settings of the library from a fit's options.
 
-use deepgp::{ConstantColumns, FitSettings, InducingSize, LikelihoodForm, ModelSettings, Schedule, TrainSettings};
+use deepgp::{
+    ConstantColumns, FitSettings, InducingSize, LikelihoodChoice, LikelihoodForm, ModelSettings, ObjectiveChoice,
+    Schedule, Sites, TrainSettings,
+};
 use deepgp_io::table::{Missing, Source, Wanted};
 
 use super::{FitOptions, RateSchedule};
@@ -48,6 +51,13 @@ impl FitOptions {
                 covariance_form: self.covariance_form.unwrap_or(model.covariance_form),
                 kernel: self.kernel.unwrap_or(model.kernel),
                 likelihood: self.likelihood(),
+                sites: match self.objective() {
+                    ObjectiveChoice::Sites => Some(self.sites.or(model.sites).unwrap_or(Sites::USUAL)),
+                    ObjectiveChoice::Elbo
+                    | ObjectiveChoice::Tighter
+                    | ObjectiveChoice::Predictive
+                    | ObjectiveChoice::Faithful => None,
+                },
                 precision: self.precision.unwrap_or(model.precision),
                 seed,
                 ..model
@@ -61,6 +71,9 @@ impl FitOptions {
                     Some(RateSchedule::Cosine) => Schedule::COSINE,
                     None | Some(RateSchedule::Constant) => Schedule::Constant,
                 },
+                objective: self.objective().form(self.power.unwrap_or_else(usual_power)),
+                kl_weight: self.kl_weight.unwrap_or(train.kl_weight),
+                validation_score: self.validation_score.unwrap_or(train.validation_score),
                 patience: self.patience.unwrap_or(train.patience),
                 seed,
                 threads: self.threads.unwrap_or(train.threads),
@@ -74,10 +87,14 @@ impl FitOptions {
 
     /// How observations arise, and where that starts.
     fn likelihood(&self) -> LikelihoodForm {
-        match (LikelihoodForm::default(), self.noise) {
-            (LikelihoodForm::Gaussian { .. }, Some(noise)) => LikelihoodForm::Gaussian { noise },
-            (usual, None) => usual,
-        }
+        let chosen = self.likelihood.map_or_else(LikelihoodForm::default, LikelihoodChoice::form);
+        self.noise.map_or(chosen, |noise| chosen.with_noise(noise))
+    }
+
+    /// What training maximises.
+    pub(super) fn objective(&self) -> ObjectiveChoice {
+        let (usual, sites) = (TrainSettings::default().objective, ModelSettings::default().sites);
+        self.objective.unwrap_or(ObjectiveChoice::of(usual, sites))
     }
 
     /// The numbers of inducing inputs; those that were not given are left to the library.
@@ -94,6 +111,11 @@ impl FitOptions {
     pub(super) fn nested(&self) -> bool {
         self.nested.unwrap_or(matches!(InducingSize::default(), InducingSize::Nested { .. }))
     }
+}
+
+/// The power of the predictive objective where none is given.
+pub(super) fn usual_power() -> f64 {
+    TrainSettings::default().objective.power().unwrap_or(1.0)
 }
 
 #[cfg(test)]

@@ -15,6 +15,12 @@ pub const COVARIANCE_FORMS: &[&str] = &["whitened", "diagonal", "standard", "dua
 pub const KERNELS: &[&str] = &["squared-exponential", "matern12", "matern32", "matern52", "rational-quadratic"];
 /// Names of the precisions, [`Precision`](deepgp::Precision).
 pub const PRECISIONS: &[&str] = &["f64", "mixed"];
+/// Names of the likelihoods, [`LikelihoodChoice`](deepgp::LikelihoodChoice).
+pub const LIKELIHOODS: &[&str] = &["gaussian", "heteroscedastic", "student-t"];
+/// Names of the objectives, [`ObjectiveChoice`](deepgp::ObjectiveChoice).
+pub const OBJECTIVES: &[&str] = &["elbo", "tighter", "predictive", "faithful", "sites"];
+/// Names of the scores by which validation rows judge, [`ValidationScore`](deepgp::ValidationScore).
+pub const VALIDATION_SCORES: &[&str] = &["log-density", "crps"];
 
 /// A parser of the enum `T` that knows its values by `names`, those that serde gives them.
 pub fn choice<T: DeserializeOwned + Clone + Send + Sync + 'static>(
@@ -32,7 +38,10 @@ pub fn name_of<T: DeserializeOwned + PartialEq>(names: &'static [&'static str], 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use deepgp::{ConstantColumns, CovarianceForm, KernelChoice, MeanForm, Precision};
+    use deepgp::{
+        ConstantColumns, CovarianceForm, KernelChoice, LikelihoodChoice, MeanForm, ObjectiveChoice, Precision,
+        ValidationScore,
+    };
     use deepgp_io::table::Missing;
 
     #[test]
@@ -48,6 +57,9 @@ mod tests {
         assert_known::<CovarianceForm>(COVARIANCE_FORMS);
         assert_known::<KernelChoice>(KERNELS);
         assert_known::<Precision>(PRECISIONS);
+        assert_known::<LikelihoodChoice>(LIKELIHOODS);
+        assert_known::<ObjectiveChoice>(OBJECTIVES);
+        assert_known::<ValidationScore>(VALIDATION_SCORES);
         assert_eq!(name_of(MEAN_FORMS, MeanForm::ScaledDual), "scaled-dual");
     }
 }

@@ -1,6 +1,6 @@
 //! The settings that are compared as defaults: version 0.1's, and one change after the other.
 
-use deepgp::{CovarianceForm, FitSettings, InducingSize, LikelihoodForm, Precision, Schedule};
+use deepgp::{CovarianceForm, FitSettings, InducingSize, LikelihoodForm, ObjectiveForm, Precision, Schedule, Sites};
 use serde::{Deserialize, Serialize};
 
 /// A set of defaults. From [`Candidate::Decoupled`] to [`Candidate::Cosine`] each has one change more than the one before it; those
@@ -30,6 +30,26 @@ pub enum Candidate {
     Narrow,
     /// [`Candidate::Cosine`] with up to 300 inducing inputs for the mean in place of 500.
     SmallMean,
+    /// [`Candidate::Diagonal`] with noise that follows the inputs.
+    Heteroscedastic,
+    /// [`Candidate::Diagonal`] by the predictive objective.
+    Predictive,
+    /// [`Candidate::Diagonal`] with noise that follows the inputs, by the predictive objective.
+    HeteroscedasticPredictive,
+    /// [`Candidate::Predictive`] with the power ½.
+    HalfPower,
+    /// [`Candidate::HeteroscedasticPredictive`] with the power ½.
+    HeteroscedasticHalfPower,
+    /// [`Candidate::Diagonal`] with noise that follows the inputs, by the faithful objective.
+    Faithful,
+    /// [`Candidate::Diagonal`] with eight learned sites.
+    Sites,
+    /// [`Candidate::Sites`] with noise that follows the inputs.
+    HeteroscedasticSites,
+    /// [`Candidate::Diagonal`] with Student's t.
+    StudentT,
+    /// [`Candidate::Predictive`] with Student's t.
+    StudentTPredictive,
 }
 
 /// The names of [`Candidate`]'s variants on the command line.
@@ -45,6 +65,16 @@ pub const CANDIDATES: &[&str] = &[
     "low-noise",
     "narrow",
     "small-mean",
+    "heteroscedastic",
+    "predictive",
+    "heteroscedastic-predictive",
+    "half-power",
+    "heteroscedastic-half-power",
+    "faithful",
+    "sites",
+    "heteroscedastic-sites",
+    "student-t",
+    "student-t-predictive",
 ];
 
 /// The most inducing inputs of a large head.
@@ -54,7 +84,7 @@ const SMALL_MEAN: usize = 300;
 
 impl Candidate {
     /// All candidates, in the order of the tables.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 21] = [
         Self::Decoupled,
         Self::Nested,
         Self::Diagonal,
@@ -66,6 +96,16 @@ impl Candidate {
         Self::LowNoise,
         Self::Narrow,
         Self::SmallMean,
+        Self::Heteroscedastic,
+        Self::Predictive,
+        Self::HeteroscedasticPredictive,
+        Self::HalfPower,
+        Self::HeteroscedasticHalfPower,
+        Self::Faithful,
+        Self::Sites,
+        Self::HeteroscedasticSites,
+        Self::StudentT,
+        Self::StudentTPredictive,
     ];
 
     /// The candidate's name on the command line and in results.
@@ -87,6 +127,52 @@ impl Candidate {
             Self::LowNoise => "cosine, noise from 0.1, not 0.5",
             Self::Narrow => "cosine, width 5, not 10",
             Self::SmallMean => "cosine, up to 300 for the mean, not 500",
+            Self::Heteroscedastic => "diagonal, noise that follows the inputs",
+            Self::Predictive => "diagonal, predictive objective",
+            Self::HeteroscedasticPredictive => "diagonal, noise that follows the inputs, predictive objective",
+            Self::HalfPower => "diagonal, predictive objective of power ½",
+            Self::HeteroscedasticHalfPower => "diagonal, noise that follows the inputs, predictive of power ½",
+            Self::Faithful => "diagonal, noise that follows the inputs, faithful objective",
+            Self::Sites => "diagonal, eight learned sites",
+            Self::HeteroscedasticSites => "diagonal, noise that follows the inputs, eight learned sites",
+            Self::StudentT => "diagonal, Student's t",
+            Self::StudentTPredictive => "diagonal, Student's t, predictive objective",
+        }
+    }
+
+    /// The likelihood of the candidate.
+    fn likelihood(self) -> LikelihoodForm {
+        match self {
+            Self::LowNoise => LikelihoodForm::Gaussian { noise: 0.1 },
+            Self::Heteroscedastic
+            | Self::HeteroscedasticPredictive
+            | Self::HeteroscedasticHalfPower
+            | Self::Faithful
+            | Self::HeteroscedasticSites => LikelihoodForm::HETEROSCEDASTIC,
+            Self::StudentT | Self::StudentTPredictive => LikelihoodForm::STUDENT_T,
+            Self::Decoupled | Self::Nested | Self::Diagonal | Self::LargeHead | Self::Mixed | Self::Cosine => {
+                LikelihoodForm::GAUSSIAN
+            }
+            Self::Short | Self::SmallHead | Self::Narrow | Self::SmallMean => LikelihoodForm::GAUSSIAN,
+            Self::Predictive | Self::HalfPower | Self::Sites => LikelihoodForm::GAUSSIAN,
+        }
+    }
+
+    /// The objective of the candidate.
+    fn objective(self) -> ObjectiveForm {
+        match self {
+            Self::Predictive
+            | Self::HeteroscedasticPredictive
+            | Self::Sites
+            | Self::HeteroscedasticSites
+            | Self::StudentTPredictive => ObjectiveForm::PREDICTIVE,
+            Self::Faithful => ObjectiveForm::Faithful { power: 1.0 },
+            Self::HalfPower | Self::HeteroscedasticHalfPower => ObjectiveForm::Predictive { power: 0.5 },
+            Self::Decoupled | Self::Nested | Self::Diagonal | Self::LargeHead | Self::Mixed | Self::Cosine => {
+                ObjectiveForm::Elbo
+            }
+            Self::Short | Self::SmallHead | Self::LowNoise | Self::Narrow | Self::SmallMean => ObjectiveForm::Elbo,
+            Self::Heteroscedastic | Self::StudentT => ObjectiveForm::Elbo,
         }
     }
 
@@ -96,10 +182,12 @@ impl Candidate {
         let large = LARGE_HEAD.min(mean);
         let nested = self >= Self::Nested;
         let head = match self {
-            Self::Decoupled | Self::Nested | Self::Diagonal | Self::SmallHead => covariance,
             Self::LargeHead | Self::Mixed | Self::Cosine | Self::Short | Self::LowNoise | Self::Narrow => large,
             Self::SmallMean => large.min(SMALL_MEAN),
+            _ => covariance,
         };
+        // Those of the density change one thing of the diagonal candidate.
+        let faster = |from: Self| (from..=Self::SmallMean).contains(&self);
         let mean = if self == Self::SmallMean { mean.min(SMALL_MEAN) } else { mean };
         let model = &mut settings.model;
         model.inducing = match nested {
@@ -108,11 +196,13 @@ impl Candidate {
         };
         let diagonal = self >= Self::Diagonal;
         model.covariance_form = if diagonal { CovarianceForm::Diagonal } else { CovarianceForm::Whitened };
-        model.precision = if self >= Self::Mixed { Precision::Mixed } else { Precision::F64 };
-        model.likelihood = LikelihoodForm::Gaussian { noise: if self == Self::LowNoise { 0.1 } else { 0.5 } };
+        model.precision = if faster(Self::Mixed) { Precision::Mixed } else { Precision::F64 };
+        model.likelihood = self.likelihood();
+        model.sites = matches!(self, Self::Sites | Self::HeteroscedasticSites).then_some(Sites::USUAL);
         model.width = if self == Self::Narrow { 5 } else { 10 };
         let train = &mut settings.train;
-        train.schedule = if self >= Self::Cosine { Schedule::COSINE } else { Schedule::Constant };
+        train.objective = self.objective();
+        train.schedule = if faster(Self::Cosine) { Schedule::COSINE } else { Schedule::Constant };
         train.steps = if self == Self::Short { 2000 } else { 3000 };
         (train.batch_size, train.learning_rate) = (10_000, 0.01);
     }

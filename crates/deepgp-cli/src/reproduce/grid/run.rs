@@ -1,6 +1,6 @@
 //! A run of the paper's grid: which dataset, which model, how deep, which split.
 
-use deepgp::{ConstantColumns, CovarianceForm, FitSettings, InducingSize, LikelihoodForm};
+use deepgp::{ConstantColumns, CovarianceForm, FitSettings, InducingSize, LikelihoodForm, ObjectiveForm};
 use serde::{Deserialize, Serialize};
 
 /// The number of inducing inputs of the full model.
@@ -82,6 +82,7 @@ impl GridRun {
             Model::Full | Model::DecoupledWhitened | Model::Nested => CovarianceForm::Whitened,
             Model::NestedDiagonal => CovarianceForm::Diagonal,
         };
+        (model.sites, train.objective) = (None, ObjectiveForm::Elbo);
         train.seed = self.split;
         train.steps = epochs * train.batches(rows) as u64;
         train.threads = threads;

@@ -1,0 +1,97 @@
+//! The choice of likelihood and objective by one word each, as users make it, and the forms that it leads to.
+
+use crate::likelihood::LikelihoodForm;
+use crate::objective::ObjectiveForm;
+
+/// A likelihood by its name; where it starts is another option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub enum LikelihoodChoice {
+    /// One Gaussian noise for all rows.
+    Gaussian,
+    /// Gaussian noise that follows the inputs.
+    Heteroscedastic,
+    /// Student's t.
+    StudentT,
+}
+
+impl LikelihoodChoice {
+    /// The choice that leads to this form.
+    pub fn of(form: LikelihoodForm) -> Self {
+        match form {
+            LikelihoodForm::Gaussian { .. } => Self::Gaussian,
+            LikelihoodForm::Heteroscedastic { .. } => Self::Heteroscedastic,
+            LikelihoodForm::StudentT { .. } => Self::StudentT,
+        }
+    }
+
+    /// The library's form, at its usual start.
+    pub fn form(self) -> LikelihoodForm {
+        match self {
+            Self::Gaussian => LikelihoodForm::GAUSSIAN,
+            Self::Heteroscedastic => LikelihoodForm::HETEROSCEDASTIC,
+            Self::StudentT => LikelihoodForm::STUDENT_T,
+        }
+    }
+}
+
+/// An objective by its name. Learned sites are the model's, but who asks for them wants the objective that trains them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub enum ObjectiveChoice {
+    /// The evidence lower bound.
+    Elbo,
+    /// A tighter bound, for one Gaussian noise.
+    Tighter,
+    /// The log density of rows, or a power of it.
+    Predictive,
+    /// The log density of rows for all but the mean, which is fitted as if noise were constant.
+    Faithful,
+    /// The log density of rows with learned sites in place of samples.
+    Sites,
+}
+
+impl ObjectiveChoice {
+    /// The choice that leads to this objective, with or without sites.
+    pub fn of(form: ObjectiveForm, sites: Option<usize>) -> Self {
+        match form {
+            ObjectiveForm::Elbo => Self::Elbo,
+            ObjectiveForm::Tighter => Self::Tighter,
+            ObjectiveForm::Predictive { .. } if sites.is_some() => Self::Sites,
+            ObjectiveForm::Predictive { .. } => Self::Predictive,
+            ObjectiveForm::Faithful { .. } => Self::Faithful,
+        }
+    }
+
+    /// The library's objective; `power` is for those that have one.
+    pub fn form(self, power: f64) -> ObjectiveForm {
+        match self {
+            Self::Elbo => ObjectiveForm::Elbo,
+            Self::Tighter => ObjectiveForm::Tighter,
+            Self::Predictive | Self::Sites => ObjectiveForm::Predictive { power },
+            Self::Faithful => ObjectiveForm::Faithful { power },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_choice_leads_back_to_itself() {
+        for choice in [LikelihoodChoice::Gaussian, LikelihoodChoice::Heteroscedastic, LikelihoodChoice::StudentT] {
+            assert_eq!(LikelihoodChoice::of(choice.form()), choice);
+        }
+        for choice in [
+            ObjectiveChoice::Elbo,
+            ObjectiveChoice::Tighter,
+            ObjectiveChoice::Predictive,
+            ObjectiveChoice::Faithful,
+            ObjectiveChoice::Sites,
+        ] {
+            let sites = (choice == ObjectiveChoice::Sites).then_some(8);
+            assert_eq!(ObjectiveChoice::of(choice.form(0.5), sites), choice);
+        }
+    }
+}
