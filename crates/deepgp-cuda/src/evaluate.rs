@@ -61,7 +61,14 @@ pub fn evaluate<T: Real>(
             return Err(Fault::Device(what.into()));
         }
     };
-    let step = Step { rate: 0.0, kl_weight: batch.kl_weight, scale: batch.scale(), number, live: rows as u32 };
+    let step = Step {
+        rate: 0.0,
+        kl_weight: batch.kl_weight,
+        scale: batch.scale(),
+        faithfulness: objective.faithfulness(batch.progress),
+        number,
+        live: rows as u32,
+    };
     let mut jitter = Raised::default();
     loop {
         upload_values(&task, model)?;

@@ -82,7 +82,7 @@ impl<T: Real> DeviceRun<T> {
             None => NoiseSource::Rows { key: Key::new(settings.seed, Purpose::Train).words() },
         };
         // Once without a graph, so that the libraries are ready; a step that is halted moves nothing.
-        task.set_steps(&[Step { rate: 0.0, kl_weight: 1.0, scale: 1.0, number: 0, live: 0 }])?;
+        task.set_steps(&[Step { rate: 0.0, kl_weight: 1.0, scale: 1.0, faithfulness: 0.0, number: 0, live: 0 }])?;
         task.set_control(Control { halted: 1, ..Control::default() })?;
         task.step(noise)?;
         task.main().stream().synchronize()?;
@@ -118,7 +118,8 @@ impl<T: Real> DeviceRun<T> {
             let rate = Adam::corrected(plan.learning_rate, self.updates + 1 + i as u64);
             let rows = plan.rows.len();
             let scale = self.num_data as f64 / rows as f64;
-            Step { rate, kl_weight: plan.kl_weight, scale, number: plan.step as u32, live: rows as u32 }
+            let faithfulness = self.task.extent.work.objective.faithfulness(plan.progress);
+            Step { rate, kl_weight: plan.kl_weight, scale, faithfulness, number: plan.step as u32, live: rows as u32 }
         };
         let steps: Vec<Step> = plans.iter().enumerate().map(step).collect();
         self.task.set_steps(&steps)?;

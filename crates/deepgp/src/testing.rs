@@ -62,7 +62,12 @@ pub(crate) fn assert_pullbacks(likelihood: &dyn Likelihood, y: &[f64], f: Latent
             format!("power {power}"),
             Box::new(move |own, f| own.tempered().unwrap().log_expected_power(power, y, f)),
             Box::new(move |own, f, bars| {
-                own.tempered().unwrap().log_expected_power_pullback(power, y, f, 1.5, bars);
+                let tempered = own.tempered().unwrap();
+                let value = tempered.log_expected_power_pullback(power, y, f, 1.5, bars);
+                assert!(
+                    (value - tempered.log_expected_power(power, y, f)).abs() < 1e-13,
+                    "the value beside the gradient"
+                );
             }),
         ));
     }

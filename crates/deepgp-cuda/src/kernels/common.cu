@@ -42,6 +42,7 @@ struct Step {
     double rate;      // Adam's, corrected for its short memory
     double kl_weight; // kappa
     double scale;     // num_data / rows
+    double faithfulness; // of the faithful objective
     unsigned number;  // for the noise
     unsigned live;    // rows that count; those after them fill up the batch
 };

@@ -44,6 +44,8 @@ shared_struct! {
         kl_weight: f64,
         /// Rows of the data that one row of the batch stands for: `num_data / rows`.
         scale: f64,
+        /// The faithfulness of the faithful objective.
+        faithfulness: f64,
         /// The step's number, which the noise hangs on.
         number: u32,
         /// Rows that count; those after them fill up the batch.
@@ -75,6 +77,6 @@ mod tests {
 
     #[test]
     fn shared_structs_have_no_gaps() {
-        assert_eq!((size_of::<Step>(), size_of::<Control>()), (32, 24));
+        assert_eq!((size_of::<Step>(), size_of::<Control>()), (40, 24));
     }
 }

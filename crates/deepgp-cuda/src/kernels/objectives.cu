@@ -117,17 +117,22 @@ template <class Likelihood> struct Predictive {
 };
 
 // The faithful objective: the predictive one, but the mean of a term's first function and its first parameter, the level of its noise, go up
-// the expected log density under that noise alone.
+// the expected log density under that noise alone, as far as the step is faithful.
 template <class Likelihood> struct Faithful : Predictive<Likelihood> {
     double plain; // the weight of this sample in an evidence lower bound
+    double share; // the faithfulness
 
     __device__ __forceinline__ Faithful(const Rows &rows, int row)
-        : Predictive<Likelihood>(rows, row), plain(rows.whole(row) * rows.weight(row % rows.samples)) {}
+        : Predictive<Likelihood>(rows, row), plain(rows.whole(row) * rows.weight(row % rows.samples)),
+          share(rows.step.faithfulness) {}
 
     __device__ __forceinline__ void add(const Term &term, TermBars &bars) {
         Predictive<Likelihood>::add(term, bars);
         const double residual = term.y[0] - term.mean[0], noise = term.theta[0];
-        bars.mean[0] = plain * residual / noise;
-        bars.theta[0] = 0.5 * plain * ((residual * residual + term.variance[0]) / noise - 1) / noise;
+        // The geometric mean of two numbers of one sign.
+        const double one = plain * residual / noise, other = bars.mean[0];
+        bars.mean[0] = share == 1 ? one : one == 0 || other == 0 ? 0 : other * pow(one / other, share);
+        bars.theta[0] = (1 - share) * bars.theta[0] +
+                        share * 0.5 * plain * ((residual * residual + term.variance[0]) / noise - 1) / noise;
     }
 };

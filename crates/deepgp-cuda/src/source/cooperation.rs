@@ -199,7 +199,7 @@ fn rows_go_through_the_diagonal_covariance_and_back() {
         main,
         "    static double variance[{all}], noise[{all}], above[{rows} * ({outputs} + 1)], mean_bar[{all}], e[{all}], a_bar[{rows} * {m}];
     static double diagonal_bar[{rows}], partial[3 * {outputs} * {m}], s_bar[{outputs} * {m}], kl[{outputs}];
-    const Step steps[] = {{{{}}, {{0, 0.7, 1, 5, {live}}}}};
+    const Step steps[] = {{{{}}, {{0, 0.7, 1, 0, 5, {live}}}}};
     Control control = {{1}};
     const double prior = {prior:?};
     launch(2, 1, 256, 0, [&] {{

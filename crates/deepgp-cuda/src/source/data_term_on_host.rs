@@ -17,6 +17,8 @@ const BATCH_ROWS: usize = 4;
 const IDS: [usize; BATCH_ROWS] = [3, 0, 4, 1];
 const LIVE: usize = 3;
 const SCALE: f64 = 2.5;
+/// How faithful the step is, where an objective asks.
+const FAITHFULNESS: f64 = 0.7;
 
 /// A batch as the data term sees it.
 #[derive(Clone)]
@@ -104,7 +106,7 @@ impl Case {
         let _ = write!(
             main,
             "    static double conditional_bar[{rows}], mean_bar[{numbers}], variance_bar[{numbers}], partial[{rows}][{length}], sums[{length}];
-    const Step steps[] = {{{{}}, {{0.1, 0.7, {SCALE:?}, 5, {LIVE}}}}};
+    const Step steps[] = {{{{}}, {{0.1, 0.7, {SCALE:?}, {FAITHFULNESS:?}, 5, {LIVE}}}}};
     const Control control = {{1}};
     for (blockIdx.x = 0; blockIdx.x < {rows}; blockIdx.x++)
         data_term(mean, variance, conditional, y, weights, ids, theta, {logits}, {rows}, {samples}, {latents}, {observed}, {parameters}, {power:?},
@@ -141,7 +143,7 @@ impl Case {
             let conditional = &self.conditional[of_samples.clone()];
             let f = Samples { log_weights, conditional, ..Samples::alike(mean, variance, self.latents) };
             let weight = self.weights[IDS[i]];
-            let row = RowTerm { likelihood, shared: &[], y: self.y_of(i), f, weight, scale: SCALE };
+            let row = RowTerm { likelihood, shared: &[], y: self.y_of(i), f, weight, scale: SCALE, progress: 0.8 };
             objective.add(&row, &mut total);
             let bars = RowBars {
                 mean: &mut mean_bar[own.clone()],
@@ -192,7 +194,7 @@ fn every_objective_of_every_likelihood_is_the_librarys() {
     }
     let followed = &likelihoods()[1];
     for case in [Case::of(1, &**followed), Case::of(3, &**followed), Case::of(4, &**followed).with_sites()] {
-        agrees(&case, ObjectiveForm::Faithful { power: 0.3 }, &**followed);
+        agrees(&case, ObjectiveForm::Faithful { power: 0.3, hold: 0.6, last: 0.4 }, &**followed);
     }
 }
 

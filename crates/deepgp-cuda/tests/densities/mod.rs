@@ -27,7 +27,12 @@ fn pairs() -> Vec<(Box<dyn Likelihood>, ObjectiveForm)> {
     let all = [ObjectiveForm::Elbo, ObjectiveForm::PREDICTIVE, ObjectiveForm::Predictive { power: 0.4 }];
     let pairs = likelihoods().into_iter().flat_map(|likelihood| all.map(|objective| (likelihood.clone(), objective)));
     let [gaussian, followed, _] = likelihoods();
-    pairs.chain([(gaussian, ObjectiveForm::Tighter), (followed, ObjectiveForm::Faithful { power: 0.7 })]).collect()
+    pairs
+        .chain([
+            (gaussian, ObjectiveForm::Tighter),
+            (followed, ObjectiveForm::Faithful { power: 0.7, hold: 1.0, last: 0.0 }),
+        ])
+        .collect()
 }
 
 /// Layers of two hidden widths, the last as wide as the likelihood asks.

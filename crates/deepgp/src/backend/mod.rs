@@ -101,6 +101,8 @@ pub struct StepPlan<'a> {
     pub learning_rate: f64,
     /// The factor `κ` on the KL.
     pub kl_weight: f64,
+    /// The share of training that is done, from 0 to 1.
+    pub progress: f64,
 }
 
 /// A training run of one model on a backend.

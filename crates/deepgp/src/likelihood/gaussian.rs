@@ -138,13 +138,21 @@ impl Tempered for Gaussian {
         terms.map(|(p, noise)| normal::log_expected_power(power, y[p], f.mean[p], f.variance[p], *noise)).sum()
     }
 
-    fn log_expected_power_pullback(&self, power: f64, y: &[f64], f: Latent<'_>, weight: f64, bars: LatentBars<'_>) {
+    fn log_expected_power_pullback(
+        &self,
+        power: f64,
+        y: &[f64],
+        f: Latent<'_>,
+        weight: f64,
+        bars: LatentBars<'_>,
+    ) -> f64 {
         for (p, noise) in self.noise.iter().enumerate() {
             let slopes = PowerSlopes::new(power, y[p], f.mean[p], f.variance[p], *noise);
             bars.mean[p] += weight * slopes.mean;
             bars.variance[p] += weight * slopes.variance;
             bars.theta[p] += weight * slopes.log_noise / noise;
         }
+        self.log_expected_power(power, y, f)
     }
 }
 

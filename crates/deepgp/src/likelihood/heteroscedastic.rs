@@ -12,7 +12,9 @@
 //! `σ²_j = noise · exp(m_g + √v_g x_j)`: a mixture of nine Gaussians `N(m_f, v_f + σ²_j)`. The noise's logarithm is kept between two
 //! bounds: below, a few targets that happen to be equal would drive it, and the density with it, to infinity.
 
-use super::normal::{self, PowerSlopes};
+use std::f64::consts::TAU;
+
+use super::normal::{PowerSlopes, log_normal};
 use super::{
     GaussHermite, Latent, LatentBars, Likelihood, LikelihoodDescription, NOISE_FLOOR, NormalPart, Quantity, Tempered,
     log_sum_exp,
@@ -35,14 +37,18 @@ const MOST_DOUBT: f64 = 10.0;
 pub struct Heteroscedastic {
     /// The noise variance of each output where `g = 0`, in the model's units.
     pub noise: Vec<f64>,
-    /// Nodes and weights of the quadrature over `g`.
-    rule: GaussHermite,
+    /// The nodes of the quadrature over `g`.
+    node: [f64; POINTS],
+    /// The weights of the nodes.
+    weight: [f64; POINTS],
+    /// The logarithms of the weights.
+    log_weight: [f64; POINTS],
 }
 
 /// The nodes of one output's quadrature over `g`.
 struct Nodes {
-    /// The weight of each node.
-    weight: [f64; POINTS],
+    /// The logarithm of the noise variance, `ln σ²_j`, at each node.
+    log_noise: [f64; POINTS],
     /// The noise variance `σ²_j` at each node.
     noise: [f64; POINTS],
     /// How `ln σ²_j` changes with `v_g`: `x_j / 2√v_g`; it does not where a bound is reached.
@@ -54,7 +60,12 @@ struct Nodes {
 impl Heteroscedastic {
     /// A heteroscedastic likelihood with the same noise variance at `g = 0` for each of `outputs`.
     pub fn new(noise: f64, outputs: usize) -> Self {
-        Self { noise: vec![noise; outputs], rule: GaussHermite::new(POINTS) }
+        let rule = GaussHermite::new(POINTS);
+        let (mut node, mut weight) = ([0.0; POINTS], [0.0; POINTS]);
+        for (j, point) in rule.points().enumerate() {
+            (node[j], weight[j]) = point;
+        }
+        Self { noise: vec![noise; outputs], node, weight, log_weight: weight.map(f64::ln) }
     }
 
     /// Mean and variance of `f` and of `g` of one output.
@@ -68,22 +79,21 @@ impl Heteroscedastic {
         let [.., mean, variance] = Self::latents(output, f);
         let (centre, deviation) = (self.noise[output].ln() + mean, variance.sqrt());
         let (lowest, highest) = (NOISE_FLOOR.ln(), NOISE_CEILING.ln());
-        let mut nodes =
-            Nodes { weight: [0.0; POINTS], noise: [0.0; POINTS], slope: [0.0; POINTS], free: [true; POINTS] };
-        for (j, (x, w)) in self.rule.points().enumerate() {
-            let wanted = centre + deviation * x;
-            nodes.weight[j] = w;
-            nodes.noise[j] = wanted.clamp(lowest, highest).exp();
-            nodes.free[j] = (lowest..=highest).contains(&wanted);
-            nodes.slope[j] = if deviation > 0.0 { x / (2.0 * deviation) } else { 0.0 };
+        let wanted = self.node.map(|x| centre + deviation * x);
+        let log_noise = wanted.map(|own| own.clamp(lowest, highest));
+        let half = if deviation > 0.0 { 0.5 / deviation } else { 0.0 };
+        Nodes {
+            log_noise,
+            noise: log_noise.map(f64::exp),
+            slope: self.node.map(|x| half * x),
+            free: wanted.map(|own| (lowest..=highest).contains(&own)),
         }
-        nodes
     }
 
     /// The expected noise `E exp(ln noise + g)` of one output, between the bounds.
     fn expected_noise(&self, output: usize, f: Latent<'_>) -> f64 {
         let nodes = self.nodes(output, f);
-        nodes.weight.iter().zip(&nodes.noise).map(|(w, noise)| w * noise).sum()
+        self.weight.iter().zip(&nodes.noise).map(|(w, noise)| w * noise).sum()
     }
 
     /// The precision `p` of one output, the `ln noise + m_g` that it is made of, and whether that is at its lower bound.
@@ -95,9 +105,11 @@ impl Heteroscedastic {
     }
 
     /// The logarithms `log w_j E_f N(y; f, σ²_j)^power` of all nodes.
-    fn log_powers(power: f64, nodes: &Nodes, y: f64, mean: f64, variance: f64) -> [f64; POINTS] {
+    fn log_powers(&self, power: f64, nodes: &Nodes, y: f64, mean: f64, variance: f64) -> [f64; POINTS] {
+        let common = 0.5 * (TAU / power).ln() - 0.5 * power * TAU.ln();
         std::array::from_fn(|j| {
-            nodes.weight[j].ln() + normal::log_expected_power(power, y, mean, variance, nodes.noise[j])
+            let factor = common + 0.5 * (1.0 - power) * nodes.log_noise[j];
+            self.log_weight[j] + log_normal(y, mean, variance + nodes.noise[j] / power) + factor
         })
     }
 }
@@ -169,7 +181,7 @@ impl Likelihood for Heteroscedastic {
             let [mean, variance, ..] = Self::latents(p, f);
             let (precision, log_noise, _) = self.precision(p, f);
             let square = (y[p] - mean) * (y[p] - mean) + variance;
-            -0.5 * (std::f64::consts::TAU.ln() + log_noise + precision * square)
+            -0.5 * (TAU.ln() + log_noise + precision * square)
         };
         (0..self.noise.len()).map(term).sum()
     }
@@ -215,8 +227,8 @@ impl Likelihood for Heteroscedastic {
 
     fn normals(&self, output: usize, f: Latent<'_>, each: &mut dyn FnMut(NormalPart)) -> bool {
         let ([mean, variance, ..], nodes) = (Self::latents(output, f), self.nodes(output, f));
-        for (weight, noise) in nodes.weight.into_iter().zip(nodes.noise) {
-            each(NormalPart { weight, mean, variance: variance + noise });
+        for (weight, noise) in self.weight.iter().zip(nodes.noise) {
+            each(NormalPart { weight: *weight, mean, variance: variance + noise });
         }
         true
     }
@@ -249,17 +261,26 @@ impl Tempered for Heteroscedastic {
     fn log_expected_power(&self, power: f64, y: &[f64], f: Latent<'_>) -> f64 {
         let term = |p: usize| {
             let [mean, variance, ..] = Self::latents(p, f);
-            log_sum_exp(&Self::log_powers(power, &self.nodes(p, f), y[p], mean, variance))
+            log_sum_exp(&self.log_powers(power, &self.nodes(p, f), y[p], mean, variance))
         };
         (0..self.noise.len()).map(term).sum()
     }
 
     /// Each node counts by its share `ρ_j` of the sum; `ln σ²_j` moves with `m_g`, with `ln noise`, and by `x_j / 2√v_g` with `v_g`.
-    fn log_expected_power_pullback(&self, power: f64, y: &[f64], f: Latent<'_>, weight: f64, bars: LatentBars<'_>) {
+    fn log_expected_power_pullback(
+        &self,
+        power: f64,
+        y: &[f64],
+        f: Latent<'_>,
+        weight: f64,
+        bars: LatentBars<'_>,
+    ) -> f64 {
+        let mut sum = 0.0;
         for p in 0..self.noise.len() {
             let ([mean, variance, ..], nodes) = (Self::latents(p, f), self.nodes(p, f));
-            let each = Self::log_powers(power, &nodes, y[p], mean, variance);
+            let each = self.log_powers(power, &nodes, y[p], mean, variance);
             let total = log_sum_exp(&each);
+            sum += total;
             for (j, own) in each.into_iter().enumerate() {
                 let share = weight * (own - total).exp();
                 let slopes = PowerSlopes::new(power, y[p], mean, variance, nodes.noise[j]);
@@ -272,6 +293,7 @@ impl Tempered for Heteroscedastic {
                 }
             }
         }
+        sum
     }
 }
 
@@ -279,7 +301,6 @@ impl Tempered for Heteroscedastic {
 mod tests {
     use super::*;
     use crate::likelihood::Gaussian;
-    use crate::likelihood::normal::log_normal;
     use crate::testing::assert_pullbacks;
 
     const Y: [f64; 2] = [0.3, -1.2];

@@ -212,12 +212,20 @@ impl<L: Pointwise> Tempered for ByQuadrature<L> {
         self.rule.log_expect_exp(f.mean[0], f.variance[0], |f| power * self.log_p(y[0], f))
     }
 
-    fn log_expected_power_pullback(&self, power: f64, y: &[f64], f: Latent<'_>, weight: f64, bars: LatentBars<'_>) {
+    fn log_expected_power_pullback(
+        &self,
+        power: f64,
+        y: &[f64],
+        f: Latent<'_>,
+        weight: f64,
+        bars: LatentBars<'_>,
+    ) -> f64 {
         let deviation = f.variance[0].sqrt();
         let each: Vec<f64> =
             (self.rule.points()).map(|(x, w)| w.ln() + power * self.log_p(y[0], f.mean[0] + deviation * x)).collect();
         let total = log_sum_exp(&each);
         self.add_slopes(y[0], f, |j, _| weight * power * (each[j] - total).exp(), bars);
+        total
     }
 }
 

@@ -215,7 +215,15 @@ impl Tempered for StudentT {
         (0..self.outputs()).map(term).sum()
     }
 
-    fn log_expected_power_pullback(&self, power: f64, y: &[f64], f: Latent<'_>, weight: f64, bars: LatentBars<'_>) {
+    fn log_expected_power_pullback(
+        &self,
+        power: f64,
+        y: &[f64],
+        f: Latent<'_>,
+        weight: f64,
+        bars: LatentBars<'_>,
+    ) -> f64 {
+        let mut sum = 0.0;
         for p in 0..self.outputs() {
             let (density, deviation) = (self.density(p), f.variance[p].sqrt());
             let node = |(x, w): (f64, f64)| {
@@ -234,7 +242,9 @@ impl Tempered for StudentT {
                 bars.theta[p] += share * slopes.noise;
                 bars.theta[self.outputs() + p] += share * slopes.degrees;
             }
+            sum += total;
         }
+        sum
     }
 }
 

@@ -9,6 +9,13 @@ pub trait Tempered: Likelihood {
     /// The logarithm `log E_{N(f; mean, variance)} p(y | f)^power` of one row, jointly over the columns of `y`.
     fn log_expected_power(&self, power: f64, y: &[f64], f: Latent<'_>) -> f64;
 
-    /// Adds `weight` times the gradient of [`Tempered::log_expected_power`] to `bars`.
-    fn log_expected_power_pullback(&self, power: f64, y: &[f64], f: Latent<'_>, weight: f64, bars: LatentBars<'_>);
+    /// Adds `weight` times the gradient of [`Tempered::log_expected_power`] to `bars`, and returns its value, which costs nothing more.
+    fn log_expected_power_pullback(
+        &self,
+        power: f64,
+        y: &[f64],
+        f: Latent<'_>,
+        weight: f64,
+        bars: LatentBars<'_>,
+    ) -> f64;
 }

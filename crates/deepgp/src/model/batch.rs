@@ -19,6 +19,8 @@ pub struct Batch<'a> {
     pub samples: usize,
     /// The factor `κ` on the KL in the gradient; 1 for the bound itself.
     pub kl_weight: f64,
+    /// The share of training that is done, from 0 to 1, for objectives that change along the way; 1 for what they end with.
+    pub progress: f64,
     /// The objective: what the samples of a row contribute.
     pub objective: &'a dyn Objective,
     /// The whole batch, where several processes hold parts of it; `None` if the rows are all of it.
@@ -43,6 +45,7 @@ impl<'a> Batch<'a> {
             num_data: data.len(),
             samples: 1,
             kl_weight: 1.0,
+            progress: 1.0,
             objective: &EvidenceLowerBound,
             shard: None,
         }

@@ -14,16 +14,35 @@ use crate::model::DeepGp;
 ///
 /// while the variance of `f` and all of `g` go up the predictive objective. A decoupled model has separate parameters for the two. It is the
 /// gradient of no function; training ends where both routes are level.
+///
+/// So it is up to the share `hold` of training. From there on the faithfulness `β` falls from 1 to `last`, along a line: `∂m_f` is the
+/// geometric mean of the two, of the constant one to the power `β` and of the predictive one to `1 − β`, and `∂noise` their mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Faithful {
     /// The power `α` of the predictive objective, above 0 and at most 1.
     pub power: f64,
+    /// The share of training up to which the faithfulness is 1.
+    pub hold: f64,
+    /// The faithfulness at the end.
+    pub last: f64,
 }
 
 impl Faithful {
+    /// The usual share of training up to which the faithfulness is 1.
+    pub const HOLD: f64 = 0.5;
+    /// The usual faithfulness at the end.
+    pub const LAST: f64 = 0.0;
+
     /// The objective of all but the mean.
     fn predictive(self) -> Predictive {
         Predictive { power: self.power }
+    }
+
+    /// The faithfulness `β` when this share of training is done.
+    pub(super) fn share(self, progress: f64) -> f64 {
+        let fallen = ((progress - self.hold) / (1.0 - self.hold)).clamp(0.0, 1.0);
+        // Where the whole of training is held, the last step is, too.
+        if self.hold >= 1.0 { 1.0 } else { 1.0 + fallen * (self.last - 1.0) }
     }
 }
 
@@ -33,7 +52,7 @@ impl Objective for Faithful {
     }
 
     fn form(&self) -> Option<ObjectiveForm> {
-        Some(ObjectiveForm::Faithful { power: self.power })
+        Some(ObjectiveForm::Faithful { power: self.power, hold: self.hold, last: self.last })
     }
 
     fn check(&self, model: &DeepGp) -> Result<()> {
@@ -53,24 +72,49 @@ impl Objective for Faithful {
     }
 
     fn pullback(&self, row: &RowTerm<'_>, bars: RowBars<'_>) {
+        self.route(row, bars, |predictive, row, bars| predictive.pullback(row, bars));
+    }
+
+    fn add_with_pullback(&self, row: &RowTerm<'_>, sum: &mut f64, bars: RowBars<'_>) {
+        self.route(row, bars, |predictive, row, bars| predictive.add_with_pullback(row, sum, bars));
+    }
+}
+
+impl Faithful {
+    /// Routes the gradients of the predictive objective, which `pull` adds to the bars that it is given.
+    fn route(self, row: &RowTerm<'_>, bars: RowBars<'_>, pull: impl FnOnce(Predictive, &RowTerm<'_>, RowBars<'_>)) {
         let RowBars { mean, variance, conditional, log_weights, likelihood, shared } = bars;
         let levels = row.likelihood.noise_level().expect("the objective was checked with this likelihood");
-        // The predictive gradient at the levels goes nowhere.
-        let kept: Vec<f64> = likelihood[..levels.len()].to_vec();
+        let (share, outputs) = (self.share(row.progress), levels.len());
+        let before: Vec<f64> = likelihood[..outputs].to_vec();
         let own =
             RowBars { mean: &mut *mean, variance, conditional, log_weights, likelihood: &mut *likelihood, shared };
-        self.predictive().pullback(row, own);
-        likelihood[..levels.len()].copy_from_slice(&kept);
+        pull(self.predictive(), row, own);
+        for (now, before) in likelihood.iter_mut().zip(&before) {
+            *now = before + (1.0 - share) * (*now - before);
+        }
         for s in 0..row.f.len() {
             let (f, weight) = (row.f.at(s), row.scale * row.weight * row.f.weight(s));
             for (p, noise) in levels.iter().enumerate() {
                 let latent = row.likelihood.location(p).expect("a target whose noise has a level has a function");
                 let residual = row.y[p] - f.mean[latent];
-                mean[s * row.f.width + latent] = weight * residual / noise;
+                let (own, plain) = (&mut mean[s * row.f.width + latent], weight * residual / noise);
+                *own = blend(plain, *own, share);
                 let square = residual * residual + f.variance[latent];
-                likelihood[p] += weight * 0.5 * (square / noise - 1.0) / noise;
+                likelihood[p] += share * weight * 0.5 * (square / noise - 1.0) / noise;
             }
         }
+    }
+}
+
+/// The geometric mean `one^share · other^(1 − share)` of two numbers of one sign; 0 if one of them is.
+fn blend(one: f64, other: f64, share: f64) -> f64 {
+    if share == 1.0 {
+        one
+    } else if one == 0.0 || other == 0.0 {
+        0.0
+    } else {
+        other * (one / other).powf(share)
     }
 }
 
@@ -102,7 +146,7 @@ mod tests {
     fn the_mean_goes_up_the_bound_of_constant_noise_and_the_rest_the_predictive_objective() {
         let (followed, constant) = (Heteroscedastic::new(0.2, 1), Gaussian::new(0.2, 1));
         let f = Samples::alike(&MEAN, &VARIANCE, 2);
-        let own = gradients(&Faithful { power: 0.7 }, &followed, f);
+        let own = gradients(&Faithful { power: 0.7, hold: 1.0, last: 0.0 }, &followed, f);
         let predictive = gradients(&Predictive { power: 0.7 }, &followed, f);
         let every_other = |all: &[f64]| all.iter().copied().step_by(2).collect::<Vec<f64>>();
         let (mean, variance) = (every_other(&MEAN), every_other(&VARIANCE));
@@ -112,5 +156,20 @@ mod tests {
             assert!((own[0][2 * s] - bound[0][s]).abs() < 1e-12 && own[0][2 * s + 1] == predictive[0][2 * s + 1]);
         }
         assert!((own[2][0] - bound[2][0]).abs() < 1e-12 && own[2] != predictive[2]);
+        // The row is at 0.8 of training: a faithfulness that fell from 0.6 on to 0.4 is 0.7.
+        let (between, share) = (gradients(&Faithful { power: 0.7, hold: 0.6, last: 0.4 }, &followed, f), 0.7);
+        for s in 0..3 {
+            let (one, other): (f64, f64) = (bound[0][s], predictive[0][2 * s]);
+            let expected = one.signum() * one.abs().powf(share) * other.abs().powf(1.0 - share);
+            assert!((between[0][2 * s] - expected).abs() < 1e-12 * expected.abs());
+        }
+        assert!((between[2][0] - share * bound[2][0] - (1.0 - share) * predictive[2][0]).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_faithfulness_is_held_and_then_falls() {
+        let at = |hold, last, progress| Faithful { power: 1.0, hold, last }.share(progress);
+        assert_eq!([0.0, 0.5, 0.75, 1.0].map(|progress| at(0.5, 0.2, progress)), [1.0, 1.0, 0.6, 0.2]);
+        assert_eq!((at(1.0, 0.0, 1.0), at(0.0, 0.0, 0.5)), (1.0, 0.5));
     }
 }

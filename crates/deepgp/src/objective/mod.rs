@@ -41,10 +41,14 @@ pub enum ObjectiveForm {
         /// The power `α`, above 0 and at most 1: near 0 it is the evidence lower bound, at 1 the log density of the rows.
         power: f64,
     },
-    /// The predictive objective for all but the mean, which is fitted as if noise were constant: [`Faithful`].
+    /// The predictive objective for all but the mean, which is fitted as if noise were constant for a while: [`Faithful`].
     Faithful {
         /// The power `α` of the predictive objective.
         power: f64,
+        /// The share of training up to which the mean is fitted as if noise were constant.
+        hold: f64,
+        /// The faithfulness at the end, from 0 to 1; from `hold` on it falls to it.
+        last: f64,
     },
 }
 
@@ -58,7 +62,7 @@ impl ObjectiveForm {
             Self::Elbo => Arc::new(EvidenceLowerBound),
             Self::Tighter => Arc::new(TighterBound),
             Self::Predictive { power } => Arc::new(Predictive { power }),
-            Self::Faithful { power } => Arc::new(Faithful { power }),
+            Self::Faithful { power, hold, last } => Arc::new(Faithful { power, hold, last }),
         }
     }
 
@@ -66,14 +70,22 @@ impl ObjectiveForm {
     pub fn power(self) -> Option<f64> {
         match self {
             Self::Elbo | Self::Tighter => None,
-            Self::Predictive { power } | Self::Faithful { power } => Some(power),
+            Self::Predictive { power } | Self::Faithful { power, .. } => Some(power),
+        }
+    }
+
+    /// The faithfulness when this share of training is done: 0 for objectives that have none.
+    pub fn faithfulness(self, progress: f64) -> f64 {
+        match self {
+            Self::Elbo | Self::Tighter | Self::Predictive { .. } => 0.0,
+            Self::Faithful { power, hold, last } => Faithful { power, hold, last }.share(progress),
         }
     }
 
     /// Fails if the choice makes no sense.
     pub fn check(self) -> Result<()> {
         match self {
-            Self::Predictive { power } | Self::Faithful { power } if !(power > 0.0 && power <= 1.0) => {
+            Self::Predictive { power } | Self::Faithful { power, .. } if !(power > 0.0 && power <= 1.0) => {
                 let requirement = "above 0 and at most 1";
                 Err(Error::Setting { name: "objective: power", value: format!("{power:?}"), requirement })
             }
@@ -142,6 +154,8 @@ pub struct RowTerm<'a> {
     pub weight: f64,
     /// The number of rows of the data that one row of the batch stands for.
     pub scale: f64,
+    /// The share of training that is done, from 0 to 1.
+    pub progress: f64,
 }
 
 /// The gradients that [`Objective::pullback`] adds to.
@@ -187,6 +201,12 @@ pub trait Objective: std::fmt::Debug + Send + Sync {
 
     /// Adds the gradient of the row's term, times its weight and scale, to `bars`.
     fn pullback(&self, row: &RowTerm<'_>, bars: RowBars<'_>);
+
+    /// Adds the row's term to `sum` and its gradient to `bars`: both at once, for objectives that save work so.
+    fn add_with_pullback(&self, row: &RowTerm<'_>, sum: &mut f64, bars: RowBars<'_>) {
+        self.add(row, sum);
+        self.pullback(row, bars);
+    }
 }
 
 /// Helpers that the objectives' tests share: a row of three samples, and central differences.
@@ -204,7 +224,15 @@ mod testing {
 
     /// The row of these samples, three times in the data.
     pub fn row<'a>(likelihood: &'a dyn Likelihood, f: Samples<'a>) -> RowTerm<'a> {
-        RowTerm { likelihood, shared: &[], y: &Y[..likelihood.observed_width()], f, weight: 2.0, scale: 1.5 }
+        RowTerm {
+            likelihood,
+            shared: &[],
+            y: &Y[..likelihood.observed_width()],
+            f,
+            weight: 2.0,
+            scale: 1.5,
+            progress: 0.8,
+        }
     }
 
     /// Asserts that an objective's pullback is the slope of its value in everything that it reads.

@@ -63,6 +63,22 @@ impl Objective for Predictive {
         *sum += row.scale * row.weight * self.with_logs(row, |_, _, total| total) / self.power;
     }
 
+    /// One sample has no weight to share: its value comes with its gradient.
+    fn add_with_pullback(&self, row: &RowTerm<'_>, sum: &mut f64, bars: RowBars<'_>) {
+        if row.f.len() > 1 {
+            self.add(row, sum);
+            return self.pullback(row, bars);
+        }
+        let factor = row.scale * row.weight / self.power;
+        let RowBars { mean, variance, log_weights, likelihood, .. } = bars;
+        let own = LatentBars { mean, variance, theta: likelihood };
+        let tempered = row.likelihood.tempered().expect("the objective was checked with this likelihood");
+        *sum += factor * tempered.log_expected_power_pullback(self.power, row.y, row.f.at(0), factor, own);
+        if let Some(bar) = log_weights.first_mut() {
+            *bar += factor;
+        }
+    }
+
     fn pullback(&self, row: &RowTerm<'_>, bars: RowBars<'_>) {
         self.with_logs(row, |tempered, each, total| {
             let (factor, width) = (row.scale * row.weight / self.power, row.f.width);

@@ -5,8 +5,8 @@ use crate::error::{Error, Result};
 use crate::layer::CovarianceForm;
 use crate::model::DeepGp;
 
-/// A tighter evidence lower bound: the conditional variance `d` of the last layer, what its inducing inputs leave of the prior, is
-/// integrated out rather than bounded, at no cost. In each sample's expectation, for every output with noise `σ²`,
+/// A tighter evidence lower bound: the posterior may shrink the conditional variance `d` of the last layer, too, what its inducing inputs
+/// leave of the prior, and does so as well as it can, at no cost. In each sample's expectation, for every output with noise `σ²`,
 ///
 /// ```text
 /// −d/2σ²  becomes  −½ ln(1 + d/σ²)        ∂d = 1/2σ² − 1/2(σ² + d)        ∂σ² = −d²/2σ⁴(σ² + d)

@@ -1,7 +1,7 @@
 //! The choice of likelihood and objective by one word each, as users make it, and the forms that it leads to.
 
 use crate::likelihood::LikelihoodForm;
-use crate::objective::ObjectiveForm;
+use crate::objective::{Faithful, ObjectiveForm};
 
 /// A likelihood by its name; where it starts is another option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +69,7 @@ impl ObjectiveChoice {
             Self::Elbo => ObjectiveForm::Elbo,
             Self::Tighter => ObjectiveForm::Tighter,
             Self::Predictive | Self::Sites => ObjectiveForm::Predictive { power },
-            Self::Faithful => ObjectiveForm::Faithful { power },
+            Self::Faithful => ObjectiveForm::Faithful { power, hold: Faithful::HOLD, last: Faithful::LAST },
         }
     }
 }

@@ -344,11 +344,13 @@ impl<'a> Trainer<'a> {
     /// Takes the planned steps up to the first that fails.
     fn compute(&mut self, plans: &[PlannedStep]) -> Result<Vec<Result<Evaluation>>> {
         let Self { model, state, run, order, threads, .. } = self;
+        let steps = state.settings.steps;
         let plan = |p: &PlannedStep| StepPlan {
             step: p.before.step,
             rows: order.rows(p.rows.clone()),
             learning_rate: p.learning_rate,
             kl_weight: p.kl_weight,
+            progress: p.before.step as f64 / steps as f64,
         };
         let plans: Vec<StepPlan<'_>> = plans.iter().map(plan).collect();
         let outcomes = threads.run(|| run.steps(&plans, model, state))?;

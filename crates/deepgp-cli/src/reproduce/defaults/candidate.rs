@@ -1,5 +1,6 @@
 //! The settings that are compared as defaults: version 0.1's, and one change after the other.
 
+use deepgp::objective::Faithful;
 use deepgp::{CovarianceForm, FitSettings, InducingSize, LikelihoodForm, ObjectiveForm, Precision, Schedule, Sites};
 use serde::{Deserialize, Serialize};
 
@@ -166,7 +167,7 @@ impl Candidate {
             | Self::Sites
             | Self::HeteroscedasticSites
             | Self::StudentTPredictive => ObjectiveForm::PREDICTIVE,
-            Self::Faithful => ObjectiveForm::Faithful { power: 1.0 },
+            Self::Faithful => ObjectiveForm::Faithful { power: 1.0, hold: Faithful::HOLD, last: Faithful::LAST },
             Self::HalfPower | Self::HeteroscedasticHalfPower => ObjectiveForm::Predictive { power: 0.5 },
             Self::Decoupled | Self::Nested | Self::Diagonal | Self::LargeHead | Self::Mixed | Self::Cosine => {
                 ObjectiveForm::Elbo

@@ -69,9 +69,9 @@ impl Run for CpuRun<'_> {
     ) -> Result<Vec<Result<Evaluation>>> {
         let TrainingTask { data, settings, objective, .. } = self.task.clone();
         let mut outcomes = Vec::new();
-        for &StepPlan { step, rows, learning_rate, kl_weight } in plans {
+        for &StepPlan { step, rows, learning_rate, kl_weight, progress } in plans {
             let objective = &*objective;
-            let batch = Batch { samples: settings.samples, kl_weight, objective, ..Batch::of(data, rows) };
+            let batch = Batch { samples: settings.samples, kl_weight, progress, objective, ..Batch::of(data, rows) };
             let noise = Noise::Rows { key: Key::new(settings.seed, Purpose::Train), step: step as u32 };
             match model.evaluate(batch, noise, &*self.communicator, &mut self.memory, true) {
                 Ok(evaluation) => {

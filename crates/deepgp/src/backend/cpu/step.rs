@@ -272,9 +272,11 @@ impl DeepGp {
                 f: Samples { mean, variance, width, log_weights, conditional },
                 weight: batch.data.weights().map_or(1.0, |weights| weights[id as usize]),
                 scale,
+                progress: batch.progress,
             };
-            batch.objective.add(&term, &mut sum.data_term);
-            if gradient {
+            if !gradient {
+                batch.objective.add(&term, &mut sum.data_term);
+            } else {
                 for bar in [&mut *mean_bar, variance_bar, conditional_bar] {
                     bar.fill(0.0);
                 }
@@ -286,7 +288,7 @@ impl DeepGp {
                     likelihood: &mut sum.likelihood,
                     shared: &mut sum.shared,
                 };
-                batch.objective.pullback(&term, bars);
+                batch.objective.add_with_pullback(&term, &mut sum.data_term, bars);
                 narrow(conditional_bar, &mut last.conditional_bar[own_samples]);
                 narrow(mean_bar, &mut last.mean_bar.as_mut_slice()[own.clone()]);
                 narrow(variance_bar, &mut last.variance_bar.as_mut_slice()[own]);
