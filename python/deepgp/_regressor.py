@@ -82,6 +82,11 @@ default="squared-exponential"
         Seconds after which training stops.
     constant_columns : {"keep", "reject"}, default="keep"
         What to do with an input that has one value only.
+    transform_target : {"none", "log", "log1p", "yeo-johnson", "quantile", "auto"}, default="none"
+        What targets are transformed by before the model sees them: a logarithm, for positive targets, whose predictions
+        are then positive too; that of one more; Yeo and Johnson's power; normal scores; or, by "auto", the one under
+        which nearest neighbours predict clearly best, if there is one (`notes_` says which, and why). Predictions of
+        observations are in the units of the data. Those of the function `f` are in units of the transformed target.
     prediction_samples : int, default=100
         Samples of the mixture in predictions.
     warm_start : bool, default=False
@@ -120,7 +125,7 @@ default="squared-exponential"
     history_ : dict of str to ndarray
         The course of training; see `Model.history`.
     notes_ : list of str
-        What is worth knowing: more jitter than asked for, steps rolled back.
+        What is worth knowing: transforms that were chosen, more jitter than asked for, steps rolled back.
 
     See Also
     --------
@@ -175,6 +180,7 @@ default="squared-exponential"
         validation_samples: int = 20,
         time_limit: float | None = None,
         constant_columns: str = "keep",
+        transform_target: str = "none",
         prediction_samples: int = 100,
         warm_start: bool = False,
         callbacks: Sequence[Callable[[StepReport], bool | None]] | None = None,
@@ -208,6 +214,7 @@ default="squared-exponential"
         self.validation_samples = validation_samples
         self.time_limit = time_limit
         self.constant_columns = constant_columns
+        self.transform_target = transform_target
         self.prediction_samples = prediction_samples
         self.warm_start = warm_start
         self.callbacks = callbacks

@@ -34,6 +34,7 @@ _AS_THEY_ARE = (
     "patience",
     "validation_samples",
     "constant_columns",
+    "transform_target",
     "threads",
 )
 #: What a model is made of: with `warm_start` it cannot change.
@@ -49,6 +50,7 @@ _STRUCTURE = (
     "kernel",
     "precision",
     "jitter",
+    "transform_target",
 )
 
 

@@ -58,6 +58,7 @@ def test_the_documentation_has_every_argument_with_its_default():
         ("schedule", "linear", "`schedule`: unknown variant `linear`"),
         ("mean_form", "diagonal", "`mean_form`: unknown variant `diagonal`, expected one of `dual`"),
         ("kernel", "rbf", "`kernel`: unknown variant `rbf`"),
+        ("transform_target", "sqrt", "`transform_target`: unknown variant `sqrt`, expected one of `none`, `log`"),
         ("noise", -1.0, "`noise` is -1.0"),
         ("noise", float("nan"), "`noise` is nan"),
         ("steps", 1.5, "`steps` is 1.5"),

@@ -60,7 +60,7 @@ pub fn demo(args: DemoArgs) -> Result<Outcome> {
     let source = Source::open(&path)?;
     let (targets, ignore, categorical) = (vec!["distance".to_string()], Vec::new(), Vec::new());
     let (schema, _) = Schema::scan(&source, &Wanted { targets, ignore, categorical, missing: Missing::Reject })?;
-    let (data, _) = rows::load(&schema, &source, rows::reading(voice))?;
+    let data = rows::load(&schema, &source, rows::reading(voice))?.data;
     let (train, test) = data.split(TEST, SEED)?;
     let table = TableRecord { path: paths::absolute(&path), sha256: source.sha256()?, rows: data.len() };
     let mut lines: Vec<Line> = Vec::new();

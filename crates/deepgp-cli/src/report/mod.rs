@@ -122,6 +122,8 @@ pub struct History {
     pub noise: Vec<f64>,
     /// Standard deviation of the noise of each target in the model, in the target's units.
     pub model_noise: Vec<f64>,
+    /// What the noise of each target is around, where that is not the target: `ln price`.
+    pub noise_units: Option<Vec<String>>,
     /// The validation curve: steps, and mean log density of the validation rows in the targets' units.
     pub validation: Vec<(f64, f64)>,
     /// The step whose parameters the model has, if validation rows chose it.

@@ -33,6 +33,7 @@ fn default_of(option: &str) -> Option<String> {
     Some(match option {
         "missing" => name_of(MISSING, nothing.missing()).into(),
         "constant" => name_of(CONSTANT_COLUMNS, nothing.constant()).into(),
+        "transform_target" => settings.transform_target.name().into(),
         "hidden_layers" => model.hidden_layers.to_string(),
         "width" => model.width.to_string(),
         "mean_inducing" => SizeRule::of(|rows| inducing_for(rows).0).in_words(),
@@ -118,7 +119,7 @@ mod tests {
 
     #[test]
     fn the_help_of_fit_shows_the_defaults_of_the_settings() {
-        let FitSettings { model, train, validation, constant_columns } = FitSettings::default();
+        let FitSettings { model, train, validation, constant_columns, transform_target } = FitSettings::default();
         // Written out, so that the compiler asks here whether a new setting is an option. Those without a name are none.
         let ModelSettings {
             hidden_layers,
@@ -187,6 +188,7 @@ mod tests {
         assert_default("fit", "threads", threads);
         assert_default("fit", "validation", validation.unwrap());
         assert_default("fit", "constant", name(constant_columns));
+        assert_default("fit", "transform_target", name(transform_target));
         assert!(help("fit", "patience").contains(&format!("one every {} steps", validate_every)));
     }
 

@@ -13,14 +13,14 @@ use anyhow::{Context, Result};
 use clap::Args;
 use deepgp::{
     ConstantColumns, CovarianceForm, KernelChoice, LikelihoodChoice, MeanForm, ObjectiveChoice, Precision,
-    ValidationScore,
+    TransformChoice, ValidationScore,
 };
 use deepgp_io::table::Missing;
 use serde::{Deserialize, Serialize};
 
 use super::usage::Usage;
 use super::value::choice::{
-    CONSTANT_COLUMNS, COVARIANCE_FORMS, KERNELS, LIKELIHOODS, MEAN_FORMS, MISSING, OBJECTIVES, PRECISIONS,
+    CONSTANT_COLUMNS, COVARIANCE_FORMS, KERNELS, LIKELIHOODS, MEAN_FORMS, MISSING, OBJECTIVES, PRECISIONS, TRANSFORMS,
     VALIDATION_SCORES, choice,
 };
 use super::value::duration::{CheckpointInterval, Seconds};
@@ -53,6 +53,10 @@ pub struct FitOptions {
     /// What to do with input columns that have one value only
     #[arg(long, value_parser = choice::<ConstantColumns>(CONSTANT_COLUMNS))]
     pub constant: Option<ConstantColumns>,
+    /// What targets are transformed by before the model sees them, and predictions back: a logarithm for positive ones, a power,
+    /// normal scores, or what nearest neighbours predict best under (auto)
+    #[arg(long, value_parser = choice::<TransformChoice>(TRANSFORMS))]
+    pub transform_target: Option<TransformChoice>,
 
     /// Layers before the last one
     #[arg(long, help_heading = "Model")]
@@ -178,6 +182,7 @@ impl FitOptions {
             categorical: either(self.categorical, config.categorical),
             missing: self.missing.or(config.missing),
             constant: self.constant.or(config.constant),
+            transform_target: self.transform_target.or(config.transform_target),
             hidden_layers: self.hidden_layers.or(config.hidden_layers),
             width: self.width.or(config.width),
             inducing: if sizes { self.inducing } else { config.inducing },

@@ -2,7 +2,7 @@
 
 use deepgp::{
     ConstantColumns, FitSettings, InducingSize, LikelihoodChoice, LikelihoodForm, ModelSettings, ObjectiveChoice,
-    Schedule, Sites, TrainSettings,
+    Schedule, Sites, TrainSettings, TransformChoice,
 };
 use deepgp_io::table::{Missing, Source, Wanted};
 
@@ -17,6 +17,11 @@ impl FitOptions {
     /// What is done with input columns that have one value in the whole table.
     pub fn constant(&self) -> ConstantColumns {
         self.constant.unwrap_or(FitSettings::default().constant_columns)
+    }
+
+    /// How targets are transformed.
+    pub fn transform_target(&self) -> TransformChoice {
+        self.transform_target.unwrap_or(FitSettings::default().transform_target)
     }
 
     /// What the fit wants of the table: targets, ignored and categorical columns, missing values.
@@ -82,6 +87,7 @@ impl FitOptions {
             validation,
             // A column that varies in the table may well not in a part of it.
             constant_columns: ConstantColumns::Keep,
+            transform_target: self.transform_target(),
         }
     }
 

@@ -22,6 +22,9 @@ pub const OBJECTIVES: &[&str] = &["elbo", "tighter", "predictive", "faithful", "
 /// Names of the scores by which validation rows judge, [`ValidationScore`](deepgp::ValidationScore).
 pub const VALIDATION_SCORES: &[&str] = &["log-density", "crps"];
 
+/// Names of the transforms of targets, [`TransformChoice`](deepgp::TransformChoice).
+pub const TRANSFORMS: &[&str] = &["none", "log", "log1p", "yeo-johnson", "quantile", "auto"];
+
 /// A parser of the enum `T` that knows its values by `names`, those that serde gives them.
 pub fn choice<T: DeserializeOwned + Clone + Send + Sync + 'static>(
     names: &'static [&'static str],
@@ -40,7 +43,7 @@ mod tests {
     use super::*;
     use deepgp::{
         ConstantColumns, CovarianceForm, KernelChoice, LikelihoodChoice, MeanForm, ObjectiveChoice, Precision,
-        ValidationScore,
+        TransformChoice, ValidationScore,
     };
     use deepgp_io::table::Missing;
 
@@ -57,6 +60,7 @@ mod tests {
         assert_known::<CovarianceForm>(COVARIANCE_FORMS);
         assert_known::<KernelChoice>(KERNELS);
         assert_known::<Precision>(PRECISIONS);
+        assert_known::<TransformChoice>(TRANSFORMS);
         assert_known::<LikelihoodChoice>(LIKELIHOODS);
         assert_known::<ObjectiveChoice>(OBJECTIVES);
         assert_known::<ValidationScore>(VALIDATION_SCORES);

@@ -99,7 +99,11 @@ fn noise(report: &Report) -> Option<Figure> {
     let (low, high) = (positive().fold(f64::INFINITY, f64::min), positive().fold(0.0, f64::max));
     let end = positive().next_back()?;
     let first = targets.first().map_or("", String::as_str);
-    let unit = if targets.len() > 1 { first } else { "the target" };
+    let unit = match history.noise_units.as_ref().and_then(|units| units.first()) {
+        Some(unit) => unit,
+        None if targets.len() > 1 => first,
+        None => "the target",
+    };
     let axis = Axis::new(format!("noise, in units of {unit}"));
     let axis = if high > 8.0 * low { axis.log() } else { axis };
     let panel = Panel::new(Axis::new("step"), axis).with(Mark::line(points, Colour::Model).stroke(2.0));
@@ -118,7 +122,7 @@ fn noise(report: &Report) -> Option<Figure> {
 /// that of an earlier step.
 fn noise_in_words(report: &Report, end: f64) -> String {
     let Report { history, targets, .. } = report;
-    let each = targets.iter().zip(&history.model_noise);
+    let each = history.noise_units.as_ref().unwrap_or(targets).iter().zip(&history.model_noise);
     let named = each.map(|(target, noise)| match targets.len() {
         1 => significant(*noise, 3),
         _ => format!("{} of {target}", significant(*noise, 3)),
