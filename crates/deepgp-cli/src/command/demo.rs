@@ -134,7 +134,7 @@ pub fn demo(args: DemoArgs) -> Result<Outcome> {
 
 /// The settings of a model's fit.
 fn settings(hidden_layers: usize, sizes: Sizes, threads: usize) -> FitSettings {
-    let mut settings = FitSettings { validation: None, ..FitSettings::default() };
+    let mut settings = FitSettings { validation: None, ..FitSettings::plain() };
     settings.model.hidden_layers = hidden_layers;
     (settings.model.inducing, settings.model.covariance_form) = match sizes {
         Sizes::Full(m) => (InducingSize::Tied(m), CovarianceForm::Whitened),

@@ -27,12 +27,19 @@ impl Default for FitSettings {
             train: TrainSettings::default(),
             validation: Some(0.1),
             constant_columns: ConstantColumns::Reject,
-            transform_target: TransformChoice::None,
+            transform_target: TransformChoice::Auto,
         }
     }
 }
 
 impl FitSettings {
+    /// Settings with one Gaussian noise and the evidence lower bound, at a constant learning rate and without a transform: the paper's way,
+    /// and version 0.1's.
+    pub fn plain() -> Self {
+        let transform_target = TransformChoice::None;
+        Self { model: ModelSettings::plain(), train: TrainSettings::plain(), transform_target, ..Self::default() }
+    }
+
     /// The number of rows, of so many, that are left to train on when those for early stopping are held out.
     pub fn training_rows(&self, rows: usize) -> usize {
         match self.validation {

@@ -202,7 +202,7 @@ impl Training {
     /// Trains the model. `callback` sees every step and can end training by breaking. A run that gets stuck is not an error:
     /// [`Fit::stop`] says so, and the model is the last good one.
     pub fn run(&self, callback: impl FnMut(&StepReport, &TrainState) -> ControlFlow<()>) -> Result<Fit> {
-        self.run_by(Method::of(&self.settings), callback)
+        self.run_by(Method::of(&self.settings, &self.regressor.model), callback)
     }
 
     /// Trains the model like [`Training::run`], with a program's own objective or optimiser.

@@ -36,7 +36,7 @@ const MOST_PREDICTED: usize = 2_000;
 /// The least number of rows that can tell transforms apart.
 const FEWEST_ROWS: usize = 100;
 /// The least gain in mean log density for which a target is transformed.
-const LEAST_GAIN: f64 = 0.1;
+const LEAST_GAIN: f64 = 0.25;
 /// The least gain in standard errors.
 const STANDARD_ERRORS: f64 = 3.0;
 /// The largest CRPS, as a share of that without a transform.

@@ -3,7 +3,6 @@
 use clap::Arg;
 use deepgp::{LikelihoodChoice, Schedule, Sites, inducing_for};
 
-use super::settings::usual_power;
 use super::{FitOptions, RateSchedule, SCHEDULES};
 use crate::arguments::value::choice::{
     CONSTANT_COLUMNS, COVARIANCE_FORMS, KERNELS, LIKELIHOODS, MEAN_FORMS, MISSING, OBJECTIVES, PRECISIONS,
@@ -45,7 +44,6 @@ fn default_of(option: &str) -> Option<String> {
         "likelihood" => name_of(LIKELIHOODS, LikelihoodChoice::of(model.likelihood)).into(),
         "noise" => model.likelihood.noise().to_string(),
         "objective" => name_of(OBJECTIVES, nothing.objective()).into(),
-        "power" => usual_power().to_string(),
         "sites" => model.sites.unwrap_or(Sites::USUAL).to_string(),
         "kl_weight" => train.kl_weight.to_string(),
         "validation_score" => name_of(VALIDATION_SCORES, train.validation_score).into(),
@@ -96,7 +94,7 @@ impl SizeRule {
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
-    use deepgp::{FitSettings, InducingSize, JOINT_ROWS, ModelSettings, ObjectiveForm, PredictSettings, TrainSettings};
+    use deepgp::{FitSettings, InducingSize, JOINT_ROWS, ModelSettings, PredictSettings, TrainSettings};
 
     use super::*;
     use crate::arguments::Cli;
@@ -163,18 +161,9 @@ mod tests {
         assert_default("fit", "kernel", name(kernel));
         assert_default("fit", "likelihood", likelihood.start(1).name());
         assert_default("fit", "noise", likelihood.noise());
-        assert_default(
-            "fit",
-            "objective",
-            match objective {
-                ObjectiveForm::Elbo => "elbo",
-                ObjectiveForm::Tighter => "tighter",
-                ObjectiveForm::Predictive { .. } if sites.is_some() => "sites",
-                ObjectiveForm::Predictive { .. } => "predictive",
-                ObjectiveForm::Faithful { .. } => "faithful",
-            },
-        );
-        assert_default("fit", "sites", sites.unwrap_or(8));
+        assert_eq!((objective, sites), (None, None));
+        assert_default("fit", "objective", "auto");
+        assert_default("fit", "sites", 8);
         assert_default("fit", "kl_weight", kl_weight);
         assert_default("fit", "validation_score", name(validation_score));
         assert_default("fit", "precision", name(precision));
@@ -182,7 +171,8 @@ mod tests {
         assert_default("fit", "batch_size", batch_size);
         assert_default("fit", "samples", samples);
         assert_default("fit", "learning_rate", learning_rate);
-        assert_default("fit", "schedule", name(schedule));
+        assert_eq!(schedule, Schedule::COSINE);
+        assert_default("fit", "schedule", "cosine");
         assert_default("fit", "patience", patience);
         assert_default("fit", "seed", seed);
         assert_default("fit", "threads", threads);

@@ -108,11 +108,12 @@ pub struct FitOptions {
     /// How the learning rate changes: not at all, or down along half a cosine
     #[arg(long, value_parser = choice::<RateSchedule>(SCHEDULES), help_heading = "Training")]
     pub schedule: Option<RateSchedule>,
-    /// What training maximises: a bound on the evidence, a tighter one (for one Gaussian noise), the log density of the rows, or
-    /// that with learned sites in place of samples
+    /// What training maximises: a bound on the evidence, a tighter one (for one Gaussian noise), the log density of the rows, that
+    /// for all but the mean for a while (for noise that follows the inputs), or that with learned sites in place of samples; auto
+    /// is faithful where noise follows the inputs, else elbo
     #[arg(long, value_parser = choice::<ObjectiveChoice>(OBJECTIVES), help_heading = "Training")]
     pub objective: Option<ObjectiveChoice>,
-    /// The power of the predictive objective, above 0 and at most 1: near 0 it is the bound
+    /// The power of the predictive objectives, above 0 and at most 1: near 0 they are the bound [default: 1, or 0.5 if faithful]
     #[arg(long, value_name = "ALPHA", help_heading = "Training")]
     pub power: Option<f64>,
     /// Learned sites, for --objective sites

@@ -18,7 +18,7 @@ pub const PRECISIONS: &[&str] = &["f64", "mixed"];
 /// Names of the likelihoods, [`LikelihoodChoice`](deepgp::LikelihoodChoice).
 pub const LIKELIHOODS: &[&str] = &["gaussian", "heteroscedastic", "student-t"];
 /// Names of the objectives, [`ObjectiveChoice`](deepgp::ObjectiveChoice).
-pub const OBJECTIVES: &[&str] = &["elbo", "tighter", "predictive", "faithful", "sites"];
+pub const OBJECTIVES: &[&str] = &["auto", "elbo", "tighter", "predictive", "faithful", "sites"];
 /// Names of the scores by which validation rows judge, [`ValidationScore`](deepgp::ValidationScore).
 pub const VALIDATION_SCORES: &[&str] = &["log-density", "crps"];
 
