@@ -1,0 +1,21 @@
+//! The choices behind a model, from its file.
+
+use deepgp::likelihood::Quantity;
+use deepgp_io::ModelFile;
+
+use crate::report::Choices;
+
+/// The choices behind a model: the likelihood that it has, and the settings that it was trained with.
+pub fn choices(file: &ModelFile) -> Choices {
+    let (model, train) = (&file.regressor.model, &file.record.settings.train);
+    let learnt = file.regressor.likelihood_summary();
+    let degrees = |target| Quantity::find(&learnt, "degrees", Some(target));
+    Choices {
+        likelihood: model.likelihood().description(),
+        degrees: (0..file.schema.targets.len()).map_while(degrees).collect(),
+        objective: train.objective,
+        sites: model.sites().map(|sites| sites.count()),
+        kl_weight: (train.kl_weight != 1.0).then_some(train.kl_weight),
+        validation_score: train.validation_score,
+    }
+}
