@@ -4,7 +4,7 @@
 use deepgp::likelihood::LikelihoodDescription;
 use deepgp::{ObjectiveForm, ValidationScore};
 
-use super::number::{percent, significant};
+use super::number::{fixed, significant};
 use super::{Choices, Report};
 use crate::picture::escape;
 
@@ -42,26 +42,24 @@ fn likelihood(choices: &Choices, targets: &[String]) -> Option<InWords> {
         LikelihoodDescription::Gaussian { .. } => of(
             "gaussian",
             "Gaussian noise, as large in one row as in another: the plainest choice, and enough where errors are alike \
-             everywhere. Where they are larger in some places than in others (a funnel among the residuals), \
-             heteroscedastic lets the noise follow the inputs; where a few rows are far off, student-t does not let them \
-             widen all intervals."
+             everywhere. Where they are larger in some places than in others, “heteroscedastic” lets the noise follow the \
+             inputs; where a few rows are far off, “student-t” keeps them from widening all intervals."
                 .to_owned(),
         ),
         LikelihoodDescription::Heteroscedastic { .. } => of(
             "heteroscedastic",
-            "Gaussian noise that follows the inputs: a second function says how noisy each row is, so that intervals are \
-             narrow where the data is clean and wide where it is not. It is for data whose errors differ from place to \
-             place; where the figures of the noise are level, gaussian says the same with less, and on very small tables \
-             more safely."
+            "Gaussian noise that follows the inputs, for data that is noisier in some places than in others: a second \
+             function says how noisy each row is, so that intervals are narrow where the data is clean and wide where it is \
+             not. Where the figures of the noise are level, “gaussian” says the same with less."
                 .to_owned(),
         ),
         LikelihoodDescription::StudentT { .. } => of(
             "student-t",
             format!(
-                "Noise with long tails, Student's t: a few rows that are far off neither bend the function nor widen all \
-                 intervals.{} The fewer, the longer the tails; from about 30 on they are those of gaussian, which is then \
-                 the simpler choice. Where errors are large in some places rather than in some rows, choose \
-                 heteroscedastic.",
+                "Noise with long tails, for data with outliers: a few rows that are far off neither bend the function nor \
+                 widen all intervals.{} The fewer, the longer the tails; from about 30 on they are those of “gaussian”, \
+                 which is then the simpler choice. Where errors are large in some places rather than in some rows, \
+                 “heteroscedastic” is the better one.",
                 degrees(&choices.degrees, targets)
             ),
         ),
@@ -88,26 +86,24 @@ fn objective(form: ObjectiveForm) -> InWords {
         ObjectiveForm::Elbo => of(
             "elbo",
             "Training raised the evidence lower bound: how well the function, with its doubt, explains the training rows, \
-             less the distance of what was learnt from what was assumed before. It is hard to overfit, and good for the \
-             mean. Where the density of single rows matters more, predictive raises what test rows are scored by; with one \
-             Gaussian noise, tighter is closer to the evidence at no cost."
+             less how far it had to move from what was assumed before. It is hard to overfit, and good for the mean. Where \
+             the density of single rows matters more, “predictive” raises what test rows are scored by."
                 .to_owned(),
         ),
         ObjectiveForm::Tighter => of(
             "tighter",
-            "Training raised a bound that lies between the evidence lower bound and the evidence: variance that no \
-             inducing input can explain costs less. It is for one Gaussian noise; otherwise it is as elbo, and chosen for \
-             the same reasons. Where the density of single rows matters more, predictive raises what test rows are scored \
-             by."
-            .to_owned(),
+            "Training raised a bound between the evidence lower bound and the evidence, which one Gaussian noise allows: \
+             variance that no inducing input can explain costs less. It is as hard to overfit as “elbo”. Where the density of \
+             single rows matters more, “predictive” raises what test rows are scored by."
+                .to_owned(),
         ),
         ObjectiveForm::Predictive { power } => of(
             "predictive",
             format!(
                 "Training raised the log density of the training rows, which is what test rows are scored by: it fits the \
-                 shape of predictions, not the mean alone.{} It can overfit small tables, and needs validation rows to end \
-                 it in time; elbo is the safer choice there. Where a few hard rows cost accuracy of the mean, choose \
-                 faithful.",
+                 shape of predictions, not the mean alone.{} Small tables need validation rows to end it before it overfits, \
+                 and “elbo” is safer there. Where the noise follows the inputs and a few hard rows spoil the mean, “faithful” \
+                 mends that.",
                 between(power)
             ),
         ),
@@ -115,9 +111,8 @@ fn objective(form: ObjectiveForm) -> InWords {
             "faithful",
             format!(
                 "Training raised the log density of the training rows, but fitted the mean as if the noise were the same \
-                 everywhere{}: otherwise rows that are called noisy would hardly count for it, and the mean would pay for the \
-                 variance.{} It is for noise that follows the inputs. Where the error of the mean matters less than the \
-                 density, predictive leaves the mean to it.",
+                 everywhere{}: otherwise rows that the model calls noisy would hardly count for it.{} Where the density \
+                 matters more than the error of the mean, “predictive” fits all by the density.",
                 held(hold, last),
                 between(power)
             ),
@@ -133,19 +128,19 @@ fn between(power: f64) -> String {
     format!(" With the power {} it lies between that and the evidence lower bound.", significant(power, 2))
 }
 
-/// How long the mean was fitted faithfully: nothing where that was always so.
+/// How long the mean was fitted as if the noise were constant, in brackets; empty where that was to the end.
 fn held(hold: f64, last: f64) -> String {
-    match hold >= 1.0 || last >= 1.0 {
-        true => String::new(),
-        false => format!(", for {} of the steps, and from there on less and less", percent(hold)),
+    if hold >= 1.0 || last >= 1.0 {
+        return String::new();
     }
+    format!(" (for the first {}\u{202f}% of the steps, then less and less)", fixed(100.0 * hold, 0))
 }
 
 /// Learned sites in words.
 fn sites(count: usize) -> InWords {
     let text = format!(
         "In place of random samples, {count} trained points with weights pass through the hidden layers: a prediction takes \
-         {count} passes and no samples. That fits the densities of large tables best, and overfits small ones; there, samples \
+         {count} passes and no samples. That fits the densities of large tables best, and overfits small ones: for those samples \
          are the better choice."
     );
     InWords::new("Learned sites", &count.to_string(), text)
@@ -166,14 +161,14 @@ fn validation(score: ValidationScore) -> InWords {
             "log-density",
             "Rows held back from training judged each look at the model by the log density of their targets, which is what \
              the log likelihood of test rows is. It rewards the whole shape of a prediction, tails included. Where a target \
-             takes some value many times it has no upper end, and crps is the better judge.",
+             takes some value many times it has no upper end, and “crps” is the better judge.",
         ),
         ValidationScore::Crps => InWords::new(
             "Validation score",
             "crps",
             "Rows held back from training judged each look at the model by the continuous ranked probability score: the \
              absolute error of a whole distribution, in the target's units. It is steady, and sound for targets that take \
-             some value many times. Where tails matter, log-density punishes surprises harder.",
+             some value many times. Where tails matter, “log-density” punishes surprises harder.",
         ),
     }
 }

@@ -78,6 +78,7 @@ fn noise(output: &Output, draws: &mut Draws) -> NoiseView {
     NoiseView {
         mean: output.mean.clone(),
         error: output.y.iter().zip(&output.mean).map(|(y, mean)| y - mean).collect(),
+        spread: output.deviation.clone(),
         deviation: output.deviation.iter().map(|deviation| 0.9 * deviation).collect(),
         inputs: vec![("cement".to_owned(), along.clone()), other("age"), other("water"), other("slag")],
     }

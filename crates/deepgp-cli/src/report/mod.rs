@@ -127,6 +127,8 @@ pub struct NoiseView {
     pub mean: Vec<f64>,
     /// The true target of each row less its predictive mean.
     pub error: Vec<f64>,
+    /// The predictive standard deviation of each row, noise included.
+    pub spread: Vec<f64>,
     /// The standard deviation of each row's noise.
     pub deviation: Vec<f64>,
     /// The inputs with the shortest lengthscales: their names, and their values at each row.

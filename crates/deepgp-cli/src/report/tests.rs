@@ -50,7 +50,7 @@ fn each_series(report: &mut Report, change: &dyn Fn(&mut Vec<f64>)) {
         let changed = o.intervals_95.iter().zip(ends).map(|(own, (lower, upper))| Interval { lower, upper, ..*own });
         o.intervals_95 = changed.collect();
         if let Some(noise) = &mut o.noise {
-            [&mut noise.mean, &mut noise.error, &mut noise.deviation].into_iter().for_each(change);
+            [&mut noise.mean, &mut noise.error, &mut noise.spread, &mut noise.deviation].into_iter().for_each(change);
             noise.inputs.iter_mut().for_each(|(_, values)| change(values));
         }
     }
@@ -267,7 +267,7 @@ fn the_choices_are_told_as_far_as_they_were_made() {
     for part in [
         "Likelihood: heteroscedastic",
         "Objective: faithful",
-        "for 50.0\u{202f}% of the steps",
+        "the first 50\u{202f}% of the steps",
         "Validation score: crps",
     ] {
         assert!(all.contains(part), "{part}: {all}");

@@ -30,6 +30,7 @@ pub fn noise(file: &ModelFile, scored: &Scored, predictor: &UserPredictor<'_>) -
         NoiseView {
             error: rows.iter().zip(&mean).map(|(&row, mean)| scored.data.y()[(row, p)] - mean).collect(),
             mean,
+            spread: column(&predicted.y.variance, p).into_iter().map(f64::sqrt).collect(),
             deviation: column(&predicted.noise, p).into_iter().map(f64::sqrt).collect(),
             inputs: inputs.clone(),
         }

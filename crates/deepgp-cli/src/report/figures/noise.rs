@@ -1,7 +1,7 @@
 //! Noise that follows the inputs: against the predicted mean, and along the inputs with the shortest lengthscales.
 
 use super::{Figure, stem, title};
-use crate::picture::{Axis, Chart, Colour, Mark, Panel};
+use crate::picture::{Axis, Chart, Colour, Mark, Panel, Picture};
 use crate::report::number::significant;
 use crate::report::statistics::{groups_of_like, quantile, rms};
 use crate::report::{NoiseView, Output};
@@ -17,6 +17,8 @@ struct Row {
     /// The number of the row in the view.
     index: usize,
     error: f64,
+    /// The standard deviation of the whole prediction.
+    spread: f64,
     noise: f64,
 }
 
@@ -24,9 +26,9 @@ struct Row {
 pub(in crate::report) fn noise(outputs: &[Output], index: usize) -> Vec<Figure> {
     let output = &outputs[index];
     let Some(view) = &output.noise else { return Vec::new() };
-    let columns = view.error.iter().zip(&view.deviation).enumerate();
-    let complete = columns.map(|(index, (&error, &noise))| Row { index, error, noise });
-    let usable = |row: &Row| row.error.is_finite() && row.noise.is_finite() && row.noise > 0.0;
+    let columns = view.error.iter().zip(&view.spread).zip(&view.deviation).enumerate();
+    let complete = columns.map(|(index, ((&error, &spread), &noise))| Row { index, error, spread, noise });
+    let usable = |row: &Row| (row.error + row.spread).is_finite() && row.noise.is_finite() && row.noise > 0.0;
     let rows: Vec<Row> = complete.filter(usable).collect();
     if rows.is_empty() {
         return Vec::new();
@@ -38,25 +40,24 @@ pub(in crate::report) fn noise(outputs: &[Output], index: usize) -> Vec<Figure> 
             .with(panel(&format!("predicted mean of {}", output.name), &view.mean, &rows), 1.0)
             .draw(),
         caption: format!(
-            "The noise that the model sees in each row{}. Good: it rises and falls with the errors, a little below them \
-             where the function itself is uncertain. Errors far above are noise that was missed; a level cloud says that one \
-             noise for all rows would do.",
+            "The noise that the model sees in each row{}; lines are root mean squares of a tenth of the rows. Good: errors follow \
+             the whole prediction. What lies between it and the noise is doubt about the function, which more rows would narrow; \
+             the noise would stay. A level cloud says that one noise for all rows would do.",
             range(&rows)
         ),
     };
     let along_inputs = (!view.inputs.is_empty()).then(|| Figure {
         stem: stem("noise-inputs", index, outputs.len()),
         picture: along_inputs(&named("Predicted noise along the inputs"), view, &rows),
-        caption:
-            "The same along the inputs with the shortest lengthscales. Good: errors and noise rise and fall together; \
-                  where the noise follows an input, so does the width of intervals."
-                .to_owned(),
+        caption: "The same along the inputs with the shortest lengthscales. Good: errors follow the whole prediction along each. \
+                  An input along which the noise rises tells which rows are noisy."
+            .to_owned(),
     });
     [against_mean].into_iter().chain(along_inputs).collect()
 }
 
 /// The picture of the noise along each input, two panels in a row.
-fn along_inputs(title: &str, view: &NoiseView, rows: &[Row]) -> crate::picture::Picture {
+fn along_inputs(title: &str, view: &NoiseView, rows: &[Row]) -> Picture {
     let mut chart = Chart::new(title);
     for (i, (name, values)) in view.inputs.iter().enumerate() {
         chart = if i > 0 && i.is_multiple_of(2) { chart.below() } else { chart };
@@ -87,25 +88,17 @@ fn panel(name: &str, x: &[f64], rows: &[Row]) -> Panel {
                 .opacity(0.3)
                 .labelled("noise of a row"),
         )
-        .with(Mark::line(each(|row| row.noise), Colour::Model).stroke(2.0).labelled("noise, a tenth of the rows"))
-        .with(Mark::line(each(|row| row.error), Colour::Other).stroke(1.2))
-        .with(
-            Mark::dots(each(|row| row.error), Colour::Other)
-                .stroke(6.0)
-                .opacity(1.0)
-                .labelled("error, a tenth of the rows"),
-        )
+        .with(Mark::line(each(|row| row.noise), Colour::Model).stroke(2.2).labelled("noise"))
+        .with(Mark::line(each(|row| row.spread), Colour::Ink).stroke(1.4).dashed().labelled("whole prediction"))
+        .with(Mark::line(each(|row| row.error), Colour::Other).stroke(1.0).opacity(0.6))
+        .with(Mark::dots(each(|row| row.error), Colour::Other).stroke(5.5).opacity(1.0).labelled("error"))
 }
 
 /// The range of the noise in words, with a comma before it.
 fn range(rows: &[Row]) -> String {
     let noise: Vec<f64> = rows.iter().map(|row| row.noise).collect();
     let (low, high) = (quantile(&noise, 0.05), quantile(&noise, 0.95));
-    format!(
-        ", from {} to {} in nine rows of ten, beside the root mean square error of rows alike",
-        significant(low, 2),
-        significant(high, 2)
-    )
+    format!(", from {} to {} in nine rows of ten", significant(low, 2), significant(high, 2))
 }
 
 #[cfg(test)]
