@@ -320,8 +320,16 @@ class Model(Answers):
 
     @property
     def standardiser(self) -> dict[str, Floats]:
-        """`x_shift`, `x_scale`, `y_shift`, `y_scale`: the layers see `(value - shift) / scale`."""
+        """`x_shift`, `x_scale`, `y_shift`, `y_scale`: the layers see `(value - shift) / scale`.
+
+        Targets go through their `transforms` first.
+        """
         return self._engine.standardiser()
+
+    @property
+    def transforms(self) -> list[str]:
+        """The name of each target's transform, "none" for one that stays as it is."""
+        return self._engine.transforms()
 
     @property
     def history(self) -> dict[str, Floats]:

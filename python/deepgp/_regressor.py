@@ -51,6 +51,8 @@ default="squared-exponential"
         The kernel of every layer, with a lengthscale for each input.
     inducing_start : {"k-means", "random-rows", "greedy-variance"}, default="k-means"
         Where inducing inputs start.
+    likelihood : {"gaussian", "heteroscedastic", "student-t"}, default="heteroscedastic"
+        How targets scatter around the function: with one noise, with one that follows the inputs, or with outliers.
     noise : float, default=0.5
         The noise variance at the start, as a share of the target's variance.
     precision : {"f64", "mixed"}, default="f64"
@@ -63,25 +65,43 @@ default="squared-exponential"
         Rows in a minibatch; all of them if there are fewer.
     samples : int, default=1
         Samples of the hidden layers for each row in training.
-    learning_rate : float, default=0.01
+    learning_rate : float, default=0.02
         Adam's.
-    schedule : {"constant", "cosine"} or dict, default="constant"
+    schedule : {"constant", "cosine"} or dict, default="cosine"
         How the learning rate changes. "cosine" goes down to a hundredth; `{"cosine": {"last": 0.1}}` and
         `{"step": {"every": 1000, "factor": 0.5}}` say more.
+    objective : {"auto", "elbo", "tighter", "predictive", "faithful", "sites"}, default="auto"
+        What training maximises: a bound on the evidence, a tighter one (for one Gaussian noise), the log density of the
+        rows, that for all but the mean for a while (for noise that follows the inputs), or that with learned sites in
+        place of samples. "auto" is "faithful" where noise follows the inputs, else "elbo".
+    power : float, optional
+        The power of the predictive objectives, above 0 and at most 1; near 0 they are the bound. None is 1, and 0.5 for
+        "faithful".
+    sites : int, default=8
+        Learned sites, for `objective="sites"`.
+    kl_weight : float, default=1.0
+        The factor on the KL.
     kl_warm_up : int, default=0
-        Steps over which the factor on the KL grows from 0 to 1.
+        Steps over which the factor on the KL grows from 0 to `kl_weight`.
     validation : float or None, default=0.1
         The share of rows that is held out and decides when to stop; None to train on all rows for all steps.
     validate_every : int, default=50
         Steps between two looks at these rows.
-    patience : int, default=10
+    patience : int, default=30
         Looks without a better result before training stops.
     validation_samples : int, default=20
         Samples of the mixture in such a look.
+    validation_score : {"log-density", "crps"}, default="crps"
+        The score by which these rows judge; "crps" is the steadier, where targets take a value many times above all.
     time_limit : float, optional
         Seconds after which training stops.
     constant_columns : {"keep", "reject"}, default="keep"
         What to do with an input that has one value only.
+    transform_target : {"none", "log", "log1p", "yeo-johnson", "quantile", "auto"}, default="auto"
+        What targets are transformed by before the model sees them: a logarithm, for positive targets, whose predictions
+        are then positive too; that of one more; Yeo and Johnson's power; normal scores; or, by "auto", the one under
+        which nearest neighbours predict clearly best, if there is one (`notes_` says which, and why). Predictions of
+        observations are in the units of the data. Those of the function `f` are in units of the transformed target.
     prediction_samples : int, default=100
         Samples of the mixture in predictions.
     warm_start : bool, default=False
@@ -120,7 +140,7 @@ default="squared-exponential"
     history_ : dict of str to ndarray
         The course of training; see `Model.history`.
     notes_ : list of str
-        What is worth knowing: more jitter than asked for, steps rolled back.
+        What is worth knowing: transforms that were chosen, more jitter than asked for, steps rolled back.
 
     See Also
     --------
@@ -160,21 +180,28 @@ default="squared-exponential"
         covariance_form: str = "diagonal",
         kernel: str = "squared-exponential",
         inducing_start: str = "k-means",
+        likelihood: str = "heteroscedastic",
         noise: float = 0.5,
         precision: str = "f64",
         jitter: float | None = None,
         steps: int = 3000,
         batch_size: int = 10_000,
         samples: int = 1,
-        learning_rate: float = 0.01,
-        schedule: str | dict[str, dict[str, float]] = "constant",
+        learning_rate: float = 0.02,
+        schedule: str | dict[str, dict[str, float]] = "cosine",
+        objective: str = "auto",
+        power: float | None = None,
+        sites: int = 8,
+        kl_weight: float = 1.0,
         kl_warm_up: int = 0,
         validation: float | None = 0.1,
         validate_every: int = 50,
-        patience: int = 10,
+        patience: int = 30,
         validation_samples: int = 20,
+        validation_score: str = "crps",
         time_limit: float | None = None,
         constant_columns: str = "keep",
+        transform_target: str = "auto",
         prediction_samples: int = 100,
         warm_start: bool = False,
         callbacks: Sequence[Callable[[StepReport], bool | None]] | None = None,
@@ -193,6 +220,7 @@ default="squared-exponential"
         self.covariance_form = covariance_form
         self.kernel = kernel
         self.inducing_start = inducing_start
+        self.likelihood = likelihood
         self.noise = noise
         self.precision = precision
         self.jitter = jitter
@@ -201,13 +229,19 @@ default="squared-exponential"
         self.samples = samples
         self.learning_rate = learning_rate
         self.schedule = schedule
+        self.objective = objective
+        self.power = power
+        self.sites = sites
+        self.kl_weight = kl_weight
         self.kl_warm_up = kl_warm_up
         self.validation = validation
         self.validate_every = validate_every
         self.patience = patience
         self.validation_samples = validation_samples
+        self.validation_score = validation_score
         self.time_limit = time_limit
         self.constant_columns = constant_columns
+        self.transform_target = transform_target
         self.prediction_samples = prediction_samples
         self.warm_start = warm_start
         self.callbacks = callbacks

@@ -22,18 +22,25 @@ _AS_THEY_ARE = (
     "covariance_form",
     "kernel",
     "inducing_start",
+    "likelihood",
     "noise",
     "precision",
     "steps",
     "batch_size",
     "samples",
     "learning_rate",
+    "objective",
+    "power",
+    "sites",
+    "kl_weight",
     "kl_warm_up",
     "validation",
     "validate_every",
     "patience",
     "validation_samples",
+    "validation_score",
     "constant_columns",
+    "transform_target",
     "threads",
 )
 #: What a model is made of: with `warm_start` it cannot change.
@@ -47,8 +54,10 @@ _STRUCTURE = (
     "mean_form",
     "covariance_form",
     "kernel",
+    "likelihood",
     "precision",
     "jitter",
+    "transform_target",
 )
 
 

@@ -34,7 +34,7 @@ pub fn file(regressor: Regressor, schema: Schema, settings: FitSettings, data: P
 pub fn unscaled(model: DeepGp) -> ModelFile {
     let units = |width: usize| Scaling { shift: vec![0.0; width], scale: vec![1.0; width] };
     let (inputs, outputs) = (model.input_width(), model.likelihood().observed_width());
-    let standardiser = Standardiser { x: units(inputs), y: units(outputs) };
+    let standardiser = Standardiser { x: units(inputs), y: units(outputs), transform: None };
     let schema = schema(None, inputs, None, outputs);
     file(Regressor { model, standardiser }, schema, FitSettings::default(), Provenance::Unfitted)
 }

@@ -323,7 +323,7 @@ impl Engine {
     /// Shift and scale of inputs and targets.
     fn standardiser<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let file = self.file();
-        let Standardiser { x, y } = &file.regressor.standardiser;
+        let Standardiser { x, y, .. } = &file.regressor.standardiser;
         let all = PyDict::new(py);
         for (name, values) in
             [("x_shift", &x.shift), ("x_scale", &x.scale), ("y_shift", &y.shift), ("y_scale", &y.scale)]
@@ -331,6 +331,12 @@ impl Engine {
             all.set_item(name, arrays::vector(py, values.clone()))?;
         }
         Ok(all)
+    }
+
+    /// The name of each target's transform.
+    fn transforms(&self) -> Vec<&'static str> {
+        let file = self.file();
+        (0..file.schema.targets.len()).map(|p| file.regressor.standardiser.transform_of(p).choice().name()).collect()
     }
 
     /// Names of the encoded inputs and of the targets.
@@ -393,6 +399,14 @@ impl Engine {
     fn observation_noise<'py>(&self, py: Python<'py>) -> PyResult<Vector<'py>> {
         let file = self.file();
         let likelihood = file.regressor.model.likelihood();
+        if let Some(transform) = &file.regressor.standardiser.transform {
+            let names: Vec<&str> = transform.each.iter().map(|own| own.choice().name()).collect();
+            return Err(PyValueError::new_err(format!(
+                "targets are transformed ({}), so the noise in their own units is not one number a target, and neither is their \
+                 joint covariance known: take `return_std=True`, `predict_quantiles` or `sample_y`",
+                names.join(", ")
+            )));
+        }
         let noise = deepgp_io::observation_noise(&file.regressor);
         if noise.len() != likelihood.observed_width() {
             let name = likelihood.name();

@@ -223,6 +223,7 @@ impl Order {
         *training.model_mut() = training.model().clone().computed_on(accelerator);
         let start = training.regressor().clone();
         let mut file = columns::file(start, schema, settings, Provenance::Arrays { rows: data.len() });
+        file.record.note_start(&training, &file.schema.targets);
         file.record.steps_before = made;
         lock(&board).start = Some(file.clone());
         let watch = LikelihoodWatch::new(training.regressor());

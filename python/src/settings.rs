@@ -1,6 +1,6 @@
 //! Settings by the names they have in the library: Python gives a JSON object of some, the others have their defaults.
 
-use deepgp::{FitSettings, LikelihoodChoice, ObjectiveChoice, PredictSettings, Schedule, Sites};
+use deepgp::{FitSettings, LikelihoodChoice, ObjectiveChoice, ObjectiveForm, PredictSettings, Schedule, Sites};
 use deepgp_io::limits::{MOST_HIDDEN_LAYERS, MOST_OUTPUTS, MOST_SAMPLES};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -53,11 +53,11 @@ impl DensityArgument {
             Self::Noise => model.likelihood = model.likelihood.with_noise(serde_json::from_value(value)?),
             Self::Objective => {
                 let choice: ObjectiveChoice = serde_json::from_value(value)?;
-                train.objective = choice.form(train.objective.power().unwrap_or(1.0));
+                train.objective = choice.form(train.objective.and_then(ObjectiveForm::power));
                 model.sites = (choice == ObjectiveChoice::Sites).then_some(model.sites.unwrap_or(Sites::USUAL));
             }
             Self::Power => {
-                let given: f64 = serde_json::from_value(value)?;
+                let given: Option<f64> = serde_json::from_value(value)?;
                 train.objective = ObjectiveChoice::of(train.objective, model.sites).form(given);
             }
             Self::Sites => {
@@ -75,7 +75,7 @@ impl DensityArgument {
             Self::Likelihood => json!(LikelihoodChoice::of(model.likelihood)),
             Self::Noise => json!(model.likelihood.noise()),
             Self::Objective => json!(ObjectiveChoice::of(train.objective, model.sites)),
-            Self::Power => json!(train.objective.power().unwrap_or(1.0)),
+            Self::Power => json!(train.objective.and_then(ObjectiveForm::power)),
             Self::Sites => json!(model.sites.unwrap_or(Sites::USUAL)),
         }
     }
@@ -152,6 +152,9 @@ pub fn flat(settings: &FitSettings) -> PyResult<Map<String, Value>> {
     }
     for (name, argument) in DensityArgument::ALL {
         all.insert(name.into(), argument.get(settings));
+    }
+    if settings.train.schedule == Schedule::COSINE {
+        all.insert("schedule".into(), "cosine".into());
     }
     // Python has an argument for each of the sizes: `inducing` is that of one set.
     if let Some(sizes) = all.insert("inducing".into(), Value::Null) {

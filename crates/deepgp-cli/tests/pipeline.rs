@@ -6,6 +6,7 @@ use std::io::Write;
 use std::process::Command;
 
 use common::{Place, arm, column};
+use deepgp::noise::{Key, Purpose};
 use serde_json::Value;
 
 /// A model that takes a second.
@@ -340,6 +341,87 @@ fn inputs_that_act_as_straight_lines_are_not_said_to_matter_little() {
     let page = place.read("r.html");
     assert!(page.contains("such an input may matter much"));
     assert!(!page.contains("inputs matter") && !page.contains("hardly matters"));
+}
+
+/// A table of prices, which are positive and scatter by factors; `price` of row 3 (from 1) is `third`, and row 2 has no area.
+fn prices(rows: u32, seed: u64, third: &str) -> String {
+    let key = Key::new(seed, Purpose::Simulate);
+    let line = |i: u32| {
+        let [area, age] = [0, 1].map(|column| key.uniform([i, column, 0, 0]));
+        let price = (3.0 * (2.0 * area).sin() - age + 0.5 * key.normals([i, 2, 0, 0])[0]).exp();
+        let (area, price) = (
+            if i == 1 { String::new() } else { area.to_string() },
+            if i == 2 { third.to_string() } else { price.to_string() },
+        );
+        format!("{area},{age},{price}\n")
+    };
+    format!("area,age,price\n{}", (0..rows).map(line).collect::<String>())
+}
+
+#[test]
+fn a_transformed_target_is_predicted_and_scored_in_its_own_units() {
+    let place = Place::new();
+    place.write("prices.csv", prices(500, 1, "0.02"));
+    place.write("new.csv", prices(200, 2, "0.03"));
+    let fit = |transform: &str, out: &str| {
+        let flags = format!("--missing drop --test 0.2 {SMALL} --transform-target {transform} --out {out}");
+        place.json(&format!("fit prices.csv --target price {flags}"))
+    };
+    let fitted = fit("log", "log.deepgp");
+    assert_eq!(fitted["settings"]["transform_target"], "log");
+    place.done("predict log.deepgp new.csv --missing drop --out predicted.csv --quantiles 0.001,0.025,0.975 --draws 3");
+    let predicted = place.read("predicted.csv");
+    for name in ["mean", "q0.001", "q0.025", "draw1", "draw2", "draw3"] {
+        let all = column(&predicted, name);
+        assert!(all.iter().filter(|v| v.is_finite()).all(|v| *v > 0.0), "{name}");
+    }
+    let evaluated = place.json("evaluate log.deepgp new.csv --missing drop");
+    let (mean, truth) = (column(&predicted, "mean"), column(&place.read("new.csv"), "price"));
+    let errors: Vec<f64> = mean.iter().zip(&truth).map(|(m, y)| (m - y).powi(2)).filter(|e| e.is_finite()).collect();
+    let rmse = (errors.iter().sum::<f64>() / errors.len() as f64).sqrt();
+    assert_eq!(errors.len(), 199);
+    assert!((evaluated["test"]["rmse"].as_f64().unwrap() / rmse - 1.0).abs() < 1e-9, "{evaluated}");
+    let info = place.done("info log.deepgp").stdout;
+    assert!(info.contains("through   ln price") && info.contains("in units of ln price"), "{info}");
+    assert_eq!(place.json("info log.deepgp")["transforms"][0], "log");
+    // The score by which the step was chosen is in the units of the others.
+    let plain = fit("none", "plain.deepgp");
+    let kept = |json: &Value| json["kept"]["validation_log_likelihood"].as_f64().unwrap();
+    let test = |json: &Value| json["test"]["log_likelihood"].as_f64().unwrap();
+    assert!(test(&fitted) > test(&plain), "{} {}", test(&fitted), test(&plain));
+    for json in [&fitted, &plain] {
+        assert!((kept(json) - test(json)).abs() < 0.6, "{} {}", kept(json), test(json));
+    }
+    place.done("report log.deepgp --out page.html");
+    assert!(place.read("page.html").contains("It learned ln price."));
+    let auto = fit("auto", "auto.deepgp");
+    assert!(auto["notes"].to_string().contains("`price` is transformed by `log"), "{}", auto["notes"]);
+}
+
+#[test]
+fn targets_that_a_transform_cannot_have_are_named_by_their_rows() {
+    let place = Place::new();
+    place.write("prices.csv", prices(60, 1, "-0.5"));
+    place.write("zero.csv", prices(60, 1, "0"));
+    place.write("right.csv", prices(60, 1, "3"));
+    let fit = |table: &str, transform: &str| {
+        place.run(&format!("fit {table} --target price --missing drop --transform-target {transform} {SMALL}"))
+    };
+    let ended = fit("prices.csv", "log");
+    assert_eq!(ended.code, Some(1));
+    let expected = "--transform-target log needs values of `price` above 0, but 1 row has another: row 3 has -0.5 (counted from \
+                    1, without a header); remove these rows, or take --transform-target log1p (for values above -1) or yeo-johnson";
+    assert!(ended.stderr.contains(expected), "{}", ended.stderr);
+    let ended = fit("right.csv", "quantile");
+    assert!(ended.stderr.contains("`price` has 53 distinct values among the rows to train on"), "{}", ended.stderr);
+    assert_eq!(fit("right.csv", "log").code, Some(0));
+    let ended = place.run("evaluate model.deepgp zero.csv --missing drop");
+    assert_eq!(ended.code, Some(1));
+    assert!(
+        ended.stderr.contains("fitted with --transform-target log") && ended.stderr.contains("row 3 has 0"),
+        "{}",
+        ended.stderr
+    );
 }
 
 #[test]

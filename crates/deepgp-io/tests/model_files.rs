@@ -9,8 +9,8 @@ use deepgp::likelihood::Gaussian;
 use deepgp::likelihood::Quantity;
 use deepgp::params::Constraint;
 use deepgp::{
-    CovarianceForm, DeepGp, FitSettings, InducingSize, KernelChoice, MeanForm, Precision, Real, Regressor, Score,
-    SharedParameter, SharedParameters, TrainState, simulate,
+    CovarianceForm, Dataset, DeepGp, FitSettings, InducingSize, KernelChoice, MeanForm, Precision, PredictSettings,
+    Real, Regressor, Score, SharedParameter, SharedParameters, TrainState, TransformChoice, simulate,
 };
 use deepgp_io::note::{Note, Number, TrainingEvent};
 use deepgp_io::table::{InputColumn, Kind, Missing, Schema};
@@ -255,8 +255,17 @@ fn with_description(change: impl FnOnce(&mut serde_json::Value)) -> Vec<u8> {
 
 /// The same with other names for some arrays.
 fn with_contents(change: impl FnOnce(&mut serde_json::Value), name: impl Fn(&str) -> String) -> Vec<u8> {
-    let tensors = SafeTensors::deserialize(small()).unwrap();
-    let (_, metadata) = SafeTensors::read_metadata(small()).unwrap();
+    contents_of(small(), change, name)
+}
+
+/// Any file with another description, and a checksum that fits.
+fn changed(bytes: &[u8], change: impl FnOnce(&mut serde_json::Value)) -> Vec<u8> {
+    contents_of(bytes, change, str::to_string)
+}
+
+fn contents_of(bytes: &[u8], change: impl FnOnce(&mut serde_json::Value), name: impl Fn(&str) -> String) -> Vec<u8> {
+    let tensors = SafeTensors::deserialize(bytes).unwrap();
+    let (_, metadata) = SafeTensors::read_metadata(bytes).unwrap();
     let header = &metadata.metadata().as_ref().unwrap()["deepgp"];
     let header: serde_json::Value = serde_json::from_str(header).unwrap();
     let mut description = header["description"].clone();
@@ -311,6 +320,53 @@ fn units_that_cannot_be_are_damage() {
     regressor.standardiser.y.scale[0] = 0.0;
     let bytes = file(regressor, None, settings()).to_bytes().unwrap();
     assert!(load(&bytes).unwrap_err().to_string().contains("units"));
+}
+
+/// A checkpoint of a model of `exp y` under one transform, and its settings.
+fn transformed(transform_target: TransformChoice) -> (ModelFile, Dataset) {
+    let settings = FitSettings { transform_target, ..settings() };
+    let arm = simulate::eight_link_arm(200, 1);
+    let data = Dataset::new(arm.x().clone(), arm.y().map(f64::exp)).unwrap();
+    let fit = Regressor::fit(&data, &settings, |_, _| ControlFlow::Continue(())).unwrap();
+    (file(fit.regressor, Some(fit.state), settings), data)
+}
+
+const TRANSFORMS: [TransformChoice; 4] =
+    [TransformChoice::Log, TransformChoice::Log1p, TransformChoice::YeoJohnson, TransformChoice::Quantile];
+
+#[test]
+fn transforms_come_back_to_the_last_bit() {
+    for choice in TRANSFORMS {
+        let (mut file, data) = transformed(choice);
+        file.record.validation_log_volume = Some(1.0 / 3.0);
+        let again = reload(&file);
+        assert_eq!(again.regressor.standardiser, file.regressor.standardiser);
+        assert_eq!(again.regressor.standardiser.transform_of(0).choice(), choice);
+        assert_eq!((&again.record, &again.state), (&file.record, &file.state));
+        let answer = |file: &ModelFile| {
+            let predictor = file.regressor.predictor(PredictSettings { samples: 5, ..Default::default() }).unwrap();
+            (predictor.assess(&data).unwrap(), predictor.quantiles(data.x().view(), &[0.1, 0.9]).unwrap())
+        };
+        assert_eq!(answer(&again), answer(&file), "{choice:?}");
+    }
+}
+
+#[test]
+fn transforms_that_cannot_be_are_damage() {
+    let damaged = |choice: TransformChoice, change: &dyn Fn(&mut serde_json::Value)| {
+        let bytes = changed(&transformed(choice).0.to_bytes().unwrap(), |d| change(&mut d["transform"]));
+        load(&bytes).unwrap_err().to_string()
+    };
+    let (power, scores) = (TransformChoice::YeoJohnson, TransformChoice::Quantile);
+    let told = damaged(power, &|t| t["each"][0]["yeo-johnson"]["lambda"] = 2.5.into());
+    assert!(told.contains("from 0 to 2"), "{told}");
+    for (name, value) in [("y", serde_json::json!([0.0, 2.0, 1.0])), ("z", serde_json::json!([])), ("y", 3.into())] {
+        let told = damaged(scores, &|t| t["each"][0]["quantile"][name] = value.clone());
+        assert!(told.contains("damaged"), "{name} {value}: {told}");
+    }
+    assert!(damaged(power, &|t| t["each"] = serde_json::json!([])).contains("not those of 1 targets"));
+    assert!(damaged(power, &|t| t["original"]["scale"][0] = 0.0.into()).contains("not those of 1 targets"));
+    assert!(damaged(power, &|t| t["each"][0] = "cube-root".into()).contains("cube-root"));
 }
 
 proptest! {

@@ -1,8 +1,8 @@
 //! Every note has its sentence, and comes back from a file as the fact that it is.
 
-use deepgp::Matrix;
+use deepgp::{Matrix, TransformChoice};
 use deepgp_io::Baseline;
-use deepgp_io::note::{Note, Number, ScoredRows, TrainingEvent};
+use deepgp_io::note::{NoTransform, Note, Number, ScoredRows, TrainingEvent};
 use deepgp_io::table::Place;
 
 /// One of each variant, with the sentence that people read.
@@ -112,6 +112,28 @@ fn all() -> Vec<(Note, &'static str)> {
         (
             Note::FewerInducing { asked: 500, found: 60 },
             "500 inducing inputs were asked for, but the rows to train on have only 60 distinct inputs: there are 60",
+        ),
+        (
+            Note::TransformChosen {
+                target: "y".into(),
+                transform: TransformChoice::YeoJohnson,
+                gain: Number(0.5),
+                error: Number(0.02),
+            },
+            "`y` is transformed by `yeo-johnson`: nearest neighbours then predict rows better than without, by 0.5000 in log \
+             likelihood (standard error 0.02000)",
+        ),
+        (
+            Note::NoTransformChosen { target: "y".into(), reason: NoTransform::NoneBetter },
+            "`y` is not transformed: under no transform do nearest neighbours predict rows clearly better",
+        ),
+        (
+            Note::NoTransformChosen { target: "y".into(), reason: NoTransform::FewValues { distinct: 11 } },
+            "`y` is not transformed: its 11 distinct values are too few for densities to tell transforms apart",
+        ),
+        (
+            Note::NoTransformChosen { target: "y".into(), reason: NoTransform::FewRows { rows: 60 } },
+            "`y` is not transformed: 60 rows are too few to tell transforms apart",
         ),
         (
             Note::ScoredOnSample { rows: 1000, of: 40_000 },

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use deepgp::{
     Dataset, FitSettings, InducingSize, LikelihoodForm, Mat, Precision, PredictSettings, Score, Snapshot,
-    TrainSettings, TrainState, Training,
+    TrainSettings, TrainState, Training, TransformChoice,
 };
 use deepgp_io::table::{Source, Targets};
 use deepgp_io::{ModelFile, Note, Provenance, Record, StopReason, TableRecord, noise_of_first_target};
@@ -107,7 +107,8 @@ fn scores(record: &Record) -> Vec<(String, Score)> {
 }
 
 fn record_settings(case: &mut Case, settings: &FitSettings) {
-    let FitSettings { model, train, validation, constant_columns } = settings;
+    let FitSettings { model, train, validation, constant_columns, transform_target } = settings;
+    assert_eq!(*transform_target, TransformChoice::None, "0.1 had no transforms");
     case.fact("settings.hidden_layers", model.hidden_layers);
     case.fact("settings.width", model.width);
     // What was not told is no longer nothing.

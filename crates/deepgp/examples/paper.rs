@@ -84,6 +84,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         },
         validation: None,
         constant_columns: ConstantColumns::Keep,
+        ..FitSettings::default()
     };
     eprintln!("{} training rows, {} test rows, {} inputs", train.len(), test.len(), train.x().ncols());
     let started = Instant::now();

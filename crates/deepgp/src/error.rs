@@ -74,6 +74,40 @@ pub enum Error {
         requirement: &'static str,
     },
 
+    /// Targets lie outside of the domain of their transform.
+    #[error(
+        "y: column {column}: the transform `{transform}` needs targets above {above}, but {} (rows and columns count from 0); \
+         {}",
+        outside(*count, rows),
+        other_transform(*above)
+    )]
+    TargetDomain {
+        /// The transform's name.
+        transform: &'static str,
+        /// The target's column, from 0.
+        column: usize,
+        /// The value that targets must exceed.
+        above: f64,
+        /// The number of rows whose targets do not.
+        count: usize,
+        /// The first of these rows, from 0, with their targets.
+        rows: Vec<(usize, f64)>,
+    },
+
+    /// A target has too few distinct values for normal scores.
+    #[error(
+        "y: column {column} has {distinct} distinct values, and the transform `quantile` needs at least {needed}: with fewer its \
+         steps would be all that a model sees; transform by `yeo-johnson`, or not at all (columns count from 0)"
+    )]
+    FewTargetValues {
+        /// The target's column, from 0.
+        column: usize,
+        /// The number of its distinct values.
+        distinct: usize,
+        /// The least number that it takes.
+        needed: usize,
+    },
+
     /// A column that should be standardised does not vary.
     #[error("{what}: column {column} has the value {value} in every row, so it cannot be standardised; {advice}")]
     ConstantColumn {
@@ -248,6 +282,23 @@ impl Error {
     /// Whether the error says that the model cannot be computed at its parameters, so that training can roll back to others.
     pub fn can_be_rolled_back(&self) -> bool {
         matches!(self, Self::Diverged { .. } | Self::NotPositiveDefinite { .. })
+    }
+}
+
+/// The rows outside of a transform's domain in words, the first few with their targets: `2 rows have others: row 3 has 0, row 8 has -1`.
+fn outside(count: usize, rows: &[(usize, f64)]) -> String {
+    let named: Vec<String> = rows.iter().map(|(row, value)| format!("row {row} has {value}")).collect();
+    let more = if count > rows.len() { ", …" } else { "" };
+    let have = if count == 1 { "1 row has another".into() } else { format!("{count} rows have others") };
+    format!("{have}: {}{more}", named.join(", "))
+}
+
+/// What to do about targets that do not exceed the end of a transform's domain.
+fn other_transform(above: f64) -> &'static str {
+    if above < 0.0 {
+        "remove such rows, or transform by `yeo-johnson`, which takes any"
+    } else {
+        "remove such rows, or transform by `log1p`, which needs targets above -1, or `yeo-johnson`, which takes any"
     }
 }
 

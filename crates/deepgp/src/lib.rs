@@ -88,7 +88,7 @@
 //! | roll-back | the return to the parameters before the last update, where these cannot be evaluated |
 //! | form | one of a closed set, as settings and files name it: of means, covariances, kernels, likelihoods, objectives, optimisers |
 //! | mixture | the predictive distribution at a row: one Gaussian for each sample of the hidden layers |
-//! | user's units, model's units | before and after standardising |
+//! | user's units, model's units | before and after standardising; targets may be transformed first ([`TargetTransform`]) |
 //!
 //! # Conventions
 //!
@@ -119,7 +119,10 @@ mod testing;
 mod train;
 
 pub use backend::Evaluation;
-pub use data::{ConstantColumns, Dataset, Scaling, Standardiser, simulate, split_rows};
+pub use data::{
+    ConstantColumns, Dataset, MOST_KNOTS, MonotoneSpline, Scaling, Standardiser, TargetTransform, TargetTransforms,
+    TransformChoice, YeoJohnson, simulate, split_rows,
+};
 pub use error::{Error, Matrix, Result};
 #[doc(hidden)]
 pub use layer::pieces;
@@ -146,7 +149,7 @@ pub use settings::{
 pub use train::adam::Adam;
 pub use train::optimiser::{Factors, Optimiser, OptimiserForm, OptimiserState, Update};
 pub use train::state::{Best, Snapshot, StepOutcome, StepReport, Stop, TrainState};
-pub use train::{Fit, Method, Trainer, Training, hold_out};
+pub use train::{Fit, Method, Trainer, Training, TransformFinding, hold_out};
 
 /// The backends' module under the name that it had in version 0.1.
 #[deprecated(since = "0.2.0", note = "it is `deepgp::backend`, and an `Accelerator` is a `Backend`")]

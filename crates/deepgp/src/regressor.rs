@@ -9,7 +9,7 @@ use crate::model::DeepGp;
 use crate::numeric::mat::{Mat, View};
 use crate::predict::joint::{JointDraws, JointMoments};
 use crate::predict::metrics::{Assessment, Score};
-use crate::predict::{InputGradient, Moments, Prediction, Predictor};
+use crate::predict::{InputGradient, Prediction, Predictor};
 use crate::settings::{FitSettings, PredictSettings};
 use crate::train::state::{StepReport, TrainState};
 use crate::train::{Fit, Training};
@@ -48,7 +48,8 @@ impl Regressor {
         Ok(UserPredictor { inner: self.model.predictor(settings)?, standardiser: &self.standardiser, latent })
     }
 
-    /// The likelihood's parameters in the user's units, e.g. the noise's standard deviation.
+    /// The likelihood's parameters in the user's units, e.g. the noise's standard deviation; where targets are transformed, in the units of
+    /// the transformed ones.
     pub fn likelihood_summary(&self) -> Vec<Quantity> {
         self.model.likelihood().summary(&self.standardiser.y)
     }
@@ -64,6 +65,11 @@ impl Regressor {
 /// With `x = (u − shift_x) / scale_x` and `y = (v − shift_y) / scale_y` for inputs `u` and targets `v` in the user's units, means and
 /// quantiles are `scale_y · y + shift_y`, variances are times `scale_y²`, the slope of a mean is times `scale_y / scale_x`, and a log
 /// density is less `Σ log scale_y`.
+///
+/// Where targets are transformed, `y = (T(v) − shift_y) / scale_y`. All that is said of observations is in the user's units all the same:
+/// quantiles and draws through `T⁻¹`, moments and scores by quadrature, log densities with `ln T'(v)`; the noise has the share of the variance
+/// that it has of `T(v)`'s. What is said of the latent functions `f` (moments, draws, slopes, joint moments) stays in the units of `T(v)`, in
+/// which the model is a Gaussian process.
 #[derive(Debug)]
 pub struct UserPredictor<'a> {
     /// The predictor in the model's units.
@@ -88,31 +94,41 @@ impl UserPredictor<'_> {
 
     /// Mean and variance of `f` and `y` at each row, as [`Predictor::moments`] gives them.
     pub fn moments(&self, x: View<'_>) -> Result<Prediction> {
-        let Prediction { mut f, mut y, mut noise } = self.inner.moments(self.inputs(x)?.view())?;
-        for (Moments { mean, variance }, units) in [(&mut f, &self.latent), (&mut y, &self.standardiser.y)] {
-            units.undo(mean);
-            units.undo_variance(variance);
+        let inputs = self.inputs(x)?;
+        let Prediction { mut f, mut y, mut noise } = self.inner.moments(inputs.view())?;
+        self.latent.undo(&mut f.mean);
+        self.latent.undo_variance(&mut f.variance);
+        if self.standardiser.transform.is_some() {
+            let shares = Mat::from_fn(noise.nrows(), noise.ncols(), |i, p| noise[(i, p)] / y.variance[(i, p)]);
+            y = self.inner.transformed_moments(inputs.view(), self.standardiser)?;
+            noise = Mat::from_fn(shares.nrows(), shares.ncols(), |i, p| shares[(i, p)] * y.variance[(i, p)]);
+        } else {
+            self.standardiser.y.undo(&mut y.mean);
+            self.standardiser.y.undo_variance(&mut y.variance);
+            self.standardiser.y.undo_variance(&mut noise);
         }
-        self.standardiser.y.undo_variance(&mut noise);
         Ok(Prediction { f, y, noise })
     }
 
     /// Quantiles of `y` at each row, as [`Predictor::quantiles`] gives them: column `p · levels + l` is level `l` of output `p`.
     pub fn quantiles(&self, x: View<'_>, levels: &[f64]) -> Result<Mat> {
         let mut out = self.inner.quantiles(self.inputs(x)?.view(), levels)?;
-        let units = &self.standardiser.y;
         for i in 0..out.nrows() {
             for (p, own) in out.row_mut(i).chunks_exact_mut(levels.len().max(1)).enumerate() {
                 for v in own {
-                    *v = *v * units.scale[p] + units.shift[p];
+                    *v = self.standardiser.target(p, *v);
                 }
             }
         }
         Ok(out)
     }
 
-    /// The log density of each row's targets, jointly over outputs, as [`Predictor::log_density`] gives it.
+    /// The log density of each row's targets, jointly over outputs, as [`Predictor::log_density`] gives it; `−∞` for a target that its
+    /// transform cannot have, e.g. a negative one under a logarithm.
     pub fn log_density(&self, x: View<'_>, y: View<'_>) -> Result<Vec<f64>> {
+        if self.standardiser.transform.is_some() {
+            return self.inner.transformed_log_density(self.inputs(x)?.view(), y, self.standardiser);
+        }
         let y = self.standardiser.y.apply("y", y)?;
         let mut out = self.inner.log_density(self.inputs(x)?.view(), y.view())?;
         self.undo_density(&mut out);
@@ -129,6 +145,9 @@ impl UserPredictor<'_> {
 
     /// The probability integral transform `P(Y ≤ y)` of each target, as [`Predictor::cumulative`] gives it.
     pub fn cumulative(&self, x: View<'_>, y: View<'_>) -> Result<Mat> {
+        if self.standardiser.transform.is_some() {
+            return self.inner.transformed_cumulative(self.inputs(x)?.view(), y, self.standardiser);
+        }
         let y = self.standardiser.y.apply("y", y)?;
         self.inner.cumulative(self.inputs(x)?.view(), y.view())
     }
@@ -140,7 +159,7 @@ impl UserPredictor<'_> {
 
     /// Draws of observations `y` at each row by itself, as [`Predictor::draws_of_y`] gives them.
     pub fn draws_of_y(&self, x: View<'_>, draws: usize) -> Result<Vec<Mat>> {
-        Ok(undo_all(&self.standardiser.y, self.inner.draws_of_y(self.inputs(x)?.view(), draws)?))
+        Ok(self.observed(self.inner.draws_of_y(self.inputs(x)?.view(), draws)?))
     }
 
     /// The slopes of the predicted mean and variance of `f` in the inputs, as [`Predictor::input_gradient`] gives them.
@@ -173,11 +192,23 @@ impl UserPredictor<'_> {
     /// Draws of whole functions over all rows, as [`Predictor::joint_draws`] gives them.
     pub fn joint_draws(&self, x: View<'_>, draws: usize) -> Result<JointDraws> {
         let JointDraws { f, y } = self.inner.joint_draws(self.inputs(x)?.view(), draws)?;
-        Ok(JointDraws { f: undo_all(&self.latent, f), y: undo_all(&self.standardiser.y, y) })
+        Ok(JointDraws { f: undo_all(&self.latent, f), y: self.observed(y) })
+    }
+
+    /// Draws of observations in the user's units.
+    fn observed(&self, mut all: Vec<Mat>) -> Vec<Mat> {
+        for own in &mut all {
+            self.standardiser.undo_targets(own);
+        }
+        all
     }
 
     /// The predictions beside what was observed, row by row, as [`Predictor::assess`] gives them.
     pub fn assess(&self, data: &Dataset) -> Result<Assessment> {
+        if self.standardiser.transform.is_some() {
+            let x = self.inputs(data.x().view())?;
+            return self.inner.transformed_assess(x.view(), data.y().view(), self.standardiser);
+        }
         let (x, y) = (self.inputs(data.x().view())?, self.standardiser.y.apply("y", data.y().view())?);
         let mut assessment = self.inner.assess(x.view(), y.view())?;
         self.standardiser.y.undo(&mut assessment.mean);

@@ -30,16 +30,12 @@ pub fn benchmark(args: &BenchmarkArgs) -> Result<Outcome> {
         inducing_start: InducingStart::RandomRows,
         covariance_form: args.covariance_form,
         precision: args.precision,
-        ..ModelSettings::default()
+        ..ModelSettings::plain()
     };
     let accelerator = args.device.open(Voice { json: args.json, quiet: false })?;
     let model = DeepGp::for_regression(data.x().view(), 1, &settings)?.computed_on(accelerator.clone());
-    let settings = TrainSettings {
-        steps: u64::MAX,
-        batch_size: args.batch_size,
-        threads: args.threads,
-        ..TrainSettings::default()
-    };
+    let settings =
+        TrainSettings { steps: u64::MAX, batch_size: args.batch_size, threads: args.threads, ..TrainSettings::plain() };
     if args.replicas > 1 {
         return side_by_side(args, &model, &data, settings);
     }

@@ -60,7 +60,7 @@ pub fn demo(args: DemoArgs) -> Result<Outcome> {
     let source = Source::open(&path)?;
     let (targets, ignore, categorical) = (vec!["distance".to_string()], Vec::new(), Vec::new());
     let (schema, _) = Schema::scan(&source, &Wanted { targets, ignore, categorical, missing: Missing::Reject })?;
-    let (data, _) = rows::load(&schema, &source, rows::reading(voice))?;
+    let data = rows::load(&schema, &source, rows::reading(voice))?.data;
     let (train, test) = data.split(TEST, SEED)?;
     let table = TableRecord { path: paths::absolute(&path), sha256: source.sha256()?, rows: data.len() };
     let mut lines: Vec<Line> = Vec::new();
@@ -134,7 +134,7 @@ pub fn demo(args: DemoArgs) -> Result<Outcome> {
 
 /// The settings of a model's fit.
 fn settings(hidden_layers: usize, sizes: Sizes, threads: usize) -> FitSettings {
-    let mut settings = FitSettings { validation: None, ..FitSettings::default() };
+    let mut settings = FitSettings { validation: None, ..FitSettings::plain() };
     settings.model.hidden_layers = hidden_layers;
     (settings.model.inducing, settings.model.covariance_form) = match sizes {
         Sizes::Full(m) => (InducingSize::Tied(m), CovarianceForm::Whitened),

@@ -16,9 +16,10 @@ use crate::fit::start::{begin, start};
 use crate::fit::time_limit::TimeLimit;
 use crate::fit::training_run::{self, RunOptions};
 use crate::model::description::{columns_in_words, describe};
+use crate::model::device;
 use crate::model::notes::inducing_notes;
-use crate::model::{device, rows};
-use crate::terminal::explain::in_words_of;
+use crate::model::rows::{self, LoadedRows};
+use crate::terminal::explain::{impossible_in_table, in_words_of};
 use crate::terminal::output::{self, Outcome};
 use crate::terminal::shell;
 use crate::terminal::stage::{Extent, Stage};
@@ -70,7 +71,11 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
         stage.show(rows);
     })?;
     drop(stage);
-    let (data, more) = rows::load(&schema, &source, Stage::new(voice, "reading", Extent::Rows(all)))?;
+    let loaded = rows::load(&schema, &source, Stage::new(voice, "reading", Extent::Rows(all)))?;
+    let LoadedRows { data, notes: more, positions } = loaded;
+    // Of the whole table, so that a message names its rows, those for testing included.
+    let possible = options.transform_target().check(data.y().view());
+    possible.map_err(|error| impossible_in_table(&schema, &positions, error))?;
     // Columns that are not used are those that were to be ignored.
     let known = |note: &Note| notes.contains(note) || matches!(note, Note::UnusedColumns { .. });
     let more: Vec<Note> = more.into_iter().filter(|note| !known(note)).collect();
@@ -94,6 +99,8 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
     let limit = options.time_limit.map(|span| TimeLimit::new(started, span.0));
     let (mut training, cut_short) = start(&train, &settings, limit, voice).map_err(|e| in_words_of(&schema, e))?;
     notes.extend(inducing_notes(&settings, training.model()).into_iter().chain(cut_short));
+    let findings = schema.targets.iter().zip(training.transform_findings());
+    notes.extend(findings.map(|(target, found)| Note::of_transform(target, found)));
     output::notes(voice, &notes[told..]);
     output::say(voice, &describe(training.regressor()));
     device::place_on(accelerator, training.model_mut(), voice);

@@ -9,7 +9,7 @@ use deepgp_io::{ModelFile, StopReason};
 use serde_json::{Value, json};
 
 use crate::arguments::InfoArgs;
-use crate::model::description::{describe, inputs_in_words};
+use crate::model::description::{describe, inputs_in_words, transforms_in_words};
 use crate::model::relevance::relevance;
 use crate::model::{json_summary, notes, score, units};
 use crate::terminal::date::date;
@@ -58,6 +58,8 @@ fn as_json(file: &ModelFile) -> Value {
             })
         })
         .collect();
+    let transform_of = |p: usize| file.regressor.standardiser.transform_of(p).choice();
+    let transforms: Vec<_> = (0..file.schema.targets.len()).map(transform_of).collect();
     let table = record.data.table();
     let scores = record
         .scores
@@ -72,6 +74,7 @@ fn as_json(file: &ModelFile) -> Value {
         "parameters": file.regressor.model.raw().len(),
         "precision": file.regressor.model.precision(),
         "targets": file.schema.targets,
+        "transforms": transforms,
         "columns": file.schema.inputs,
         "inputs": file.schema.feature_names(),
         "table": {
@@ -104,6 +107,9 @@ fn in_words(file: &ModelFile) -> Result<String, std::fmt::Error> {
         record.version
     )?;
     writeln!(out, "predicts  {}", file.schema.targets.join(", "))?;
+    for transform in transforms_in_words(file) {
+        writeln!(out, "through   {transform}")?;
+    }
     writeln!(out, "from      {}", inputs_in_words(file, "input"))?;
     for column in &file.schema.inputs {
         match &column.kind {
@@ -124,8 +130,8 @@ fn in_words(file: &ModelFile) -> Result<String, std::fmt::Error> {
     if let Some(elbo) = record.elbo {
         writeln!(out, "ELBO      {} (at the last step)", number(elbo))?;
     }
-    for (target, noise) in file.schema.targets.iter().zip(units::noise(file)) {
-        writeln!(out, "noise     {} (standard deviation, in units of {target})", number(noise))?;
+    for (unit, noise) in units::noise_units(file).iter().zip(units::noise(file)) {
+        writeln!(out, "noise     {} (standard deviation, in units of {unit})", number(noise))?;
     }
     let bends = relevance(file, 0);
     if !bends.is_empty() {

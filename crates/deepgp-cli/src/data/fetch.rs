@@ -240,7 +240,7 @@ mod tests {
         let wanted = Wanted { targets: vec!["y".into()], ..Wanted::default() };
         let (schema, _) = Schema::scan(&source, &wanted).unwrap();
         assert_eq!(schema.feature_names(), ["x0", "x1"]);
-        let (data, _) = rows::load(&schema, &source, rows::reading(Voice::SILENT)).unwrap();
+        let data = rows::load(&schema, &source, rows::reading(Voice::SILENT)).unwrap().data;
         assert_eq!((data.x().row(1), data.y()[(1, 0)]), (&[2.5, -0.0002][..], 6.021));
     }
 }

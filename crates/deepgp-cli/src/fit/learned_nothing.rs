@@ -18,7 +18,7 @@ pub fn remarks(file: &ModelFile, training: &Training) -> Result<Vec<Note>> {
 /// The mean log density of `rows`, in the targets' units, if each is predicted with the mean and the spread of the training rows.
 fn of_the_mean(training: &Training, rows: &Dataset) -> Result<f64> {
     let score = Score::new(rows.y().view(), &baseline::mean(training.rows(), rows)?);
-    Ok(score.log_likelihood - training.standardiser().y.log_volume())
+    Ok(score.log_likelihood - training.standardiser().log_volume_of(rows))
 }
 
 /// The mean log density of `rows`, which are in the model's units, in the targets' units.
@@ -26,7 +26,7 @@ fn log_likelihood(file: &ModelFile, rows: &Dataset) -> Result<f64> {
     let TrainSettings { validation_samples: samples, seed, threads, .. } = file.record.settings.train;
     let predictor = file.regressor.model.predictor(PredictSettings { samples, seed, threads })?;
     let each = predictor.log_density(rows.x().view(), rows.y().view())?;
-    Ok(each.iter().sum::<f64>() / each.len() as f64 - file.regressor.standardiser.y.log_volume())
+    Ok(each.iter().sum::<f64>() / each.len() as f64 - file.regressor.standardiser.log_volume_of(rows))
 }
 
 /// A remark if the model is no better on the validation rows than the mean of the training rows.
@@ -46,19 +46,15 @@ fn by_validation_rows(file: &ModelFile, training: &Training, held_out: &Dataset)
 /// Remarks if the noise is larger than the target's own spread, or the training rows are explained no better than by
 /// their mean.
 fn by_training_rows(file: &ModelFile, training: &Training) -> Result<Vec<Note>> {
-    let scaling = &file.regressor.standardiser.y;
-    let targets = file.schema.targets.iter().zip(&scaling.scale);
+    let standardiser = &file.regressor.standardiser;
+    let targets = units::noise_units(file).into_iter().zip(&standardiser.y.scale);
     let drowned = targets.zip(units::noise(file)).filter(|((_, own), noise)| *noise > **own || noise.is_nan());
     let mut all: Vec<Note> = drowned
-        .map(|((target, own), noise)| Note::NoiseAboveSpread {
-            target: target.clone(),
-            noise: noise.into(),
-            spread: (*own).into(),
-        })
+        .map(|((target, own), noise)| Note::NoiseAboveSpread { target, noise: noise.into(), spread: (*own).into() })
         .collect();
     let mean = of_the_mean(training, training.rows())?;
     let data_term = file.history.points().last().map_or(f64::NAN, |point| point.data_term);
-    let model = data_term / training.rows().len() as f64 - scaling.log_volume();
+    let model = data_term / training.rows().len() as f64 - standardiser.log_volume_of(training.rows());
     if all.is_empty() && (model <= mean || model.is_nan()) {
         all.push(Note::ExplainsNothing { model: model.into(), mean: mean.into() });
     }

@@ -41,6 +41,7 @@ pub fn start(
 /// The model file of a fit that has not made a step, with the state to train from.
 pub fn begin(schema: &Schema, table: &TableRecord, settings: FitSettings, training: &Training) -> ModelFile {
     let (regressor, state) = (training.regressor().clone(), Some(training.state()));
-    let record = Record::new(Provenance::Table(table.clone()), settings);
+    let mut record = Record::new(Provenance::Table(table.clone()), settings);
+    record.note_start(training, &schema.targets);
     ModelFile { regressor, schema: schema.clone(), record, history: History::default(), state }
 }

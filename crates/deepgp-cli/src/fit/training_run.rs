@@ -69,13 +69,14 @@ pub fn train(mut file: ModelFile, training: Training, run: &RunOptions) -> Resul
     let mut saved = Instant::now();
     let (mut time_up, mut failed, mut due) = (false, None, false);
     let judge = settings.train.validation_score;
-    let target_units = start.standardiser.y.clone();
+    let target_units = start.standardiser.clone();
+    let log_volume = file.record.validation_log_volume;
     let mut last_look = units::validation(&file).last().map(|(_, score)| *score);
 
     let callback = |report: &StepReport, state: &TrainState| {
         let seconds = started.elapsed().as_secs_f64();
         let step = file.log(report, state, watch.summary(state), earlier + seconds);
-        let look = step.validation.map(|score| units::validation_score(judge, score, &target_units));
+        let look = step.validation.map(|score| units::validation_score(judge, score, &target_units, log_volume));
         last_look = look.or(last_look);
         progress.show(&step, last_look, run.time_limit.map(|limit| limit.left_to_train()));
         due |= match run.every {

@@ -1,6 +1,6 @@
 //! Descriptions of a model and of the columns that it reads, for people.
 
-use deepgp::{Inducing, Regressor};
+use deepgp::{Inducing, Regressor, TargetTransform};
 use deepgp_io::ModelFile;
 use deepgp_io::table::{Kind, Schema};
 
@@ -49,6 +49,22 @@ pub fn columns_in_words(schema: &Schema) -> String {
         parts.push(format!("{} ({})", plural(levels.len(), "category", "categories"), levels.join(", ")));
     }
     format!("inputs: {}", parts.join(", "))
+}
+
+/// What each transformed target is transformed to: `ln price`, `the Yeo-Johnson transform of price (power 0.21)`.
+pub fn transforms_in_words(file: &ModelFile) -> Vec<String> {
+    let targets = file.schema.targets.iter().enumerate();
+    let each = targets.filter_map(|(p, name)| {
+        let own = file.regressor.standardiser.transform_of(p);
+        let detail = match own {
+            TargetTransform::Identity => return None,
+            TargetTransform::Log | TargetTransform::Log1p => String::new(),
+            TargetTransform::YeoJohnson(power) => format!(" (power {:.2})", power.parameters()[0]),
+            TargetTransform::Quantile(spline) => format!(" (a spline of {})", count(spline.knots().0.len(), "knot")),
+        };
+        Some(own.of_name(name) + &detail)
+    });
+    each.collect()
 }
 
 /// The number of a model's input columns, and of the inputs that they become: `3 columns, 5 inputs`, if `name` is

@@ -10,17 +10,29 @@ use deepgp_io::table::{Kind, Schema, Source, Targets};
 use deepgp_io::{ModelFile, Note, Provenance, TableRecord};
 
 use crate::arguments::paths;
+use crate::terminal::explain::impossible_in_model;
 use crate::terminal::output::Voice;
 use crate::terminal::stage::{Extent, Stage};
 
 /// The number of constant columns that an error names.
 const SHOWN: usize = 10;
 
-/// Loads all rows with their targets, and what a person should know about them; `stage` shows how far it is.
-pub fn load(schema: &Schema, source: &Source, mut stage: Stage) -> Result<(Dataset, Vec<Note>)> {
+/// The rows of a table with their targets.
+#[derive(Clone, Debug)]
+pub struct LoadedRows {
+    /// The rows, those left out that have missing cells.
+    pub data: Dataset,
+    /// What a person should know about them.
+    pub notes: Vec<Note>,
+    /// The position of each row in the table, from 0.
+    pub positions: Vec<u64>,
+}
+
+/// Loads all rows with their targets; `stage` shows how far it is.
+pub fn load(schema: &Schema, source: &Source, mut stage: Stage) -> Result<LoadedRows> {
     let (chunk, notes) = schema.encoder(source, Targets::Needed)?.read_all_watched(&mut |rows| stage.show(rows))?;
     let y = chunk.y.context("the table has no targets")?;
-    Ok((Dataset::new(chunk.x, y)?, notes))
+    Ok(LoadedRows { data: Dataset::new(chunk.x, y)?, notes, positions: chunk.kept })
 }
 
 /// The display of a pass over a table whose length is not known.
@@ -48,7 +60,7 @@ pub fn of_fit(file: &ModelFile, elsewhere: Option<&Path>, voice: Voice) -> Resul
             short(&found)
         );
     }
-    Ok(load(&file.schema, &source, reading(voice))?.0)
+    Ok(load(&file.schema, &source, reading(voice))?.data)
 }
 
 /// Loads rows to score a model on, with notes that name their table: on what was found in it, and on whether training
@@ -61,7 +73,9 @@ pub fn to_score(
     voice: Voice,
 ) -> Result<(Dataset, Vec<Note>)> {
     let source = Source::open(path)?;
-    let (data, notes) = load(schema, &source, reading(voice))?;
+    let LoadedRows { data, notes, positions } = load(schema, &source, reading(voice))?;
+    let possible = file.regressor.standardiser.check_targets(data.y().view());
+    possible.map_err(|error| impossible_in_model(schema, &positions, error))?;
     let name = paths::file_name(path);
     let of_table = |note| Note::OfTable { table: name.clone(), note: Box::new(note) };
     let mut notes: Vec<Note> = notes.into_iter().map(of_table).collect();

@@ -1,13 +1,21 @@
 //! Numbers that a model file keeps in standardised units, in the units of its targets.
+//!
+//! Where targets are transformed, the noise is around the transformed ones, and in their units.
 
 use deepgp::likelihood::Quantity;
-use deepgp::{Scaling, ValidationScore};
+use deepgp::{Standardiser, ValidationScore};
 use deepgp_io::ModelFile;
 
 /// The standard deviation of each target's noise; empty if the likelihood has none.
 pub fn noise(file: &ModelFile) -> Vec<f64> {
     let learnt = file.regressor.likelihood_summary();
     (0..file.schema.targets.len()).map_while(|output| Quantity::find(&learnt, "noise", Some(output))).collect()
+}
+
+/// The names of what the noise is around: the targets, or what their transforms make of them.
+pub fn noise_units(file: &ModelFile) -> Vec<String> {
+    let targets = file.schema.targets.iter().enumerate();
+    targets.map(|(p, name)| file.regressor.standardiser.transform_of(p).of_name(name)).collect()
 }
 
 /// The validation curve: steps, and the score of the validation rows after them, over all targets together.
@@ -22,16 +30,18 @@ pub fn kept(file: &ModelFile) -> Option<(u64, f64)> {
 
 /// A step and its score in standardised units, with the score as users see it.
 fn in_units(file: &ModelFile, (step, score): (u64, f64)) -> (u64, f64) {
-    let units = &file.regressor.standardiser.y;
-    (step, validation_score(file.record.settings.train.validation_score, score, units))
+    let units = &file.regressor.standardiser;
+    let (kind, log_volume) = (file.record.settings.train.validation_score, file.record.validation_log_volume);
+    (step, validation_score(kind, score, units, log_volume))
 }
 
-/// A validation score in standardised units as users see it: a log density in the targets' units; a CRPS without its sign, in the units of
-/// a single target and in standard deviations of several.
-pub fn validation_score(kind: ValidationScore, score: f64, units: &Scaling) -> f64 {
+/// A validation score in standardised units as users see it: a log density in the targets' units, which loses `log_volume` on the way, if
+/// that is not the same for every row; a CRPS without its sign, in the units of a single target (the transformed one, where it is
+/// transformed) and in standard deviations of several.
+pub fn validation_score(kind: ValidationScore, score: f64, units: &Standardiser, log_volume: Option<f64>) -> f64 {
     match kind {
-        ValidationScore::LogDensity => score - units.log_volume(),
-        ValidationScore::Crps => match units.scale[..] {
+        ValidationScore::LogDensity => score - log_volume.unwrap_or_else(|| units.y.log_volume()),
+        ValidationScore::Crps => match units.y.scale[..] {
             [scale] => -score * scale,
             _ => -score,
         },

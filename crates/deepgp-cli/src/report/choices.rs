@@ -2,7 +2,7 @@
 //! another.
 
 use deepgp::likelihood::LikelihoodDescription;
-use deepgp::{ObjectiveForm, ValidationScore};
+use deepgp::{ObjectiveForm, TransformChoice, ValidationScore};
 
 use super::number::{fixed, significant};
 use super::{Choices, Report};
@@ -25,11 +25,18 @@ impl InWords {
 /// The choices as HTML; empty if nothing is known of them.
 pub(super) fn choices(report: &Report) -> String {
     let Report { choices, history, .. } = report;
-    let trained = (!history.step.is_empty()).then(|| objective(choices.objective));
+    let trained = (!history.step.is_empty()).then(|| objective(choices));
     let sites = choices.sites.map(sites);
     let kl = (!history.step.is_empty()).then_some(choices.kl_weight).flatten().map(kl_weight);
     let judged = (!history.validation.is_empty()).then(|| validation(choices.validation_score));
-    let all = likelihood(choices, &report.targets).into_iter().chain(trained).chain(sites).chain(kl).chain(judged);
+    let transformed = transforms(choices, &report.targets);
+    let all = likelihood(choices, &report.targets)
+        .into_iter()
+        .chain(transformed)
+        .chain(trained)
+        .chain(sites)
+        .chain(kl)
+        .chain(judged);
     let entry = |own: InWords| format!("<dt>{}</dt><dd>{}</dd>\n", escape(&own.title), escape(&own.text));
     let entries: String = all.map(entry).collect();
     if entries.is_empty() { entries } else { format!("<dl class=\"choices\">\n{entries}</dl>\n") }
@@ -79,10 +86,59 @@ pub(super) fn degrees(degrees: &[f64], targets: &[String]) -> String {
     }
 }
 
+/// The transforms of the targets in words; none if none was asked for.
+fn transforms(choices: &Choices, targets: &[String]) -> Vec<InWords> {
+    let found =
+        if choices.transform_asked == TransformChoice::Auto { " It was found to suit, not asked for." } else { "" };
+    let changed = targets.iter().zip(&choices.transforms).filter_map(|(target, &own)| {
+        let text = transform(own)?;
+        Some(InWords::new(&format!("Transform of {target}"), own.name(), format!("{text}{found}")))
+    });
+    let all: Vec<InWords> = changed.collect();
+    match choices.transform_asked {
+        TransformChoice::Auto if all.is_empty() && !choices.transforms.is_empty() => {
+            let text = "Targets stay as they are: “auto” found no transform under which they are clearly easier to predict. \
+                        Where a target must be positive, “log” keeps its predictions so.";
+            vec![InWords::new("Transform of targets", TransformChoice::None.name(), text)]
+        }
+        TransformChoice::None
+        | TransformChoice::Log
+        | TransformChoice::Log1p
+        | TransformChoice::YeoJohnson
+        | TransformChoice::Quantile
+        | TransformChoice::Auto => all,
+    }
+}
+
+/// What a transform does, and when one would choose another; `None` for none.
+fn transform(choice: TransformChoice) -> Option<&'static str> {
+    match choice {
+        TransformChoice::None | TransformChoice::Auto => None,
+        TransformChoice::Log => Some(
+            "The model learns the logarithm of the target, so that predictions are positive and errors are shares of the \
+             target. Where errors are as large for small targets as for large ones, “none” is the better choice.",
+        ),
+        TransformChoice::Log1p => Some(
+            "The model learns the logarithm of one more than the target, for counts and amounts that may be zero: large ones \
+             have errors in proportion. Where errors are as large for small targets as for large ones, “none” is the better \
+             choice.",
+        ),
+        TransformChoice::YeoJohnson => Some(
+            "The model learns a power of the target, whose exponent makes it as nearly Gaussian as powers can: for skewed \
+             targets of any sign. For a target that must be positive, “log” keeps its predictions so.",
+        ),
+        TransformChoice::Quantile => Some(
+            "The model learns normal scores of the target: its ranks, spread as a Gaussian’s, so that several humps, bounds \
+             and long tails do no harm. It costs a little accuracy where there are none, and “none” is then the better choice.",
+        ),
+    }
+}
+
 /// The objective in words.
-fn objective(form: ObjectiveForm) -> InWords {
-    let of = |which, text: String| InWords::new("Objective", which, text);
-    match form {
+fn objective(choices: &Choices) -> InWords {
+    let suits = if choices.objective_by_default { " It was not chosen, but is what suits the likelihood." } else { "" };
+    let of = |which, text: String| InWords::new("Objective", which, text + suits);
+    match choices.objective {
         ObjectiveForm::Elbo => of(
             "elbo",
             "Training raised the evidence lower bound: how well the function, with its doubt, explains the training rows, \

@@ -91,7 +91,7 @@ fn of_training(report: &Report) -> Vec<KeyNumber> {
     let validation = best(judge, &history.validation).map(|best| KeyNumber {
         label: format!("Validation {}", judge.name()),
         value: significant(best, 3),
-        remark: format!("best mean of a row; {}", ScoreWords::of(judge, report.targets.len()).better),
+        remark: format!("best mean of a row; {}", ScoreWords::of(report).better),
     });
     let seconds = last(&history.seconds).map(|seconds| time(report, seconds));
     bound.into_iter().chain(validation).chain(seconds).collect()

@@ -26,7 +26,7 @@ pub use page::page;
 pub use write::{write_of_fit, write_page, write_pictures};
 
 use deepgp::likelihood::LikelihoodDescription;
-use deepgp::{ObjectiveForm, Score, ValidationScore};
+use deepgp::{ObjectiveForm, Score, TransformChoice, ValidationScore};
 
 /// The pictures of the page, in its order: for each the stem of a file name, and a stand-alone SVG.
 pub fn pictures(report: &Report) -> Vec<(String, String)> {
@@ -89,8 +89,14 @@ pub struct Choices {
     pub likelihood: Option<LikelihoodDescription>,
     /// The degrees of freedom of each target's noise; empty unless that is Student's t.
     pub degrees: Vec<f64>,
+    /// The transform of the targets that was asked for.
+    pub transform_asked: TransformChoice,
+    /// The transform that each target went through.
+    pub transforms: Vec<TransformChoice>,
     /// The objective that training maximised.
     pub objective: ObjectiveForm,
+    /// Whether the objective was not chosen, but is the one that suits the likelihood.
+    pub objective_by_default: bool,
     /// The number of learned sites in place of samples of the hidden layers; `None` where samples are drawn.
     pub sites: Option<usize>,
     /// The factor on the KL; `None` where it counts whole.
@@ -189,6 +195,8 @@ pub struct History {
     pub noise: Vec<f64>,
     /// Standard deviation (of Student's t: scale) of the noise of each target in the model, in the target's units.
     pub model_noise: Vec<f64>,
+    /// What the noise of each target is around, where that is not the target: `ln price`.
+    pub noise_units: Option<Vec<String>>,
     /// The validation curve: steps, and the score of the validation rows as users see it.
     pub validation: Vec<(f64, f64)>,
     /// The step whose parameters the model has, if validation rows chose it.

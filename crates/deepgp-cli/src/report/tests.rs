@@ -4,7 +4,7 @@ use super::example::{empty, heteroscedastic, report, report_on_three, student_t}
 use super::{Interval, Report, page, pictures};
 use crate::html::laws::assert_sound;
 use crate::picture::png;
-use deepgp::{ObjectiveForm, ValidationScore};
+use deepgp::{ObjectiveForm, TransformChoice, ValidationScore};
 use std::collections::HashSet;
 
 const HOSTILE: [&str; 5] = [
@@ -282,6 +282,34 @@ fn the_choices_are_told_as_far_as_they_were_made() {
     report.choices.sites = None;
     report.history = super::History::default();
     assert_eq!(titles(&told(&report)), 1);
+}
+
+#[test]
+fn what_nobody_chose_is_told_as_such() {
+    let mut report = heteroscedastic();
+    assert!(!page(&report).contains("It was not chosen"));
+    report.choices.objective_by_default = true;
+    assert!(page(&report).contains("It was not chosen, but is what suits the likelihood."));
+}
+
+#[test]
+fn transforms_are_told_where_one_was_asked_for_or_looked_for() {
+    let told = |asked: TransformChoice, own: TransformChoice| {
+        let mut report = heteroscedastic();
+        (report.choices.transform_asked, report.choices.transforms) = (asked, vec![own]);
+        page(&report)
+    };
+    let (none, auto, log) = (TransformChoice::None, TransformChoice::Auto, TransformChoice::Log);
+    assert!(!told(none, none).contains("<dt>Transform"));
+    assert!(told(auto, none).contains("<dt>Transform of targets: none</dt>"));
+    let (asked, found) = (told(log, log), told(auto, log));
+    assert!(asked.contains("<dt>Transform of strength: log</dt>") && !asked.contains("It was found to suit"));
+    assert!(found.contains("<dt>Transform of strength: log</dt>") && found.contains("It was found to suit"));
+    // The CRPS of validation rows is that of the transformed target.
+    let mut report = heteroscedastic();
+    assert!(page(&report).contains("an error, in units of the target."));
+    report.history.noise_units = Some(vec!["ln strength".to_owned()]);
+    assert!(page(&report).contains("an error, in units of ln strength."));
 }
 
 #[test]

@@ -3,6 +3,8 @@
 use deepgp::likelihood::LikelihoodDescription;
 use deepgp::{ObjectiveForm, ValidationScore};
 
+use super::Report;
+
 /// The words for the learning curve of an objective.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ObjectiveWords {
@@ -32,12 +34,12 @@ impl ObjectiveWords {
 }
 
 /// The words for a validation score, as users see it: a log density, or a CRPS without the sign that training gives it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct ScoreWords {
     /// The title of the axis that the score is drawn on.
     pub(super) axis: &'static str,
     /// What the score is of, and in which units.
-    pub(super) meaning: &'static str,
+    pub(super) meaning: String,
     /// What a good course looks like, and what a bad one means.
     pub(super) good: &'static str,
     /// Which way is better, in a few words.
@@ -45,39 +47,37 @@ pub(super) struct ScoreWords {
 }
 
 impl ScoreWords {
-    /// The words for a score of rows with so many targets.
-    pub(super) fn of(score: ValidationScore, targets: usize) -> Self {
-        match score {
+    /// The words for the score by which the validation rows of a report judged.
+    pub(super) fn of(report: &Report) -> Self {
+        match report.choices.validation_score {
             ValidationScore::LogDensity => Self {
                 axis: "mean log density of a validation row",
-                meaning: match targets {
-                    0 | 1 => {
-                        "The score on rows held back from training, in the units of the log likelihood of test rows."
-                    }
-                    _ => {
-                        "The score on rows held back from training, in the units of the joint log likelihood of test \
-                         rows."
-                    }
-                },
+                meaning: format!(
+                    "The score on rows held back from training, in the units of the {} of test rows.",
+                    if report.targets.len() > 1 { "joint log likelihood" } else { "log likelihood" }
+                ),
                 good: "Good: it rises and stays level; a fall after a peak is overfitting.",
                 better: "higher is better",
             },
             ValidationScore::Crps => Self {
                 axis: "mean CRPS of a validation row",
-                meaning: match targets {
-                    0 | 1 => {
-                        "The continuous ranked probability score of rows held back from training: an error, in the \
-                         units of the CRPS of test rows."
-                    }
-                    _ => {
-                        "The continuous ranked probability score of rows held back from training: an error, in \
-                         standard deviations of the targets, the mean over all of them."
-                    }
-                },
+                meaning: format!(
+                    "The continuous ranked probability score of rows held back from training: an error, in {}.",
+                    crps_units(report)
+                ),
                 good: "Good: it falls and stays level; a rise after a trough is overfitting.",
                 better: "lower is better",
             },
         }
+    }
+}
+
+/// The units of the CRPS of validation rows: those of a single target, or of what its transform makes of it.
+fn crps_units(report: &Report) -> String {
+    match (&report.targets[..], report.history.noise_units.as_deref()) {
+        ([_], Some([transformed])) => format!("units of {transformed}"),
+        ([] | [_], _) => "units of the target".to_owned(),
+        _ => "standard deviations of the targets, the mean over all of them".to_owned(),
     }
 }
 

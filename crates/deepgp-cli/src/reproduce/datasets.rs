@@ -53,7 +53,7 @@ pub fn load(folder: &Path, name: &str) -> Result<Dataset> {
     let source = Source::open(path)?;
     let (targets, ignore, categorical) = (vec![TARGET.to_string()], Vec::new(), Vec::new());
     let (schema, _) = Schema::scan(&source, &Wanted { targets, ignore, categorical, missing: Missing::Reject })?;
-    let data = rows::load(&schema, &source, rows::reading(Voice::SILENT))?.0;
+    let data = rows::load(&schema, &source, rows::reading(Voice::SILENT))?.data;
     if name == DISTINCT { distinct(&data) } else { Ok(data) }
 }
 

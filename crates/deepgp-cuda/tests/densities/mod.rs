@@ -109,7 +109,7 @@ fn small(likelihood: LikelihoodForm, objective: ObjectiveForm, sites: Option<usi
     settings.model.width = 3;
     settings.model.inducing = InducingSize::nested(30, 15);
     (settings.model.likelihood, settings.model.sites) = (likelihood, sites);
-    (settings.train.steps, settings.train.objective) = (40, objective);
+    (settings.train.steps, settings.train.objective) = (40, Some(objective));
     (simulate::eight_link_arm(400, 2), settings)
 }
 

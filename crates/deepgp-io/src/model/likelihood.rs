@@ -12,8 +12,11 @@ pub fn noise_of_first_target(all: &[Quantity]) -> f64 {
 }
 
 /// The variance that an observation of each target has beside that of the function, in squares of the target's units; nothing if the
-/// noise is not Gaussian, or not the same everywhere.
+/// noise is not Gaussian, or not the same everywhere, as it is where targets are transformed.
 pub fn observation_noise(regressor: &Regressor) -> Vec<f64> {
+    if regressor.standardiser.transform.is_some() {
+        return Vec::new();
+    }
     let noise = regressor.model.likelihood().gaussian_noise().unwrap_or_default();
     noise.iter().zip(&regressor.standardiser.y.scale).map(|(noise, scale)| noise * (scale * scale)).collect()
 }

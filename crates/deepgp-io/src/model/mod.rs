@@ -21,7 +21,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 
-use deepgp::{Regressor, Scaling, Score, Standardiser, TrainState};
+use deepgp::{Regressor, Scaling, Score, Standardiser, TargetTransforms, TrainState};
 use safetensors::{Dtype, SafeTensors, View};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -83,6 +83,9 @@ struct Description {
     schema: Schema,
     record: Record,
     state: Option<StateDescription>,
+    /// The transforms of targets; none in files that are older than transforms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    transform: Option<TargetTransforms>,
 }
 
 impl ModelFile {
@@ -102,14 +105,15 @@ impl ModelFile {
     pub fn to_bytes(&self) -> Result<Vec<u8>, ModelError> {
         let mut arrays = Arrays::new();
         let model = ModelDescription::of(&self.regressor.model, &mut arrays)?;
-        let Standardiser { x, y } = &self.regressor.standardiser;
+        let Standardiser { x, y, transform } = &self.regressor.standardiser;
         for (name, scaling) in [("x", x), ("y", y)] {
             arrays.insert(format!("standardiser.{name}.shift"), Array::vector(&scaling.shift));
             arrays.insert(format!("standardiser.{name}.scale"), Array::vector(&scaling.scale));
         }
         self.history.store(&mut arrays);
         let state = self.state.as_ref().map(|state| StateDescription::of(state, &mut arrays));
-        let description = Description { model, schema: self.schema.clone(), record: self.record.clone(), state };
+        let (schema, record, transform) = (self.schema.clone(), self.record.clone(), transform.clone());
+        let description = Description { model, schema, record, state, transform };
         let unknown = |what: String| ModelError::Unknown { what };
         let description = serde_json::value::to_raw_value(&description).map_err(|e| unknown(e.to_string()))?;
         let checksum = checksum(&description, &arrays);
@@ -175,7 +179,11 @@ impl ModelFile {
                 return Err(format!("its scores are not for {targets} targets"));
             }
         }
-        let standardiser = Standardiser { x: scaling("x", inputs)?, y: scaling("y", outputs)? };
+        if description.transform.as_ref().is_some_and(|transform| !transform.fits(targets)) {
+            return Err(format!("its transforms are not those of {targets} targets"));
+        }
+        let standardiser =
+            Standardiser { x: scaling("x", inputs)?, y: scaling("y", outputs)?, transform: description.transform };
         Ok(Self {
             regressor: Regressor { model, standardiser },
             schema: description.schema,

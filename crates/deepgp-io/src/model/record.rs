@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use deepgp::FitSettings;
+use deepgp::{FitSettings, Training};
 use serde::{Deserialize, Serialize};
 
 use super::{Provenance, ScoreRecord, StopReason, format_1};
@@ -53,6 +53,10 @@ pub struct Record {
     /// Steps of earlier runs that this one went on from, with fresh minibatches.
     #[serde(default)]
     pub steps_before: u64,
+    /// What a validation score loses on its way to the targets' units; nothing where it is the same for every row, because no target is
+    /// transformed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub validation_log_volume: Option<f64>,
 }
 
 impl Record {
@@ -76,7 +80,19 @@ impl Record {
             device: String::new(),
             prediction_samples: None,
             steps_before: 0,
+            validation_log_volume: None,
         }
+    }
+
+    /// Takes down what the library decided by itself before this training: transforms of targets, which have these names, and what becomes
+    /// of validation scores.
+    pub fn note_start(&mut self, training: &Training, targets: &[String]) {
+        for (target, found) in targets.iter().zip(training.transform_findings()) {
+            self.remark(Note::of_transform(target, found));
+        }
+        let units = training.standardiser();
+        let rows = training.held_out().filter(|_| units.transform.is_some());
+        self.validation_log_volume = rows.map(|rows| units.log_volume_of(rows));
     }
 
     /// Notes that something happened in training, with the cause of the first time, unless there are too many notes.

@@ -7,7 +7,7 @@ mod sentence;
 
 use std::fmt;
 
-use deepgp::Matrix;
+use deepgp::{Matrix, TransformChoice, TransformFinding};
 use serde::{Deserialize, Serialize};
 
 pub use number::Number;
@@ -223,6 +223,24 @@ pub enum Note {
         /// The first such layer, from 0.
         layer: usize,
     },
+    /// The library chose a transform for a target.
+    TransformChosen {
+        /// The target.
+        target: String,
+        /// The transform.
+        transform: TransformChoice,
+        /// The mean log density that nearest neighbours gain by it.
+        gain: Number,
+        /// The standard error of the gain.
+        error: Number,
+    },
+    /// The library left a target as it is.
+    NoTransformChosen {
+        /// The target.
+        target: String,
+        /// Why.
+        reason: NoTransform,
+    },
     /// Something happened in training.
     Training {
         /// What.
@@ -236,6 +254,43 @@ pub enum Note {
     /// A fact that this version does not know, as it stands in the file: a later version wrote it.
     #[serde(untagged)]
     Unknown(serde_json::Value),
+}
+
+/// Why a target is left as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoTransform {
+    /// No transform is clearly better than none.
+    NoneBetter,
+    /// The target has few distinct values.
+    FewValues {
+        /// How many.
+        distinct: usize,
+    },
+    /// There are few rows.
+    FewRows {
+        /// How many.
+        rows: usize,
+    },
+}
+
+impl Note {
+    /// What the library found out about the transform of a target.
+    pub fn of_transform(target: &str, found: &TransformFinding) -> Self {
+        let target = target.to_string();
+        match *found {
+            TransformFinding::Better { transform, gain, error } => {
+                Self::TransformChosen { target, transform, gain: gain.into(), error: error.into() }
+            }
+            TransformFinding::NoneBetter => Self::NoTransformChosen { target, reason: NoTransform::NoneBetter },
+            TransformFinding::FewValues { distinct } => {
+                Self::NoTransformChosen { target, reason: NoTransform::FewValues { distinct } }
+            }
+            TransformFinding::FewRows { rows } => {
+                Self::NoTransformChosen { target, reason: NoTransform::FewRows { rows } }
+            }
+        }
+    }
 }
 
 /// What may happen at a step of training, and is noted once for a whole run.

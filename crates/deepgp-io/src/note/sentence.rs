@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Note, TrainingEvent};
+use super::{NoTransform, Note, TrainingEvent};
 use crate::table::{PLAIN, names};
 use crate::words::{count, percent};
 
@@ -138,9 +138,28 @@ impl fmt::Display for Note {
                 "layer {layer}: the time was up while inducing inputs were chosen, and rows at random stand in for some of \
                  them; give it more time, or fewer inducing inputs"
             ),
+            Self::TransformChosen { target, transform, gain, error } => write!(
+                f,
+                "`{target}` is transformed by `{}`: nearest neighbours then predict rows better than without, by {gain} in log \
+                 likelihood (standard error {error})",
+                transform.name()
+            ),
+            Self::NoTransformChosen { target, reason } => write!(f, "`{target}` is not transformed: {reason}"),
             Self::Training { event, cause } => write!(f, "{event}: {cause}"),
             Self::Text(sentence) => f.write_str(sentence),
             Self::Unknown(fact) => write!(f, "a later version of deepgp noted {fact}"),
+        }
+    }
+}
+
+impl fmt::Display for NoTransform {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoneBetter => f.write_str("under no transform do nearest neighbours predict rows clearly better"),
+            Self::FewValues { distinct } => {
+                write!(f, "its {distinct} distinct values are too few for densities to tell transforms apart")
+            }
+            Self::FewRows { rows } => write!(f, "{} are too few to tell transforms apart", count(*rows, "row")),
         }
     }
 }

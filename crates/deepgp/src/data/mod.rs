@@ -1,4 +1,5 @@
-//! Rows before a model sees them: checked ([`Dataset`]), split ([`split_rows`]), brought to the model's units ([`Standardiser`]).
+//! Rows before a model sees them: checked ([`Dataset`]), split ([`split_rows`]), brought to the model's units ([`Standardiser`]), targets
+//! through a transform if one is asked for ([`TargetTransform`]).
 
 pub(crate) mod compressed;
 pub(crate) mod copies;
@@ -9,6 +10,8 @@ mod scaling;
 pub mod simulate;
 pub(crate) mod sparse;
 mod split;
+mod transform;
+mod transformed_targets;
 
 pub use dataset::Dataset;
 pub(crate) use dataset::check_finite;
@@ -16,3 +19,6 @@ pub(crate) use inputs::{InputLayout, Inputs};
 pub use scaling::{ConstantColumns, Scaling, Standardiser};
 pub(crate) use split::held_out;
 pub use split::split_rows;
+pub(crate) use transform::{FEWEST_VALUES, distinct_values};
+pub use transform::{MOST_KNOTS, MonotoneSpline, TargetTransform, TransformChoice, YeoJohnson};
+pub use transformed_targets::TargetTransforms;

@@ -8,6 +8,7 @@
 
 use crate::data::Dataset;
 use crate::data::dataset::check_finite;
+use crate::data::transformed_targets::TargetTransforms;
 use crate::error::{Error, Result};
 use crate::likelihood::TargetUnits;
 use crate::numeric::mat::{Mat, View};
@@ -33,8 +34,11 @@ pub enum ConstantColumns {
 pub struct Standardiser {
     /// The units of the inputs.
     pub x: Scaling,
-    /// The units of the targets.
+    /// The units of the targets, or of what their transforms make of them.
     pub y: Scaling,
+    /// The transforms of the targets, which come before their scaling; `None` if all stay as they are.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub transform: Option<TargetTransforms>,
 }
 
 /// The change of units `(v − shift) / scale`, a column at a time.
@@ -66,13 +70,18 @@ impl Standardiser {
             TargetUnits::Standardised => Scaling::fit("y", data.y().view(), data.weights(), ConstantColumns::Reject)?,
             TargetUnits::AsTheyAre => Scaling::identity(data.y().ncols()),
         };
-        Ok(Self { x, y })
+        Ok(Self { x, y, transform: None })
     }
 
-    /// The dataset in the model's units; weights stay as they are.
+    /// The dataset in the model's units; weights stay as they are. Fails if targets are outside of the domain of their transform.
     pub fn apply(&self, data: &Dataset) -> Result<Dataset> {
-        Ok(data.with_units(self.x.apply("x", data.x().view())?, self.y.apply("y", data.y().view())?))
+        Ok(data.with_units(self.x.apply("x", data.x().view())?, self.targets(data.y().view())?))
     }
+}
+
+/// The error of a matrix that has not as many columns as in training.
+pub(super) fn wrong_width(what: &'static str, expected: usize, found: usize) -> Error {
+    Error::Shape { what, expected: format!("{expected} columns, as in training"), found: found.to_string() }
 }
 
 impl Scaling {
@@ -87,7 +96,12 @@ impl Scaling {
     }
 
     /// The mean and the standard deviation of each column; `what` is the matrix's name for messages.
-    fn fit(what: &'static str, m: View<'_>, weights: Option<&[f64]>, constant: ConstantColumns) -> Result<Self> {
+    pub(super) fn fit(
+        what: &'static str,
+        m: View<'_>,
+        weights: Option<&[f64]>,
+        constant: ConstantColumns,
+    ) -> Result<Self> {
         // In units of the heaviest row, so that no sum overflows. What weighs nothing may be anything.
         let heaviest = weights.map_or(1.0, |all| all.iter().copied().fold(0.0, f64::max));
         let weight = |i: usize| weights.map_or(1.0, |all| all[i] / heaviest);
@@ -128,11 +142,7 @@ impl Scaling {
     /// The values in the model's units, `(v − shift) / scale`. Fails if the width is wrong or a number is not finite.
     pub fn apply(&self, what: &'static str, m: View<'_>) -> Result<Mat> {
         if m.ncols() != self.shift.len() || m.ncols() != self.scale.len() {
-            return Err(Error::Shape {
-                what,
-                expected: format!("{} columns, as in training", self.shift.len()),
-                found: m.ncols().to_string(),
-            });
+            return Err(wrong_width(what, self.shift.len(), m.ncols()));
         }
         check_finite(what, m)?;
         let scaled = Mat::from_fn(m.nrows(), m.ncols(), |i, j| (m[(i, j)] - self.shift[j]) / self.scale[j]);

@@ -35,7 +35,7 @@ const START_DEGREES: f64 = 5.0;
 
 impl Default for LikelihoodForm {
     fn default() -> Self {
-        Self::GAUSSIAN
+        Self::HETEROSCEDASTIC
     }
 }
 

@@ -19,7 +19,7 @@ use crate::error::Result;
 use crate::model::params::{Constraint, Leaf, Parameters};
 use crate::numeric::mat::View;
 use crate::numeric::root_finding::by_false_position;
-use crate::numeric::special::{digamma, student_t_cumulative};
+use crate::numeric::special::{digamma, ln_gamma_half_step, student_t_cumulative};
 use crate::random::noise::Key;
 
 /// The number of nodes of the quadrature over `f`.
@@ -93,7 +93,7 @@ impl StudentT {
     fn density(&self, p: usize) -> Density {
         let (noise, degrees) = (self.noise[p], self.degrees[p]);
         let (upper, lower) = (0.5 * (degrees + 1.0), 0.5 * degrees);
-        let peak = libm::lgamma(upper) - libm::lgamma(lower) - 0.5 * (std::f64::consts::PI * degrees * noise).ln();
+        let peak = ln_gamma_half_step(lower) - 0.5 * (std::f64::consts::PI * degrees * noise).ln();
         Density { noise, degrees, peak, peak_slope: 0.5 * (digamma(upper) - digamma(lower) - 1.0 / degrees) }
     }
 

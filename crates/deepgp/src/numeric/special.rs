@@ -19,25 +19,33 @@ pub(crate) fn digamma(mut x: f64) -> f64 {
     x.ln() - 0.5 / x - tail - below
 }
 
+/// The difference `ln Γ(x + ½) − ln Γ(x)` for positive `x`: where both are large, and little is left of them, by its asymptotic series
+/// `½ ln x − 1/8x + 1/192x³`.
+pub(crate) fn ln_gamma_half_step(x: f64) -> f64 {
+    if x < 1e3 { libm::lgamma(x + 0.5) - libm::lgamma(x) } else { 0.5 * x.ln() - 0.125 / x + 1.0 / (192.0 * x * x * x) }
+}
+
 /// The distribution function `P(T ≤ t)` of Student's t with so many degrees of freedom: `½ I_x(ν/2, ½)` for `t < 0`, with
 /// `x = ν / (ν + t²)`.
 pub(crate) fn student_t_cumulative(t: f64, degrees: f64) -> f64 {
     let square = t * t;
-    let tail = 0.5 * incomplete_beta(degrees / (degrees + square), square / (degrees + square), 0.5 * degrees, 0.5);
+    let tail = 0.5 * incomplete_beta(square / degrees, 0.5 * degrees);
     if t < 0.0 { tail } else { 1.0 - tail }
 }
 
-/// The regularised incomplete beta function `I_x(a, b)`, where `rest = 1 − x` keeps its digits: by its continued fraction, on the side
-/// where that converges fast.
-fn incomplete_beta(x: f64, rest: f64, a: f64, b: f64) -> f64 {
-    if x <= 0.0 || rest <= 0.0 {
-        return if x <= 0.0 { 0.0 } else { 1.0 };
+/// The regularised incomplete beta function `I_x(a, ½)` at `x = 1 / (1 + ratio)`: by its continued fraction, on the side where that converges
+/// fast, with the front factor `x^a (1 − x)^½ Γ(a + ½) / Γ(a) √π`.
+fn incomplete_beta(ratio: f64, a: f64) -> f64 {
+    if ratio <= 0.0 {
+        return 1.0;
     }
-    if x > (a + 1.0) / (a + b + 2.0) {
-        return 1.0 - incomplete_beta(rest, x, b, a);
+    let (x, rest) = (1.0 / (1.0 + ratio), ratio / (1.0 + ratio));
+    let front = ln_gamma_half_step(a) - 0.5 * std::f64::consts::PI.ln() - a * ratio.ln_1p() + 0.5 * rest.ln();
+    if x > (a + 1.0) / (a + 2.5) {
+        1.0 - front.exp() * continued_fraction(rest, 0.5, a) / 0.5
+    } else {
+        front.exp() * continued_fraction(x, a, 0.5) / a
     }
-    let front = libm::lgamma(a + b) - libm::lgamma(a) - libm::lgamma(b) + a * x.ln() + b * rest.ln();
-    front.exp() * continued_fraction(x, a, b) / a
 }
 
 /// The continued fraction of the incomplete beta function, by Lentz's method.

@@ -55,6 +55,16 @@ pub enum ObjectiveForm {
 impl ObjectiveForm {
     /// The log density of rows.
     pub const PREDICTIVE: Self = Self::Predictive { power: 1.0 };
+    /// The faithful objective at its usual power and course.
+    pub const FAITHFUL: Self = Self::Faithful { power: Faithful::POWER, hold: Faithful::HOLD, last: Faithful::LAST };
+
+    /// The objective that suits a likelihood: the faithful one where the noise follows the inputs, else the evidence lower bound.
+    pub fn suiting(likelihood: &dyn Likelihood) -> Self {
+        match likelihood.noise_level() {
+            Some(_) => Self::FAITHFUL,
+            None => Self::Elbo,
+        }
+    }
 
     /// The objective that was chosen.
     pub fn objective(self) -> Arc<dyn Objective> {

@@ -79,9 +79,11 @@ impl Predictor<'_> {
         // Plus the spread of the means over samples.
         for (o, total) in covariance.iter_mut().enumerate() {
             let spread = Mat::from_fn(samples, x.nrows(), |s, i| means[s][(i, o)] - mean[(i, o)]);
-            let weighted = Mat::from_fn(samples, x.nrows(), |s, i| weight(s) * spread[(s, i)]);
+            // In units of `1/S`, so that equal weights are exactly 1.
+            let relative = |s: usize| self.weights.as_ref().map_or(1.0, |all| all[s] * samples as f64);
+            let weighted = Mat::from_fn(samples, x.nrows(), |s, i| relative(s) * spread[(s, i)]);
             let (weighted, spread) = (weighted.view().faer(), spread.view().faer());
-            product(total.view_mut().faer(), Accumulate::Add, 1.0, weighted.transpose(), spread);
+            product(total.view_mut().faer(), Accumulate::Add, 1.0 / samples as f64, weighted.transpose(), spread);
         }
         Ok(JointMoments { mean, covariance })
     }

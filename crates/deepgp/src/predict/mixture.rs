@@ -157,7 +157,7 @@ impl<'a> Mixture<'a> {
     }
 
     /// The lowest and the highest value of `y_p` within so many standard deviations of some part's mean.
-    fn range(self, likelihood: &dyn Likelihood, p: usize, deviations: f64) -> (f64, f64) {
+    pub(super) fn range(self, likelihood: &dyn Likelihood, p: usize, deviations: f64) -> (f64, f64) {
         let width = likelihood.observed_width();
         let (mut mean, mut variance) = (vec![0.0; width], vec![0.0; width]);
         self.parts().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), part| {
@@ -168,7 +168,7 @@ impl<'a> Mixture<'a> {
     }
 
     /// The Gaussians of which `y_p` is a mixture, if it is one.
-    fn normals(self, likelihood: &dyn Likelihood, p: usize) -> Option<Normals> {
+    pub(super) fn normals(self, likelihood: &dyn Likelihood, p: usize) -> Option<Normals> {
         let (mut parts, mut weights) = (Vec::new(), Vec::new());
         for (s, part) in self.parts().enumerate() {
             let gaussian = likelihood.normals(p, part, &mut |own| {
@@ -193,11 +193,11 @@ impl<'a> Mixture<'a> {
 }
 
 /// A mixture of Gaussians over one output of `y`.
-struct Normals {
+pub(super) struct Normals {
     /// Mean and variance of each.
-    parts: Vec<(f64, f64)>,
+    pub parts: Vec<(f64, f64)>,
     /// The weight of each, which sum to 1; `None` where all weigh alike.
-    weights: Option<Vec<f64>>,
+    pub weights: Option<Vec<f64>>,
 }
 
 impl Normals {

@@ -9,10 +9,12 @@
 
 mod absolute;
 pub mod baseline;
+mod distribution_on_grid;
 pub(crate) mod joint;
 pub(crate) mod metrics;
 pub(crate) mod mixture;
-mod neighbours;
+pub(crate) mod neighbours;
+pub(crate) mod transformed;
 
 use std::sync::OnceLock;
 

@@ -92,7 +92,7 @@ impl NearestNeighbours {
 
 /// The mean target of the `k` nearest neighbours of each row; `own` are the rows' numbers, if they are among the neighbours and shall not
 /// vote for themselves.
-fn averages(train: &Dataset, x: View<'_>, own: Option<&[u32]>, k: usize) -> Mat {
+pub(crate) fn averages(train: &Dataset, x: View<'_>, own: Option<&[u32]>, k: usize) -> Mat {
     let (z, y) = (train.x().view(), train.y());
     let norms: Vec<f64> = (0..z.nrows()).map(|j| z.row(j).iter().map(|v| v * v).sum()).collect();
     let mut out = Mat::zeros(x.nrows(), y.ncols());

@@ -1,7 +1,7 @@
 //! The choice of likelihood and objective by one word each, as users make it, and the forms that it leads to.
 
 use crate::likelihood::LikelihoodForm;
-use crate::objective::{Faithful, ObjectiveForm};
+use crate::objective::ObjectiveForm;
 
 /// A likelihood by its name; where it starts is another option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,38 +39,48 @@ impl LikelihoodChoice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum ObjectiveChoice {
+    /// What suits the likelihood, [`ObjectiveForm::suiting`].
+    Auto,
     /// The evidence lower bound.
     Elbo,
     /// A tighter bound, for one Gaussian noise.
     Tighter,
     /// The log density of rows, or a power of it.
     Predictive,
-    /// The log density of rows for all but the mean, which is fitted as if noise were constant.
+    /// The log density of rows for all but the mean, which is fitted as if noise were constant for a while.
     Faithful,
     /// The log density of rows with learned sites in place of samples.
     Sites,
 }
 
 impl ObjectiveChoice {
-    /// The choice that leads to this objective, with or without sites.
-    pub fn of(form: ObjectiveForm, sites: Option<usize>) -> Self {
+    /// The choice that leads to this objective, or to what suits the likelihood, with or without sites.
+    pub fn of(form: Option<ObjectiveForm>, sites: Option<usize>) -> Self {
         match form {
-            ObjectiveForm::Elbo => Self::Elbo,
-            ObjectiveForm::Tighter => Self::Tighter,
-            ObjectiveForm::Predictive { .. } if sites.is_some() => Self::Sites,
-            ObjectiveForm::Predictive { .. } => Self::Predictive,
-            ObjectiveForm::Faithful { .. } => Self::Faithful,
+            None => Self::Auto,
+            Some(ObjectiveForm::Elbo) => Self::Elbo,
+            Some(ObjectiveForm::Tighter) => Self::Tighter,
+            Some(ObjectiveForm::Predictive { .. }) if sites.is_some() => Self::Sites,
+            Some(ObjectiveForm::Predictive { .. }) => Self::Predictive,
+            Some(ObjectiveForm::Faithful { .. }) => Self::Faithful,
         }
     }
 
-    /// The library's objective; `power` is for those that have one.
-    pub fn form(self, power: f64) -> ObjectiveForm {
-        match self {
+    /// The library's objective; `power` is for those that have one, `None` for their usual one.
+    pub fn form(self, power: Option<f64>) -> Option<ObjectiveForm> {
+        let mut form = match self {
+            Self::Auto => return None,
             Self::Elbo => ObjectiveForm::Elbo,
             Self::Tighter => ObjectiveForm::Tighter,
-            Self::Predictive | Self::Sites => ObjectiveForm::Predictive { power },
-            Self::Faithful => ObjectiveForm::Faithful { power, hold: Faithful::HOLD, last: Faithful::LAST },
+            Self::Predictive | Self::Sites => ObjectiveForm::PREDICTIVE,
+            Self::Faithful => ObjectiveForm::FAITHFUL,
+        };
+        if let (Some(given), ObjectiveForm::Predictive { power } | ObjectiveForm::Faithful { power, .. }) =
+            (power, &mut form)
+        {
+            *power = given;
         }
+        Some(form)
     }
 }
 
@@ -84,6 +94,7 @@ mod tests {
             assert_eq!(LikelihoodChoice::of(choice.form()), choice);
         }
         for choice in [
+            ObjectiveChoice::Auto,
             ObjectiveChoice::Elbo,
             ObjectiveChoice::Tighter,
             ObjectiveChoice::Predictive,
@@ -91,7 +102,8 @@ mod tests {
             ObjectiveChoice::Sites,
         ] {
             let sites = (choice == ObjectiveChoice::Sites).then_some(8);
-            assert_eq!(ObjectiveChoice::of(choice.form(0.5), sites), choice);
+            assert_eq!(ObjectiveChoice::of(choice.form(Some(0.5)), sites), choice);
+            assert!(choice.form(Some(0.3)).and_then(ObjectiveForm::power).is_none_or(|power| power == 0.3));
         }
     }
 }

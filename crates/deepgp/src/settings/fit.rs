@@ -1,7 +1,7 @@
 //! The settings of a fit, from data to a trained model.
 
 use super::{ModelSettings, TrainSettings};
-use crate::data::{ConstantColumns, held_out};
+use crate::data::{ConstantColumns, TransformChoice, held_out};
 
 /// The settings of a fit, from data to a trained model.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,6 +15,9 @@ pub struct FitSettings {
     pub validation: Option<f64>,
     /// What to do with inputs that do not vary.
     pub constant_columns: ConstantColumns,
+    /// The transform of the targets before they are standardised.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub transform_target: TransformChoice,
 }
 
 impl Default for FitSettings {
@@ -24,11 +27,19 @@ impl Default for FitSettings {
             train: TrainSettings::default(),
             validation: Some(0.1),
             constant_columns: ConstantColumns::Reject,
+            transform_target: TransformChoice::Auto,
         }
     }
 }
 
 impl FitSettings {
+    /// Settings with one Gaussian noise and the evidence lower bound, at a constant learning rate and without a transform: the paper's way,
+    /// and version 0.1's.
+    pub fn plain() -> Self {
+        let transform_target = TransformChoice::None;
+        Self { model: ModelSettings::plain(), train: TrainSettings::plain(), transform_target, ..Self::default() }
+    }
+
     /// The number of rows, of so many, that are left to train on when those for early stopping are held out.
     pub fn training_rows(&self, rows: usize) -> usize {
         match self.validation {

@@ -5,11 +5,11 @@ use crate::error::{Error, Result};
 /// The number of the mean's inducing inputs, `M_a`, where it is not given and rows are many.
 pub const MEAN_INDUCING: usize = 500;
 /// The number of the covariance's inducing inputs, `M_b`, where it is not given and rows are many.
-pub const COVARIANCE_INDUCING: usize = 100;
+pub const COVARIANCE_INDUCING: usize = 200;
 /// The number of rows for each inducing input of the mean, and of the covariance, where rows are few.
-const ROWS_EACH: (usize, usize) = (5, 8);
+const ROWS_EACH: (usize, usize) = (5, 50);
 /// The least `M_a` and `M_b` that follow from a number of rows, unless there are fewer rows.
-const LEAST_INDUCING: (usize, usize) = (100, 60);
+const LEAST_INDUCING: (usize, usize) = (100, 100);
 
 /// The number of inducing inputs of a layer, at most: where its inputs have fewer distinct rows, it has as many as these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -55,6 +55,13 @@ impl Default for ModelSettings {
     }
 }
 
+impl ModelSettings {
+    /// Settings with one Gaussian noise.
+    pub fn plain() -> Self {
+        Self { likelihood: LikelihoodForm::GAUSSIAN, ..Self::default() }
+    }
+}
+
 /// Settings as files store them, those of version 0.1 too.
 #[cfg(feature = "serde")]
 mod stored {
@@ -97,7 +104,7 @@ mod stored {
                 covariance_form: stored.covariance_form,
                 kernel: stored.kernel,
                 inducing_start: stored.inducing_start,
-                likelihood: stored.likelihood.or(older).unwrap_or_default(),
+                likelihood: stored.likelihood.or(older).unwrap_or(LikelihoodForm::GAUSSIAN),
                 sites: stored.sites,
                 precision: stored.precision,
                 jitter: stored.jitter,

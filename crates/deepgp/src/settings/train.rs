@@ -37,12 +37,18 @@ pub struct TrainSettings {
     pub seed: u64,
     /// The number of threads to work on; 0 for all. No result depends on it.
     pub threads: usize,
-    /// The objective that is maximised.
-    #[cfg_attr(feature = "serde", serde(default))]
-    pub objective: ObjectiveForm,
+    /// The objective that is maximised; `None` for what suits the likelihood, [`ObjectiveForm::suiting`].
+    #[cfg_attr(feature = "serde", serde(default = "bound"))]
+    pub objective: Option<ObjectiveForm>,
     /// The optimiser that moves the parameters.
     #[cfg_attr(feature = "serde", serde(default))]
     pub optimiser: OptimiserForm,
+}
+
+/// The objective in files from before there was a choice.
+#[cfg(feature = "serde")]
+fn bound() -> Option<ObjectiveForm> {
+    Some(ObjectiveForm::Elbo)
 }
 
 /// The factor on the KL in files from before there was one.
@@ -57,23 +63,35 @@ impl Default for TrainSettings {
             steps: 3000,
             batch_size: 10_000,
             samples: 1,
-            learning_rate: 0.01,
-            schedule: Schedule::Constant,
+            learning_rate: 0.02,
+            schedule: Schedule::COSINE,
             kl_weight: 1.0,
             kl_warm_up: 0,
             validate_every: 50,
-            patience: 10,
+            patience: 30,
             validation_samples: 20,
-            validation_score: ValidationScore::LogDensity,
+            validation_score: ValidationScore::Crps,
             seed: 0,
             threads: 0,
-            objective: ObjectiveForm::Elbo,
+            objective: None,
             optimiser: OptimiserForm::Adam,
         }
     }
 }
 
 impl TrainSettings {
+    /// Settings for the evidence lower bound at a constant learning rate, with validation rows that judge by their log density.
+    pub fn plain() -> Self {
+        Self {
+            learning_rate: 0.01,
+            schedule: Schedule::Constant,
+            patience: 10,
+            validation_score: ValidationScore::LogDensity,
+            objective: Some(ObjectiveForm::Elbo),
+            ..Self::default()
+        }
+    }
+
     /// The factor `κ` on the KL at `step`, from 0: over [`TrainSettings::kl_warm_up`] steps `W` it grows linearly to
     /// [`TrainSettings::kl_weight`] `β`, `κ(t) = β min(1, (t + 1) / W)`; without a warm-up it is `β`.
     pub fn kl_weight_at(&self, step: u64) -> f64 {
@@ -111,7 +129,7 @@ impl TrainSettings {
         };
         positive("learning_rate", self.learning_rate)?;
         positive("kl_weight", self.kl_weight)?;
-        self.objective.check()?;
+        self.objective.map_or(Ok(()), ObjectiveForm::check)?;
         match self.schedule {
             Schedule::Constant => Ok(()),
             Schedule::Cosine { last } if (0.0..=1.0).contains(&last) => Ok(()),

@@ -9,6 +9,8 @@ mod row_order;
 pub(crate) mod state;
 mod trainer;
 mod training;
+mod transform_choice;
 
 pub use trainer::{Method, Trainer};
 pub use training::{Fit, Training, hold_out};
+pub use transform_choice::TransformFinding;

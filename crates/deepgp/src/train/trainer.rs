@@ -27,7 +27,7 @@ use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::model::DeepGp;
 use crate::numeric::threads::Threads;
-use crate::objective::Objective;
+use crate::objective::{Objective, ObjectiveForm};
 use crate::settings::{PredictSettings, TrainSettings};
 
 /// The number of steps in a row that may be rolled back before training gives up.
@@ -47,9 +47,10 @@ pub struct Method<'a> {
 }
 
 impl Method<'static> {
-    /// The library's objective and optimiser that `settings` name.
-    pub fn of(settings: &TrainSettings) -> Self {
-        Self { objective: settings.objective.objective(), optimiser: settings.optimiser.optimiser() }
+    /// The library's objective and optimiser that `settings` name, or that suit the model.
+    pub fn of(settings: &TrainSettings, model: &DeepGp) -> Self {
+        let objective = settings.objective.unwrap_or_else(|| ObjectiveForm::suiting(model.likelihood()));
+        Self { objective: objective.objective(), optimiser: settings.optimiser.optimiser() }
     }
 }
 
@@ -131,7 +132,7 @@ impl<'a> Trainer<'a> {
         validation: Option<&'a Dataset>,
         settings: TrainSettings,
     ) -> Result<Self> {
-        Self::by(Method::of(&settings), model, data, validation, settings)
+        Self::by(Method::of(&settings, &model), model, data, validation, settings)
     }
 
     /// A trainer like [`Trainer::new`]'s, with a program's own objective or optimiser.
@@ -155,7 +156,7 @@ impl<'a> Trainer<'a> {
         settings: TrainSettings,
         state: TrainState,
     ) -> Result<Self> {
-        Self::resume_by(Method::of(&settings), model, data, validation, settings, state)
+        Self::resume_by(Method::of(&settings, &model), model, data, validation, settings, state)
     }
 
     /// A trainer like [`Trainer::resume`]'s, with a program's own objective or optimiser.

@@ -1,7 +1,7 @@
 //! [`Training`]: a fit from rows in the user's units to a trained model. Rows are split and standardised once.
 //!
 //! ```text
-//! rows → some held out for early stopping → standardised by the others → model at its start → Trainer → Regressor
+//! rows → some held out for early stopping → targets transformed → standardised by the others → model at its start → Trainer → Regressor
 //! ```
 
 use std::ops::ControlFlow;
@@ -9,10 +9,11 @@ use std::ops::ControlFlow;
 use super::optimiser::Optimiser;
 use super::state::{StepReport, Stop, TrainState};
 use super::trainer::{Method, Trainer};
+use super::transform_choice::{self, TransformFinding};
 use crate::data::copies::Copies;
-use crate::data::{ConstantColumns, Dataset, Standardiser};
+use crate::data::{ConstantColumns, Dataset, Standardiser, TargetTransform, TransformChoice};
 use crate::error::{Error, Result};
-use crate::likelihood::Likelihood;
+use crate::likelihood::{Likelihood, TargetUnits};
 use crate::model::DeepGp;
 use crate::model::start::{StartProgress, StartWatch, unwatched};
 use crate::numeric::threads::Threads;
@@ -72,6 +73,8 @@ pub struct Training {
     settings: TrainSettings,
     /// The state to go on from; `None` to start anew.
     state: Option<TrainState>,
+    /// What was found out about each target, where its transform was left to the library.
+    findings: Vec<TransformFinding>,
 }
 
 impl Training {
@@ -106,18 +109,21 @@ impl Training {
     ) -> Result<Self> {
         // Before rows are held out, so that a message names the user's row.
         likelihood.check(data.y().view())?;
+        settings.transform_target.check(data.y().view())?;
         let (train, held_out) = hold_out(data, settings)?;
         let units = likelihood.target_units();
         // An input that varies may be constant among the rows left to train on: whether it is refused, all rows decide.
         Standardiser::fit_for(data, settings.constant_columns, units)?;
-        let standardiser = Standardiser::fit_for(&train, ConstantColumns::Keep, units)?;
-        let rows = standardiser.apply(&train)?;
         let threads = Threads::new(settings.train.threads)?;
+        let (transforms, findings) = transforms(&train, settings.transform_target, units, &threads)?;
+        let standardiser = Standardiser::fit_for(&train, ConstantColumns::Keep, units)?;
+        let standardiser = standardiser.with_transforms(&train, transforms)?;
+        let rows = standardiser.apply(&train)?;
         let model =
             threads.run(|| DeepGp::with_likelihood_watched(rows.x().view(), likelihood, &settings.model, watch))?;
         let held_out = held_out.map(|rows| looked_at(&rows, &standardiser, settings)).transpose()?;
         let regressor = Regressor { model, standardiser };
-        Ok(Self { regressor, rows, held_out, settings: settings.train, state: None })
+        Ok(Self { regressor, rows, held_out, settings: settings.train, state: None, findings })
     }
 
     /// The training of an existing model, in its own units, on `data`. The same rows are held out as by [`Training::new`] with these
@@ -126,7 +132,7 @@ impl Training {
         let (train, held_out) = hold_out(data, settings)?;
         let rows = regressor.standardiser.apply(&train)?;
         let held_out = held_out.map(|rows| looked_at(&rows, &regressor.standardiser, settings)).transpose()?;
-        Ok(Self { regressor, rows, held_out, settings: settings.train, state: None })
+        Ok(Self { regressor, rows, held_out, settings: settings.train, state: None, findings: Vec::new() })
     }
 
     /// This training with other minibatches and noise, as after runs that took `steps_before` steps. The optimiser's state, the schedule
@@ -180,6 +186,12 @@ impl Training {
         self.held_out.as_ref()
     }
 
+    /// What was found out about the transform of each target, where the settings leave it to the library ([`TransformChoice::Auto`]); else
+    /// nothing.
+    pub fn transform_findings(&self) -> &[TransformFinding] {
+        &self.findings
+    }
+
     /// The state that the run begins with: a program that saves states can save this one too.
     pub fn state(&self) -> TrainState {
         let optimiser: &dyn Optimiser = self.settings.optimiser.optimiser();
@@ -190,7 +202,7 @@ impl Training {
     /// Trains the model. `callback` sees every step and can end training by breaking. A run that gets stuck is not an error:
     /// [`Fit::stop`] says so, and the model is the last good one.
     pub fn run(&self, callback: impl FnMut(&StepReport, &TrainState) -> ControlFlow<()>) -> Result<Fit> {
-        self.run_by(Method::of(&self.settings), callback)
+        self.run_by(Method::of(&self.settings, &self.regressor.model), callback)
     }
 
     /// Trains the model like [`Training::run`], with a program's own objective or optimiser.
@@ -208,6 +220,32 @@ impl Training {
         let stop = trainer.run(callback)?;
         let state = trainer.state().clone();
         Ok(Fit { regressor: Regressor { model: trainer.finish(), standardiser }, stop, state })
+    }
+}
+
+/// The transform of each target, fitted to these training rows, with what was found out about it if the choice was left to the library.
+fn transforms(
+    train: &Dataset,
+    choice: TransformChoice,
+    units: TargetUnits,
+    threads: &Threads,
+) -> Result<(Vec<TargetTransform>, Vec<TransformFinding>)> {
+    use TransformChoice as Choice;
+    let targets = train.y().ncols();
+    match (choice, units) {
+        (Choice::None, TargetUnits::Standardised | TargetUnits::AsTheyAre) | (Choice::Auto, TargetUnits::AsTheyAre) => {
+            Ok((vec![TargetTransform::Identity; targets], Vec::new()))
+        }
+        (Choice::Auto, TargetUnits::Standardised) => Ok(transform_choice::choose(train, threads)?.into_iter().unzip()),
+        (fixed @ (Choice::Log | Choice::Log1p | Choice::YeoJohnson | Choice::Quantile), TargetUnits::Standardised) => {
+            let column = |p: usize| (0..train.len()).map(|i| train.y()[(i, p)]).collect::<Vec<f64>>();
+            let fit = |p: usize| fixed.fit_column(p, &column(p), train.weights());
+            Ok(((0..targets).map(fit).collect::<Result<_>>()?, Vec::new()))
+        }
+        (fixed @ (Choice::Log | Choice::Log1p | Choice::YeoJohnson | Choice::Quantile), TargetUnits::AsTheyAre) => {
+            let requirement = "`none` for a likelihood that takes targets as they are";
+            Err(Error::Setting { name: "transform_target", value: fixed.name().into(), requirement })
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use deepgp::{CovarianceForm, LikelihoodChoice, ObjectiveChoice};
+use deepgp::{CovarianceForm, LikelihoodChoice, ObjectiveChoice, ObjectiveForm};
 
 use super::FitOptions;
 use crate::arguments::usage::Usage;
@@ -36,7 +36,7 @@ impl FitOptions {
             return wrong("give either --steps or --epochs".into());
         }
         let objective = self.objective();
-        if let (Some(power), None) = (self.power, self.settings(1).train.objective.power()) {
+        if let (Some(power), None) = (self.power, self.settings(1).train.objective.and_then(ObjectiveForm::power)) {
             return wrong(format!(
                 "--power {power} is that of --objective predictive, faithful or sites: add one of these"
             ));

@@ -3,7 +3,6 @@
 use clap::Arg;
 use deepgp::{LikelihoodChoice, Schedule, Sites, inducing_for};
 
-use super::settings::usual_power;
 use super::{FitOptions, RateSchedule, SCHEDULES};
 use crate::arguments::value::choice::{
     CONSTANT_COLUMNS, COVARIANCE_FORMS, KERNELS, LIKELIHOODS, MEAN_FORMS, MISSING, OBJECTIVES, PRECISIONS,
@@ -33,6 +32,7 @@ fn default_of(option: &str) -> Option<String> {
     Some(match option {
         "missing" => name_of(MISSING, nothing.missing()).into(),
         "constant" => name_of(CONSTANT_COLUMNS, nothing.constant()).into(),
+        "transform_target" => settings.transform_target.name().into(),
         "hidden_layers" => model.hidden_layers.to_string(),
         "width" => model.width.to_string(),
         "mean_inducing" => SizeRule::of(|rows| inducing_for(rows).0).in_words(),
@@ -44,7 +44,6 @@ fn default_of(option: &str) -> Option<String> {
         "likelihood" => name_of(LIKELIHOODS, LikelihoodChoice::of(model.likelihood)).into(),
         "noise" => model.likelihood.noise().to_string(),
         "objective" => name_of(OBJECTIVES, nothing.objective()).into(),
-        "power" => usual_power().to_string(),
         "sites" => model.sites.unwrap_or(Sites::USUAL).to_string(),
         "kl_weight" => train.kl_weight.to_string(),
         "validation_score" => name_of(VALIDATION_SCORES, train.validation_score).into(),
@@ -95,7 +94,7 @@ impl SizeRule {
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
-    use deepgp::{FitSettings, InducingSize, JOINT_ROWS, ModelSettings, ObjectiveForm, PredictSettings, TrainSettings};
+    use deepgp::{FitSettings, InducingSize, JOINT_ROWS, ModelSettings, PredictSettings, TrainSettings};
 
     use super::*;
     use crate::arguments::Cli;
@@ -118,7 +117,7 @@ mod tests {
 
     #[test]
     fn the_help_of_fit_shows_the_defaults_of_the_settings() {
-        let FitSettings { model, train, validation, constant_columns } = FitSettings::default();
+        let FitSettings { model, train, validation, constant_columns, transform_target } = FitSettings::default();
         // Written out, so that the compiler asks here whether a new setting is an option. Those without a name are none.
         let ModelSettings {
             hidden_layers,
@@ -162,18 +161,9 @@ mod tests {
         assert_default("fit", "kernel", name(kernel));
         assert_default("fit", "likelihood", likelihood.start(1).name());
         assert_default("fit", "noise", likelihood.noise());
-        assert_default(
-            "fit",
-            "objective",
-            match objective {
-                ObjectiveForm::Elbo => "elbo",
-                ObjectiveForm::Tighter => "tighter",
-                ObjectiveForm::Predictive { .. } if sites.is_some() => "sites",
-                ObjectiveForm::Predictive { .. } => "predictive",
-                ObjectiveForm::Faithful { .. } => "faithful",
-            },
-        );
-        assert_default("fit", "sites", sites.unwrap_or(8));
+        assert_eq!((objective, sites), (None, None));
+        assert_default("fit", "objective", "auto");
+        assert_default("fit", "sites", 8);
         assert_default("fit", "kl_weight", kl_weight);
         assert_default("fit", "validation_score", name(validation_score));
         assert_default("fit", "precision", name(precision));
@@ -181,12 +171,14 @@ mod tests {
         assert_default("fit", "batch_size", batch_size);
         assert_default("fit", "samples", samples);
         assert_default("fit", "learning_rate", learning_rate);
-        assert_default("fit", "schedule", name(schedule));
+        assert_eq!(schedule, Schedule::COSINE);
+        assert_default("fit", "schedule", "cosine");
         assert_default("fit", "patience", patience);
         assert_default("fit", "seed", seed);
         assert_default("fit", "threads", threads);
         assert_default("fit", "validation", validation.unwrap());
         assert_default("fit", "constant", name(constant_columns));
+        assert_default("fit", "transform_target", name(transform_target));
         assert!(help("fit", "patience").contains(&format!("one every {} steps", validate_every)));
     }
 

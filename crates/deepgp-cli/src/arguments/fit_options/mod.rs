@@ -13,14 +13,14 @@ use anyhow::{Context, Result};
 use clap::Args;
 use deepgp::{
     ConstantColumns, CovarianceForm, KernelChoice, LikelihoodChoice, MeanForm, ObjectiveChoice, Precision,
-    ValidationScore,
+    TransformChoice, ValidationScore,
 };
 use deepgp_io::table::Missing;
 use serde::{Deserialize, Serialize};
 
 use super::usage::Usage;
 use super::value::choice::{
-    CONSTANT_COLUMNS, COVARIANCE_FORMS, KERNELS, LIKELIHOODS, MEAN_FORMS, MISSING, OBJECTIVES, PRECISIONS,
+    CONSTANT_COLUMNS, COVARIANCE_FORMS, KERNELS, LIKELIHOODS, MEAN_FORMS, MISSING, OBJECTIVES, PRECISIONS, TRANSFORMS,
     VALIDATION_SCORES, choice,
 };
 use super::value::duration::{CheckpointInterval, Seconds};
@@ -53,6 +53,10 @@ pub struct FitOptions {
     /// What to do with input columns that have one value only
     #[arg(long, value_parser = choice::<ConstantColumns>(CONSTANT_COLUMNS))]
     pub constant: Option<ConstantColumns>,
+    /// What targets are transformed by before the model sees them, and predictions back: a logarithm for positive ones, a power,
+    /// normal scores, or what nearest neighbours predict best under (auto)
+    #[arg(long, value_parser = choice::<TransformChoice>(TRANSFORMS))]
+    pub transform_target: Option<TransformChoice>,
 
     /// Layers before the last one
     #[arg(long, help_heading = "Model")]
@@ -104,11 +108,12 @@ pub struct FitOptions {
     /// How the learning rate changes: not at all, or down along half a cosine
     #[arg(long, value_parser = choice::<RateSchedule>(SCHEDULES), help_heading = "Training")]
     pub schedule: Option<RateSchedule>,
-    /// What training maximises: a bound on the evidence, a tighter one (for one Gaussian noise), the log density of the rows, or
-    /// that with learned sites in place of samples
+    /// What training maximises: a bound on the evidence, a tighter one (for one Gaussian noise), the log density of the rows, that
+    /// for all but the mean for a while (for noise that follows the inputs), or that with learned sites in place of samples; auto
+    /// is faithful where noise follows the inputs, else elbo
     #[arg(long, value_parser = choice::<ObjectiveChoice>(OBJECTIVES), help_heading = "Training")]
     pub objective: Option<ObjectiveChoice>,
-    /// The power of the predictive objective, above 0 and at most 1: near 0 it is the bound
+    /// The power of the predictive objectives, above 0 and at most 1: near 0 they are the bound [default: 1, or 0.5 if faithful]
     #[arg(long, value_name = "ALPHA", help_heading = "Training")]
     pub power: Option<f64>,
     /// Learned sites, for --objective sites
@@ -178,6 +183,7 @@ impl FitOptions {
             categorical: either(self.categorical, config.categorical),
             missing: self.missing.or(config.missing),
             constant: self.constant.or(config.constant),
+            transform_target: self.transform_target.or(config.transform_target),
             hidden_layers: self.hidden_layers.or(config.hidden_layers),
             width: self.width.or(config.width),
             inducing: if sizes { self.inducing } else { config.inducing },

@@ -2,7 +2,7 @@
 
 use deepgp::{
     ConstantColumns, FitSettings, InducingSize, LikelihoodChoice, LikelihoodForm, ModelSettings, ObjectiveChoice,
-    Schedule, Sites, TrainSettings,
+    Schedule, Sites, TrainSettings, TransformChoice,
 };
 use deepgp_io::table::{Missing, Source, Wanted};
 
@@ -17,6 +17,11 @@ impl FitOptions {
     /// What is done with input columns that have one value in the whole table.
     pub fn constant(&self) -> ConstantColumns {
         self.constant.unwrap_or(FitSettings::default().constant_columns)
+    }
+
+    /// How targets are transformed.
+    pub fn transform_target(&self) -> TransformChoice {
+        self.transform_target.unwrap_or(FitSettings::default().transform_target)
     }
 
     /// What the fit wants of the table: targets, ignored and categorical columns, missing values.
@@ -53,7 +58,8 @@ impl FitOptions {
                 likelihood: self.likelihood(),
                 sites: match self.objective() {
                     ObjectiveChoice::Sites => Some(self.sites.or(model.sites).unwrap_or(Sites::USUAL)),
-                    ObjectiveChoice::Elbo
+                    ObjectiveChoice::Auto
+                    | ObjectiveChoice::Elbo
                     | ObjectiveChoice::Tighter
                     | ObjectiveChoice::Predictive
                     | ObjectiveChoice::Faithful => None,
@@ -68,10 +74,11 @@ impl FitOptions {
                 samples: self.samples.unwrap_or(train.samples),
                 learning_rate: self.learning_rate.unwrap_or(train.learning_rate),
                 schedule: match self.schedule {
+                    None => train.schedule,
                     Some(RateSchedule::Cosine) => Schedule::COSINE,
-                    None | Some(RateSchedule::Constant) => Schedule::Constant,
+                    Some(RateSchedule::Constant) => Schedule::Constant,
                 },
-                objective: self.objective().form(self.power.unwrap_or_else(usual_power)),
+                objective: self.objective().form(self.power),
                 kl_weight: self.kl_weight.unwrap_or(train.kl_weight),
                 validation_score: self.validation_score.unwrap_or(train.validation_score),
                 patience: self.patience.unwrap_or(train.patience),
@@ -82,6 +89,7 @@ impl FitOptions {
             validation,
             // A column that varies in the table may well not in a part of it.
             constant_columns: ConstantColumns::Keep,
+            transform_target: self.transform_target(),
         }
     }
 
@@ -111,11 +119,6 @@ impl FitOptions {
     pub(super) fn nested(&self) -> bool {
         self.nested.unwrap_or(matches!(InducingSize::default(), InducingSize::Nested { .. }))
     }
-}
-
-/// The power of the predictive objective where none is given.
-pub(super) fn usual_power() -> f64 {
-    TrainSettings::default().objective.power().unwrap_or(1.0)
 }
 
 #[cfg(test)]

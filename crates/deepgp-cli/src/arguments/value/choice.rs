@@ -18,9 +18,12 @@ pub const PRECISIONS: &[&str] = &["f64", "mixed"];
 /// Names of the likelihoods, [`LikelihoodChoice`](deepgp::LikelihoodChoice).
 pub const LIKELIHOODS: &[&str] = &["gaussian", "heteroscedastic", "student-t"];
 /// Names of the objectives, [`ObjectiveChoice`](deepgp::ObjectiveChoice).
-pub const OBJECTIVES: &[&str] = &["elbo", "tighter", "predictive", "faithful", "sites"];
+pub const OBJECTIVES: &[&str] = &["auto", "elbo", "tighter", "predictive", "faithful", "sites"];
 /// Names of the scores by which validation rows judge, [`ValidationScore`](deepgp::ValidationScore).
 pub const VALIDATION_SCORES: &[&str] = &["log-density", "crps"];
+
+/// Names of the transforms of targets, [`TransformChoice`](deepgp::TransformChoice).
+pub const TRANSFORMS: &[&str] = &["none", "log", "log1p", "yeo-johnson", "quantile", "auto"];
 
 /// A parser of the enum `T` that knows its values by `names`, those that serde gives them.
 pub fn choice<T: DeserializeOwned + Clone + Send + Sync + 'static>(
@@ -40,7 +43,7 @@ mod tests {
     use super::*;
     use deepgp::{
         ConstantColumns, CovarianceForm, KernelChoice, LikelihoodChoice, MeanForm, ObjectiveChoice, Precision,
-        ValidationScore,
+        TransformChoice, ValidationScore,
     };
     use deepgp_io::table::Missing;
 
@@ -57,6 +60,7 @@ mod tests {
         assert_known::<CovarianceForm>(COVARIANCE_FORMS);
         assert_known::<KernelChoice>(KERNELS);
         assert_known::<Precision>(PRECISIONS);
+        assert_known::<TransformChoice>(TRANSFORMS);
         assert_known::<LikelihoodChoice>(LIKELIHOODS);
         assert_known::<ObjectiveChoice>(OBJECTIVES);
         assert_known::<ValidationScore>(VALIDATION_SCORES);

@@ -20,7 +20,7 @@ use outputs::outputs;
 use settings::all_settings;
 
 use crate::arguments::paths::file_name;
-use crate::model::description::describe;
+use crate::model::description::{describe, transforms_in_words};
 use crate::model::relevance::relevance as bends;
 use crate::model::score::{Scored, remarks};
 use crate::model::{notes as model_notes, units};
@@ -105,7 +105,10 @@ fn sentence(file: &ModelFile) -> String {
     let kept =
         kept.map_or(String::new(), |(step, _)| format!(" Step {step} was kept, the best by the validation rows."));
     let (rows, steps) = (count(rows, "row"), count(record.steps as usize, "step"));
-    format!("{described}, trained on {rows} in {steps} ({took}).{kept}")
+    let transforms = transforms_in_words(file);
+    let through =
+        if transforms.is_empty() { String::new() } else { format!(" It learned {}.", transforms.join(" and ")) };
+    format!("{described}, trained on {rows} in {steps} ({took}).{kept}{through}")
 }
 
 /// The scores in the targets' units and in standardised ones.
@@ -115,7 +118,7 @@ fn score_rows(file: &ModelFile, scores: &[ScoreRecord]) -> Vec<ScoreRow> {
         ScoreRow {
             name: of.to_string(),
             original: score.clone(),
-            standardised: score.standardised(&file.regressor.standardiser.y),
+            standardised: score.standardised(file.regressor.standardiser.original()),
             seconds: of_model.then_some(file.record.train_seconds),
             of_model,
         }
@@ -135,6 +138,7 @@ fn history(file: &ModelFile) -> History {
         kl: column(|p| p.kl),
         noise: column(|p| noise_of_first_target(&p.likelihood)),
         model_noise: units::noise(file),
+        noise_units: file.regressor.standardiser.transform.is_some().then(|| units::noise_units(file)),
         validation: units::validation(file).into_iter().map(|(step, score)| (step as f64, score)).collect(),
         kept_step: file.history.kept().map(|(step, _)| step as f64),
     }

@@ -3,7 +3,7 @@
 use deepgp_io::{ModelFile, StopReason};
 use serde_json::Value;
 
-use crate::model::description::inputs_in_words;
+use crate::model::description::{inputs_in_words, transforms_in_words};
 
 /// The settings and other facts of a fit: names and values.
 pub fn all_settings(file: &ModelFile) -> Vec<(String, String)> {
@@ -28,6 +28,9 @@ pub fn all_settings(file: &ModelFile) -> Vec<(String, String)> {
     let settings = serde_json::to_value(&record.settings).unwrap_or_default();
     flatten("", settings.get("model").unwrap_or(&Value::Null));
     flatten("training: ", settings.get("train").unwrap_or(&Value::Null));
+    let transforms = transforms_in_words(file);
+    let transforms = if transforms.is_empty() { "none".into() } else { transforms.join(", ") };
+    all.push(("targets transformed to".into(), transforms));
     all.push(("validation share".into(), record.settings.validation.map_or("none".into(), |v| v.to_string())));
     all.push(("test share".into(), record.test.map_or("none".into(), |v| v.to_string())));
     all.push(("model written by".into(), format!("deepgp {}", record.version)));

@@ -6,7 +6,7 @@ use crate::report::choices::degrees;
 use crate::report::number::{duration, fixed, significant};
 use crate::report::statistics::{last, smooth};
 use crate::report::vocabulary::{NoiseWords, ObjectiveWords, ScoreWords};
-use crate::report::{Choices, History, Report};
+use crate::report::{History, Report};
 
 /// The figures of all learning curves that there is data for.
 pub(in crate::report) fn curves(report: &Report) -> Vec<Figure> {
@@ -39,7 +39,7 @@ pub(in crate::report) fn curves(report: &Report) -> Vec<Figure> {
         let title = format!("The {noun} without its first quarter");
         objective(history, words, history.step.len() / 4, "objective-late", &title, caption)
     });
-    let score = validation(history, &report.choices, report.targets.len());
+    let score = validation(report);
     whole.into_iter().chain(end).chain(score).chain(noise(report)).collect()
 }
 
@@ -78,11 +78,12 @@ fn averaged(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
 }
 
 /// The figure of the validation score; `None` without validation rows.
-fn validation(history: &History, choices: &Choices, targets: usize) -> Option<Figure> {
+fn validation(report: &Report) -> Option<Figure> {
+    let history = &report.history;
     if history.validation.is_empty() {
         return None;
     }
-    let ScoreWords { axis, meaning, good, .. } = ScoreWords::of(choices.validation_score, targets);
+    let ScoreWords { axis, meaning, good, .. } = ScoreWords::of(report);
     let mut panel = Panel::new(Axis::new("step"), Axis::new(axis))
         .with(Mark::line(history.validation.clone(), Colour::Model).stroke(1.4))
         .with(Mark::dots(history.validation.clone(), Colour::Model).stroke(4.5).opacity(1.0));
@@ -113,7 +114,11 @@ fn noise(report: &Report) -> Option<Figure> {
     let (low, high) = (positive().fold(f64::INFINITY, f64::min), positive().fold(0.0, f64::max));
     let end = positive().next_back()?;
     let first = targets.first().map_or("", String::as_str);
-    let unit = if targets.len() > 1 { first } else { "the target" };
+    let unit = match history.noise_units.as_ref().and_then(|units| units.first()) {
+        Some(unit) => unit,
+        None if targets.len() > 1 => first,
+        None => "the target",
+    };
     let axis = Axis::new(format!("{}, in units of {unit}", words.axis));
     let axis = if high > 8.0 * low { axis.log() } else { axis };
     let panel = Panel::new(Axis::new("step"), axis).with(Mark::line(points, Colour::Model).stroke(2.0));
@@ -145,7 +150,7 @@ fn tails(report: &Report) -> String {
 /// that of an earlier step.
 fn noise_in_words(report: &Report, end: f64) -> String {
     let Report { history, targets, .. } = report;
-    let each = targets.iter().zip(&history.model_noise);
+    let each = history.noise_units.as_ref().unwrap_or(targets).iter().zip(&history.model_noise);
     let named = each.map(|(target, noise)| match targets.len() {
         1 => significant(*noise, 3),
         _ => format!("{} of {target}", significant(*noise, 3)),

@@ -51,6 +51,8 @@ pub enum Candidate {
     StudentT,
     /// [`Candidate::Predictive`] with Student's t.
     StudentTPredictive,
+    /// The defaults as they are.
+    Default,
 }
 
 /// The names of [`Candidate`]'s variants on the command line.
@@ -76,6 +78,7 @@ pub const CANDIDATES: &[&str] = &[
     "heteroscedastic-sites",
     "student-t",
     "student-t-predictive",
+    "default",
 ];
 
 /// The most inducing inputs of a large head.
@@ -85,7 +88,7 @@ const SMALL_MEAN: usize = 300;
 
 impl Candidate {
     /// All candidates, in the order of the tables.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::Decoupled,
         Self::Nested,
         Self::Diagonal,
@@ -107,6 +110,7 @@ impl Candidate {
         Self::HeteroscedasticSites,
         Self::StudentT,
         Self::StudentTPredictive,
+        Self::Default,
     ];
 
     /// The candidate's name on the command line and in results.
@@ -138,6 +142,7 @@ impl Candidate {
             Self::HeteroscedasticSites => "diagonal, noise that follows the inputs, eight learned sites",
             Self::StudentT => "diagonal, Student's t",
             Self::StudentTPredictive => "diagonal, Student's t, predictive objective",
+            Self::Default => "the defaults",
         }
     }
 
@@ -145,6 +150,7 @@ impl Candidate {
     fn likelihood(self) -> LikelihoodForm {
         match self {
             Self::LowNoise => LikelihoodForm::Gaussian { noise: 0.1 },
+            Self::Default => LikelihoodForm::default(),
             Self::Heteroscedastic
             | Self::HeteroscedasticPredictive
             | Self::HeteroscedasticHalfPower
@@ -173,12 +179,18 @@ impl Candidate {
                 ObjectiveForm::Elbo
             }
             Self::Short | Self::SmallHead | Self::LowNoise | Self::Narrow | Self::SmallMean => ObjectiveForm::Elbo,
-            Self::Heteroscedastic | Self::StudentT => ObjectiveForm::Elbo,
+            Self::Heteroscedastic | Self::StudentT | Self::Default => ObjectiveForm::Elbo,
         }
     }
 
     /// Changes `settings` to the candidate's for so many rows.
     pub fn apply(self, settings: &mut FitSettings, rows: usize) {
+        if self == Self::Default {
+            return;
+        }
+        let seeds = (settings.model.seed, settings.train.seed);
+        *settings = FitSettings { constant_columns: settings.constant_columns, ..FitSettings::plain() };
+        (settings.model.seed, settings.train.seed) = seeds;
         let (mean, covariance) = inducing_for_0_1(rows);
         let large = LARGE_HEAD.min(mean);
         let nested = self >= Self::Nested;
@@ -202,7 +214,7 @@ impl Candidate {
         model.sites = matches!(self, Self::Sites | Self::HeteroscedasticSites).then_some(Sites::USUAL);
         model.width = if self == Self::Narrow { 5 } else { 10 };
         let train = &mut settings.train;
-        train.objective = self.objective();
+        train.objective = Some(self.objective());
         train.schedule = if faster(Self::Cosine) { Schedule::COSINE } else { Schedule::Constant };
         train.steps = if self == Self::Short { 2000 } else { 3000 };
         (train.batch_size, train.learning_rate) = (10_000, 0.01);

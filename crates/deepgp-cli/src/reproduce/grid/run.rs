@@ -1,6 +1,6 @@
 //! A run of the paper's grid: which dataset, which model, how deep, which split.
 
-use deepgp::{ConstantColumns, CovarianceForm, FitSettings, InducingSize, LikelihoodForm, ObjectiveForm};
+use deepgp::{ConstantColumns, CovarianceForm, FitSettings, InducingSize, LikelihoodForm};
 use serde::{Deserialize, Serialize};
 
 /// The number of inducing inputs of the full model.
@@ -66,7 +66,7 @@ impl GridRun {
             validation: None,
             // molecules has columns that do not vary.
             constant_columns: ConstantColumns::Keep,
-            ..FitSettings::default()
+            ..FitSettings::plain()
         };
         let (model, train) = (&mut settings.model, &mut settings.train);
         model.hidden_layers = self.hidden;
@@ -82,7 +82,6 @@ impl GridRun {
             Model::Full | Model::DecoupledWhitened | Model::Nested => CovarianceForm::Whitened,
             Model::NestedDiagonal => CovarianceForm::Diagonal,
         };
-        (model.sites, train.objective) = (None, ObjectiveForm::Elbo);
         train.seed = self.split;
         train.steps = epochs * train.batches(rows) as u64;
         train.threads = threads;
