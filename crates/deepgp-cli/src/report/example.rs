@@ -1,8 +1,12 @@
 //! A made-up but likely report, for the tests and for looking at.
 
-use deepgp::{Scaling, Score};
+use deepgp::likelihood::LikelihoodDescription;
+use deepgp::{ObjectiveForm, Scaling, Score, ValidationScore};
 
-use super::{History, InducingView, Interval, LayerRelevance, Output, Report, ScoreRow, rows_with_interval};
+use super::{
+    Choices, ChosenRow, History, InducingView, Interval, LayerRelevance, NoiseView, Output, Report, RowDensity,
+    ScoreRow, rows_with_interval,
+};
 
 /// A source of seeded random numbers: a linear congruential generator is random enough for pictures.
 struct Draws(u64);
@@ -37,6 +41,8 @@ fn output(name: &str, rows: usize, over: f64, draws: &mut Draws) -> Output {
         intervals_95: Vec::new(),
         pit: Vec::new(),
         deviation: Vec::new(),
+        noise: None,
+        densities: Vec::new(),
     };
     for _ in 0..rows {
         let mean = 36.0 + 14.0 * draws.normal() + 5.0 * draws.uniform();
@@ -52,7 +58,30 @@ fn output(name: &str, rows: usize, over: f64, draws: &mut Draws) -> Output {
         Interval { row, lower: mean - reach, upper: mean + reach }
     };
     output.intervals_95 = rows_with_interval(rows).into_iter().map(interval).collect();
+    let reasons = [ChosenRow::Narrow, ChosenRow::Typical, ChosenRow::Wide, ChosenRow::LeastLikely];
+    output.densities = reasons.iter().enumerate().map(|(row, &reason)| density(&output, row, reason)).collect();
     output
+}
+
+/// The Gaussian density of a row.
+fn density(output: &Output, row: usize, reason: ChosenRow) -> RowDensity {
+    let (y, mean, deviation) = (output.y[row], output.mean[row], output.deviation[row]);
+    let point = |k: i32| (mean + f64::from(k) / 25.0 * deviation, f64::from(k) / 25.0);
+    let curve = (-80..=80).map(point).map(|(y, z)| (y, super::statistics::normal_density(z) / deviation));
+    RowDensity { reason, y, mean, curve: curve.collect() }
+}
+
+/// A noise that is most of a prediction's deviation, and grows along the first of four inputs.
+fn noise(output: &Output, draws: &mut Draws) -> NoiseView {
+    let along: Vec<f64> = output.mean.iter().map(|mean| 6.0 * mean + 30.0 * draws.normal()).collect();
+    let mut other = |name: &str| (name.to_owned(), along.iter().map(|_| 90.0 * draws.uniform()).collect());
+    NoiseView {
+        mean: output.mean.clone(),
+        error: output.y.iter().zip(&output.mean).map(|(y, mean)| y - mean).collect(),
+        spread: output.deviation.clone(),
+        deviation: output.deviation.iter().map(|deviation| 0.9 * deviation).collect(),
+        inputs: vec![("cement".to_owned(), along.clone()), other("age"), other("water"), other("slag")],
+    }
 }
 
 fn history(draws: &mut Draws) -> History {
@@ -64,7 +93,7 @@ fn history(draws: &mut Draws) -> History {
         history.seconds.push(step * 0.0083);
         history.kl.push(kl);
         history.data_term.push(data);
-        history.elbo.push(data - kl);
+        history.objective.push(data - kl);
         history.noise.push(2.1 + 14.0 * (-step / 900.0).exp());
     }
     for step in (500..=10_000).step_by(500).map(f64::from) {
@@ -155,6 +184,7 @@ pub(super) fn report() -> Report {
             row("training mean", &[16.4], -4.22, 0.955, 0.0004, false),
         ],
         scored_on: Some("1638 test rows that training never saw".to_owned()),
+        choices: Choices { likelihood: Some(LikelihoodDescription::Gaussian { outputs: 1 }), ..Choices::default() },
         outputs: vec![output("strength", 1638, 1.02, &mut draws)],
         history: history(&mut draws),
         relevance: relevance(&mut draws),
@@ -191,6 +221,28 @@ pub(super) fn report_on_three() -> Report {
     report
 }
 
+/// A report on a model whose noise follows the inputs, trained by the faithful objective and judged by CRPS.
+pub(super) fn heteroscedastic() -> Report {
+    let (mut report, mut draws) = (report(), Draws(13));
+    report.choices = Choices {
+        likelihood: Some(LikelihoodDescription::Heteroscedastic { outputs: 1 }),
+        objective: ObjectiveForm::Faithful { power: 1.0, hold: 0.5, last: 0.0 },
+        validation_score: ValidationScore::Crps,
+        ..Choices::default()
+    };
+    report.history.validation.iter_mut().for_each(|(_, score)| *score = -*score);
+    report.outputs[0].noise = Some(noise(&report.outputs[0], &mut draws));
+    report
+}
+
+/// A report on a model with Student's t.
+pub(super) fn student_t() -> Report {
+    let mut report = report();
+    report.choices.likelihood = Some(LikelihoodDescription::StudentT { outputs: 1 });
+    report.choices.degrees = vec![4.0];
+    report
+}
+
 /// A report without any data.
 pub(super) fn empty() -> Report {
     Report {
@@ -201,6 +253,7 @@ pub(super) fn empty() -> Report {
         targets: Vec::new(),
         scores: Vec::new(),
         scored_on: None,
+        choices: Choices::default(),
         outputs: Vec::new(),
         history: History::default(),
         relevance: Vec::new(),

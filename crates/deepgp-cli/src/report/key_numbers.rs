@@ -2,6 +2,7 @@
 
 use super::number::{duration, fixed, percent, significant};
 use super::statistics::last;
+use super::vocabulary::{ObjectiveWords, ScoreWords, best};
 use super::{Report, ScoreRow};
 use crate::html::{KeyNumber, strip};
 
@@ -17,13 +18,16 @@ pub(super) fn key_numbers(report: &Report) -> String {
     let time = seconds.map(|seconds| time(report, seconds));
     let (error, likelihood) = (|p| error(report, model, p), likelihood(report, model));
     if report.targets.len() < 2 {
-        let all = [error(0), likelihood, in_intervals(model, 0)];
+        let all = [error(0), likelihood, crps(report, model, 0), in_intervals(model, 0)];
         return strip("", &all.into_iter().chain(time).collect::<Vec<_>>());
     }
     // Targets are trained together, and their likelihood is one of all.
     let together = strip("", &[likelihood].into_iter().chain(time).collect::<Vec<_>>());
     let shown = report.targets.iter().enumerate().take(MOST_TARGETS);
-    together + &shown.map(|(p, target)| strip(target, &[error(p), in_intervals(model, p)])).collect::<String>()
+    together
+        + &shown
+            .map(|(p, target)| strip(target, &[error(p), crps(report, model, p), in_intervals(model, p)]))
+            .collect::<String>()
 }
 
 /// The best baseline in words, by the least `sign * score`.
@@ -39,6 +43,16 @@ fn error(report: &Report, model: &ScoreRow, p: usize) -> KeyNumber {
     KeyNumber {
         label: "RMSE".to_owned(),
         value: significant(model.original.rmse[p], 3),
+        remark: best.unwrap_or_else(|| "in units of the target".to_owned()),
+    }
+}
+
+/// The continuous ranked probability score on target `p`.
+fn crps(report: &Report, model: &ScoreRow, p: usize) -> KeyNumber {
+    let best = best_baseline(report, &|row| row.original.crps[p], 1.0);
+    KeyNumber {
+        label: "CRPS".to_owned(),
+        value: significant(model.original.crps[p], 3),
         remark: best.unwrap_or_else(|| "in units of the target".to_owned()),
     }
 }
@@ -65,19 +79,19 @@ fn in_intervals(model: &ScoreRow, p: usize) -> KeyNumber {
 
 /// The key numbers of training, where nothing was scored.
 fn of_training(report: &Report) -> Vec<KeyNumber> {
-    let history = &report.history;
-    let scores = history.validation.iter().map(|(_, score)| *score).filter(|score| score.is_finite());
-    let bound = last(&history.elbo).map(|elbo| KeyNumber {
-        label: "Evidence lower bound".to_owned(),
-        value: significant(elbo, 4),
+    let (history, choices) = (&report.history, &report.choices);
+    let bound = last(&history.objective).map(|value| KeyNumber {
+        label: ObjectiveWords::of(choices.objective).title.to_owned(),
+        value: significant(value, 4),
         remark: history.kept_before_the_end().map_or("at the last step".to_owned(), |kept| {
             format!("at the last step; the model is that of step {}", fixed(kept, 0))
         }),
     });
-    let validation = scores.reduce(f64::max).map(|best| KeyNumber {
-        label: "Validation score".to_owned(),
+    let judge = choices.validation_score;
+    let validation = best(judge, &history.validation).map(|best| KeyNumber {
+        label: format!("Validation {}", judge.name()),
         value: significant(best, 3),
-        remark: "best mean log density of a row".to_owned(),
+        remark: format!("best mean of a row; {}", ScoreWords::of(report).better),
     });
     let seconds = last(&history.seconds).map(|seconds| time(report, seconds));
     bound.into_iter().chain(validation).chain(seconds).collect()

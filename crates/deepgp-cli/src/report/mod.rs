@@ -4,6 +4,7 @@
 //! saving. Sections without data are left out. The order of the page is in [`sections`]; each section's pictures and
 //! captions are in a file of `figures/`.
 
+mod choices;
 pub mod content;
 mod figures;
 mod key_numbers;
@@ -12,6 +13,7 @@ mod page;
 mod sections;
 mod statistics;
 mod tables;
+mod vocabulary;
 mod write;
 
 #[cfg(test)]
@@ -23,7 +25,8 @@ pub use figures::accuracy::rows_with_interval;
 pub use page::page;
 pub use write::{write_of_fit, write_page, write_pictures};
 
-use deepgp::Score;
+use deepgp::likelihood::LikelihoodDescription;
+use deepgp::{ObjectiveForm, Score, TransformChoice, ValidationScore};
 
 /// The pictures of the page, in its order: for each the stem of a file name, and a stand-alone SVG.
 pub fn pictures(report: &Report) -> Vec<(String, String)> {
@@ -48,6 +51,8 @@ pub struct Report {
     pub scores: Vec<ScoreRow>,
     /// The rows that were scored, in words.
     pub scored_on: Option<String>,
+    /// The choices behind the model: likelihood, objective, validation score.
+    pub choices: Choices,
     /// The predictions on the scored rows, one for each target; empty if no rows were scored.
     pub outputs: Vec<Output>,
     /// The course of training.
@@ -77,6 +82,29 @@ pub struct ScoreRow {
     pub of_model: bool,
 }
 
+/// The choices behind a model: what was assumed of the targets, what training maximised, and by what validation rows judged.
+#[derive(Debug, Clone, Default)]
+pub struct Choices {
+    /// The likelihood; `None` if it is not one of the library's.
+    pub likelihood: Option<LikelihoodDescription>,
+    /// The degrees of freedom of each target's noise; empty unless that is Student's t.
+    pub degrees: Vec<f64>,
+    /// The transform of the targets that was asked for.
+    pub transform_asked: TransformChoice,
+    /// The transform that each target went through.
+    pub transforms: Vec<TransformChoice>,
+    /// The objective that training maximised.
+    pub objective: ObjectiveForm,
+    /// Whether the objective was not chosen, but is the one that suits the likelihood.
+    pub objective_by_default: bool,
+    /// The number of learned sites in place of samples of the hidden layers; `None` where samples are drawn.
+    pub sites: Option<usize>,
+    /// The factor on the KL; `None` where it counts whole.
+    pub kl_weight: Option<f64>,
+    /// The score by which validation rows judged, if there were any.
+    pub validation_score: ValidationScore,
+}
+
 /// The predictions for one target, a value for each scored row.
 #[derive(Debug, Clone)]
 pub struct Output {
@@ -92,6 +120,51 @@ pub struct Output {
     pub pit: Vec<f64>,
     /// The predictive standard deviation of each row.
     pub deviation: Vec<f64>,
+    /// The noise of some rows; `None` where it is the same for all.
+    pub noise: Option<NoiseView>,
+    /// The predicted densities of a few rows, each chosen for another reason.
+    pub densities: Vec<RowDensity>,
+}
+
+/// The noise that was predicted for some of the scored rows, beside what it may depend on; a value for each of these rows.
+#[derive(Debug, Clone)]
+pub struct NoiseView {
+    /// The predictive mean of each row.
+    pub mean: Vec<f64>,
+    /// The true target of each row less its predictive mean.
+    pub error: Vec<f64>,
+    /// The predictive standard deviation of each row, noise included.
+    pub spread: Vec<f64>,
+    /// The standard deviation of each row's noise.
+    pub deviation: Vec<f64>,
+    /// The inputs with the shortest lengthscales: their names, and their values at each row.
+    pub inputs: Vec<(String, Vec<f64>)>,
+}
+
+/// The predicted density of one row.
+#[derive(Debug, Clone)]
+pub struct RowDensity {
+    /// The reason why this row was chosen.
+    pub reason: ChosenRow,
+    /// The true target.
+    pub y: f64,
+    /// The predictive mean.
+    pub mean: f64,
+    /// Values of the target, and the density that was predicted there.
+    pub curve: Vec<(f64, f64)>,
+}
+
+/// The reason why a row's predicted density is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ChosenRow {
+    /// Its standard deviation is at the 10th percentile of all rows'.
+    Narrow,
+    /// Its standard deviation is the median of all rows'.
+    Typical,
+    /// Its standard deviation is at the 90th percentile of all rows'.
+    Wide,
+    /// Its log density, over all targets, is the lowest.
+    LeastLikely,
 }
 
 /// The central 95 % interval of a row.
@@ -112,19 +185,19 @@ pub struct History {
     pub step: Vec<f64>,
     /// Seconds since the start.
     pub seconds: Vec<f64>,
-    /// The evidence lower bound, estimated from a minibatch.
-    pub elbo: Vec<f64>,
-    /// The bound's expected log likelihood.
+    /// The objective with the KL counted whole, estimated from a minibatch.
+    pub objective: Vec<f64>,
+    /// The objective's term of the rows.
     pub data_term: Vec<f64>,
-    /// The bound's `KL[q ‖ p]`, all layers together.
+    /// The objective's `KL[q ‖ p]`, all layers together.
     pub kl: Vec<f64>,
-    /// Standard deviation of the noise of the first target, in its units.
+    /// Standard deviation (of Student's t: scale) of the noise of the first target, in its units.
     pub noise: Vec<f64>,
-    /// Standard deviation of the noise of each target in the model, in the target's units.
+    /// Standard deviation (of Student's t: scale) of the noise of each target in the model, in the target's units.
     pub model_noise: Vec<f64>,
     /// What the noise of each target is around, where that is not the target: `ln price`.
     pub noise_units: Option<Vec<String>>,
-    /// The validation curve: steps, and mean log density of the validation rows in the targets' units.
+    /// The validation curve: steps, and the score of the validation rows as users see it.
     pub validation: Vec<(f64, f64)>,
     /// The step whose parameters the model has, if validation rows chose it.
     pub kept_step: Option<f64>,

@@ -1,7 +1,7 @@
 //! The page: header, key numbers, sections.
 
 use super::figures::Section as Figures;
-use super::{Report, key_numbers, sections, tables};
+use super::{Report, choices, key_numbers, sections, tables};
 use crate::html::{Document, Section, figures};
 
 /// The whole report as one HTML page that needs nothing but itself: no network, no script.
@@ -16,6 +16,11 @@ pub fn page(report: &Report) -> String {
     let scores = tables::scores(report);
     if !scores.is_empty() {
         parts.push(part("scores", "Scores", "How good is it, and against what?", scores));
+    }
+    let chosen = choices::choices(report);
+    if !chosen.is_empty() {
+        let lead = "What was assumed of the noise, what was maximised, and when would one choose otherwise?";
+        parts.push(part("choices", "Likelihood and objective", lead, chosen));
     }
     let drawn = |section: &Figures| part(section.id, section.title, section.lead, figures(&section.figures));
     parts.extend(sections::sections(report).iter().map(drawn));

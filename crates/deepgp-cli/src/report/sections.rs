@@ -2,7 +2,7 @@
 
 use super::Report;
 use super::figures::{Figure, Section};
-use super::figures::{accuracy, calibration, inducing, learning, relevance, residuals};
+use super::figures::{accuracy, calibration, densities, inducing, learning, noise, relevance, residuals};
 
 /// The sections that have figures, from top to bottom.
 pub(super) fn sections(report: &Report) -> Vec<Section> {
@@ -20,6 +20,18 @@ pub(super) fn sections(report: &Report) -> Vec<Section> {
             "Calibration",
             "Do stated probabilities come true?",
             outputs.clone().flat_map(|i| calibration::calibration(&report.outputs, i)).collect(),
+        ),
+        section(
+            "densities",
+            "Predicted densities",
+            "What does the model say of single rows?",
+            outputs.clone().filter_map(|i| densities::densities(&report.outputs, i)).collect(),
+        ),
+        section(
+            "noise",
+            "Noise",
+            "Where are rows noisier, and does the model know?",
+            outputs.clone().flat_map(|i| noise::noise(&report.outputs, i)).collect(),
         ),
         section(
             "residuals",

@@ -67,6 +67,32 @@ pub(super) fn histogram(values: &[f64], low: f64, high: f64, bins: usize) -> Vec
     counts
 }
 
+/// The places of `keys` in about `groups` groups of like key, from the least key on; equal keys stay together, and keys that are not finite
+/// are left out.
+pub(super) fn groups_of_like(keys: &[f64], groups: usize) -> Vec<Vec<usize>> {
+    let mut places: Vec<usize> = (0..keys.len()).filter(|&i| keys[i].is_finite()).collect();
+    places.sort_by(|&i, &j| keys[i].total_cmp(&keys[j]));
+    let size = places.len().div_ceil(groups.max(1)).max(1);
+    let mut found: Vec<Vec<usize>> = Vec::new();
+    for place in places {
+        match found.last_mut() {
+            Some(group) if group.len() < size || group.last().is_some_and(|&own| keys[own] == keys[place]) => {
+                group.push(place);
+            }
+            _ => found.push(vec![place]),
+        }
+    }
+    found
+}
+
+/// The quantile of some finite values, as the nearest of them.
+pub(super) fn quantile(values: &[f64], level: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let at = (level * sorted.len().saturating_sub(1) as f64).round() as usize;
+    sorted.get(at).copied().unwrap_or(f64::NAN)
+}
+
 /// The last finite value of a series.
 pub(super) fn last(values: &[f64]) -> Option<f64> {
     values.iter().rev().copied().find(|v| v.is_finite())
@@ -120,6 +146,15 @@ mod tests {
         // The last is the mean of itself and the eight before.
         assert!((smoothed[399].1 - 3.0 * 395.0).abs() < 1e-9);
         assert!(smooth(&line[..50]).is_none());
+    }
+
+    #[test]
+    fn equal_keys_stay_in_one_group() {
+        let keys = [3.0, 1.0, 2.0, 2.0, f64::NAN, 2.0, 9.0];
+        assert_eq!(groups_of_like(&keys, 3), [vec![1, 2, 3, 5], vec![0, 6]]);
+        assert_eq!(groups_of_like(&[5.0; 7], 10).len(), 1);
+        assert!(groups_of_like(&[], 10).is_empty());
+        assert_eq!(quantile(&[4.0, 1.0, 3.0], 0.5), 3.0);
     }
 
     #[test]

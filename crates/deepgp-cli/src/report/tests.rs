@@ -1,9 +1,10 @@
 //! Laws of whole reports: sound pictures and a sound page, whatever the data and the names.
 
-use super::example::{empty, report, report_on_three};
+use super::example::{empty, heteroscedastic, report, report_on_three, student_t};
 use super::{Interval, Report, page, pictures};
 use crate::html::laws::assert_sound;
 use crate::picture::png;
+use deepgp::{ObjectiveForm, TransformChoice, ValidationScore};
 use std::collections::HashSet;
 
 const HOSTILE: [&str; 5] = [
@@ -16,7 +17,7 @@ const HOSTILE: [&str; 5] = [
 
 /// Every name and text of the report made hostile, and one of them very long.
 fn hostile() -> Report {
-    let mut report = report();
+    let mut report = heteroscedastic();
     let long = "long name ".repeat(100);
     let text = |i: usize| HOSTILE[i % HOSTILE.len()].to_owned();
     (report.title, report.summary, report.created, report.version) = (text(0), text(1), text(2), text(3));
@@ -24,6 +25,8 @@ fn hostile() -> Report {
     report.scores.iter_mut().enumerate().for_each(|(i, row)| row.name = text(i));
     report.outputs[0].name = text(0) + &long;
     report.targets = vec![text(0) + &long];
+    let noise = report.outputs[0].noise.as_mut().expect("noise that follows the inputs");
+    noise.inputs.iter_mut().enumerate().for_each(|(i, input)| input.0 = text(i) + &long);
     for (i, layer) in report.relevance.iter_mut().enumerate() {
         layer.layer = text(i) + &long;
         layer.inputs.iter_mut().enumerate().for_each(|(j, input)| input.0 = text(j) + &long);
@@ -46,10 +49,14 @@ fn each_series(report: &mut Report, change: &dyn Fn(&mut Vec<f64>)) {
         let ends = lower.into_iter().zip(upper);
         let changed = o.intervals_95.iter().zip(ends).map(|(own, (lower, upper))| Interval { lower, upper, ..*own });
         o.intervals_95 = changed.collect();
+        if let Some(noise) = &mut o.noise {
+            [&mut noise.mean, &mut noise.error, &mut noise.spread, &mut noise.deviation].into_iter().for_each(change);
+            noise.inputs.iter_mut().for_each(|(_, values)| change(values));
+        }
     }
     let h = &mut report.history;
     let columns =
-        [&mut h.step, &mut h.seconds, &mut h.elbo, &mut h.data_term, &mut h.kl, &mut h.noise, &mut h.model_noise];
+        [&mut h.step, &mut h.seconds, &mut h.objective, &mut h.data_term, &mut h.kl, &mut h.noise, &mut h.model_noise];
     columns.into_iter().for_each(change);
     for layer in &mut report.relevance {
         let mut values: Vec<f64> = layer.inputs.iter().map(|input| input.1).collect();
@@ -59,7 +66,8 @@ fn each_series(report: &mut Report, change: &dyn Fn(&mut Vec<f64>)) {
     }
     let pairs =
         report.inducing.iter_mut().flat_map(|v| [&mut v.data, &mut v.mean_inducing, &mut v.covariance_inducing]);
-    for pairs in pairs.chain([&mut report.history.validation]) {
+    let curves = report.outputs.iter_mut().flat_map(|o| &mut o.densities).map(|own| &mut own.curve);
+    for pairs in pairs.chain(curves).chain([&mut report.history.validation]) {
         let (mut x, mut y): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
         change(&mut x);
         change(&mut y);
@@ -68,7 +76,8 @@ fn each_series(report: &mut Report, change: &dyn Fn(&mut Vec<f64>)) {
 }
 
 fn changed(change: &dyn Fn(&mut Vec<f64>)) -> Report {
-    let mut report = report();
+    let mut report = heteroscedastic();
+    report.outputs[0].densities[1].y = f64::NAN;
     each_series(&mut report, change);
     report
 }
@@ -79,6 +88,8 @@ fn reports() -> Vec<(&'static str, Report)> {
     vec![
         ("ordinary", report()),
         ("three targets", report_on_three()),
+        ("noise that follows the inputs", heteroscedastic()),
+        ("Student's t", student_t()),
         ("empty", empty()),
         ("hostile", hostile()),
         ("without rows", changed(&Vec::clear)),
@@ -111,13 +122,22 @@ fn every_picture_is_well_formed_and_has_distinct_stems() {
 
 #[test]
 fn ordinary_pictures_are_small_and_all_there() {
-    let pictures = pictures(&report());
-    let stems: Vec<&str> = pictures.iter().map(|(stem, _)| stem.as_str()).collect();
-    let expected = "predicted coverage pit residuals spread elbo elbo-late validation noise relevance-1 relevance-2 \
-                    relevance-3 inducing-1 inducing-2 inducing-3";
-    assert_eq!(stems, expected.split_whitespace().collect::<Vec<_>>());
-    for (stem, svg) in &pictures {
-        assert!(svg.len() < 60_000, "{stem} has {} bytes", svg.len());
+    let layers = "relevance-1 relevance-2 relevance-3 inducing-1 inducing-2 inducing-3";
+    let of_rows = "predicted coverage reliability pit densities";
+    let learning = "residuals spread objective objective-late validation";
+    let expected = [
+        (report(), format!("{of_rows} {learning} noise {layers}")),
+        // Noise that follows the inputs is no one number, and has figures of its own.
+        (heteroscedastic(), format!("{of_rows} noise-mean noise-inputs {learning} {layers}")),
+    ];
+    for (report, expected) in expected {
+        let pictures = pictures(&report);
+        let stems: Vec<&str> = pictures.iter().map(|(stem, _)| stem.as_str()).collect();
+        assert_eq!(stems, expected.split_whitespace().collect::<Vec<_>>());
+        for (stem, svg) in &pictures {
+            let most = if stem == "noise-inputs" { 150_000 } else { 60_000 };
+            assert!(svg.len() < most, "{stem} has {} bytes", svg.len());
+        }
     }
 }
 
@@ -182,6 +202,125 @@ fn a_model_of_an_earlier_step_is_not_told_as_that_of_the_last() {
     report.history.kept_step = None;
     let late = page(&report);
     assert!(late.contains("asks for more steps") && late.contains("2.11 at the end"));
+}
+
+/// The key numbers of a report without scores, which are those of training.
+fn of_training(mut report: Report) -> String {
+    report.scores.clear();
+    let page = page(&report);
+    page.split("<nav").next().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn curves_and_numbers_name_the_objective_that_was_maximised() {
+    let named = |objective: ObjectiveForm| {
+        let mut report = report();
+        report.choices.objective = objective;
+        let all = pictures(&report);
+        let (_, svg) = all.iter().find(|(stem, _)| stem == "objective").expect("the picture");
+        (svg.clone(), page(&report), of_training(report))
+    };
+    let forms = [
+        (ObjectiveForm::Elbo, "Evidence lower bound", "ELBO"),
+        (ObjectiveForm::Tighter, "Tighter evidence lower bound", "tighter ELBO"),
+        (ObjectiveForm::PREDICTIVE, "Predictive objective", "predictive objective"),
+        (ObjectiveForm::Faithful { power: 0.5, hold: 0.5, last: 0.0 }, "Faithful objective", "faithful objective"),
+    ];
+    for (form, title, label) in forms {
+        let (svg, page, numbers) = named(form);
+        assert!(svg.contains(&format!(">{title}<")) && svg.contains(&format!(">{label}<")), "{form:?}");
+        assert!(numbers.contains(&format!("<dt>{title}</dt>")), "{form:?}: {numbers}");
+        let of_a_bound = matches!(form, ObjectiveForm::Elbo | ObjectiveForm::Tighter);
+        assert_eq!(page.contains("The bound that training raises"), of_a_bound, "{form:?}");
+        assert_eq!(page.contains("With the power 0.50 it lies between"), form.power() == Some(0.5), "{form:?}");
+    }
+}
+
+#[test]
+fn less_is_better_where_validation_rows_judged_by_crps() {
+    let judged = |score: ValidationScore| {
+        let mut report = report();
+        report.choices.validation_score = score;
+        report.history.validation = vec![(1.0, 3.0), (2.0, 1.25), (3.0, f64::NAN), (4.0, 2.0)];
+        (page(&report), of_training(report))
+    };
+    let (dense, numbers) = judged(ValidationScore::LogDensity);
+    assert!(numbers.contains("<dt>Validation log density</dt><dd class=\"value\">3.00</dd>"), "{numbers}");
+    assert!(dense.contains("mean log density of a validation row") && dense.contains("a fall after a peak"));
+    let (ranked, numbers) = judged(ValidationScore::Crps);
+    assert!(numbers.contains("<dt>Validation CRPS</dt><dd class=\"value\">1.25</dd>"), "{numbers}");
+    assert!(numbers.contains("lower is better"), "{numbers}");
+    assert!(ranked.contains("mean CRPS of a validation row") && ranked.contains("a rise after a trough"));
+    assert!(!ranked.contains("log density of a validation row") && !ranked.contains("a fall after a peak"));
+}
+
+#[test]
+fn the_choices_are_told_as_far_as_they_were_made() {
+    let told = |report: &Report| {
+        let page = page(report);
+        let (_, rest) = page.split_once("<dl class=\"choices\">").expect("the choices");
+        rest.split("</dl>").next().unwrap_or_default().to_owned()
+    };
+    let titles = |told: &str| told.matches("<dt>").count();
+    let mut report = heteroscedastic();
+    let all = told(&report);
+    for part in [
+        "Likelihood: heteroscedastic",
+        "Objective: faithful",
+        "the first 50\u{202f}% of the steps",
+        "Validation score: crps",
+    ] {
+        assert!(all.contains(part), "{part}: {all}");
+    }
+    assert_eq!(titles(&all), 3);
+    report.choices.sites = Some(8);
+    report.choices.kl_weight = Some(0.05);
+    let more = told(&report);
+    assert!(more.contains("Learned sites: 8") && more.contains("KL weight: 0.050") && titles(&more) == 5, "{more}");
+    assert!(page(&report).contains("training counted it 0.050 times"));
+    // A model that was built and not trained has maximised nothing, and was not judged.
+    report.choices.sites = None;
+    report.history = super::History::default();
+    assert_eq!(titles(&told(&report)), 1);
+}
+
+#[test]
+fn what_nobody_chose_is_told_as_such() {
+    let mut report = heteroscedastic();
+    assert!(!page(&report).contains("It was not chosen"));
+    report.choices.objective_by_default = true;
+    assert!(page(&report).contains("It was not chosen, but is what suits the likelihood."));
+}
+
+#[test]
+fn transforms_are_told_where_one_was_asked_for_or_looked_for() {
+    let told = |asked: TransformChoice, own: TransformChoice| {
+        let mut report = heteroscedastic();
+        (report.choices.transform_asked, report.choices.transforms) = (asked, vec![own]);
+        page(&report)
+    };
+    let (none, auto, log) = (TransformChoice::None, TransformChoice::Auto, TransformChoice::Log);
+    assert!(!told(none, none).contains("<dt>Transform"));
+    assert!(told(auto, none).contains("<dt>Transform of targets: none</dt>"));
+    let (asked, found) = (told(log, log), told(auto, log));
+    assert!(asked.contains("<dt>Transform of strength: log</dt>") && !asked.contains("It was found to suit"));
+    assert!(found.contains("<dt>Transform of strength: log</dt>") && found.contains("It was found to suit"));
+    // The CRPS of validation rows is that of the transformed target.
+    let mut report = heteroscedastic();
+    assert!(page(&report).contains("an error, in units of the target."));
+    report.history.noise_units = Some(vec!["ln strength".to_owned()]);
+    assert!(page(&report).contains("an error, in units of ln strength."));
+}
+
+#[test]
+fn the_tails_of_students_t_are_told() {
+    let t = page(&student_t());
+    // The standard deviation is the scale times √(ν / (ν − 2)).
+    for part in ["Scale of the noise", "It has 4.00 degrees of freedom.", "its standard deviation is 2.98."] {
+        assert!(t.contains(part), "{part}");
+    }
+    let gaussian = page(&report());
+    assert!(gaussian.contains("Standard deviation of the noise") && !gaussian.contains("degrees of freedom"));
 }
 
 #[test]

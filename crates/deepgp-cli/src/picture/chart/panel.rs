@@ -45,6 +45,12 @@ impl Panel {
         self
     }
 
+    /// The panel without its marks' names, where the legend has them from another panel.
+    pub fn without_labels(mut self) -> Self {
+        self.marks.iter_mut().for_each(|mark| mark.label = None);
+        self
+    }
+
     /// The height that the panel needs below its plot: panels in one row share the largest, so that their plots line
     /// up.
     pub(in crate::picture) fn below(&self) -> f64 {

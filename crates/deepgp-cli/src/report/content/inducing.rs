@@ -52,7 +52,7 @@ pub fn inducing(file: &ModelFile, train: Option<&Dataset>, settings: PredictSett
 }
 
 /// The names of a layer's inputs, and their numbers from the shortest lengthscale on.
-fn ordered_inputs(file: &ModelFile, layer: usize) -> (Vec<String>, Vec<usize>) {
+pub(super) fn ordered_inputs(file: &ModelFile, layer: usize) -> (Vec<String>, Vec<usize>) {
     let width = file.regressor.model.layers()[layer].input_width();
     let names: Vec<String> =
         if layer == 0 { file.schema.feature_names() } else { (1..=width).map(|i| format!("unit {i}")).collect() };

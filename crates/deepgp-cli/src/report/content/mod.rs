@@ -1,24 +1,30 @@
 //! The content of a report: a model file and its scores as plain numbers and words.
 
+mod choices;
+mod densities;
 mod inducing;
+mod noise;
+mod outputs;
 mod settings;
 
 use std::path::Path;
 
 use anyhow::Result;
-use deepgp::{Dataset, Mat, PredictSettings};
+use deepgp::{Dataset, PredictSettings};
 use deepgp_io::note::ScoredRows;
 use deepgp_io::{ModelFile, Note, Record, ScoreRecord, noise_of_first_target};
 
+use choices::choices;
 use inducing::inducing;
+use outputs::outputs;
 use settings::all_settings;
 
 use crate::arguments::paths::file_name;
 use crate::model::description::{describe, transforms_in_words};
 use crate::model::relevance::relevance as bends;
 use crate::model::score::{Scored, remarks};
-use crate::model::{device, notes as model_notes, units};
-use crate::report::{self, History, Interval, LayerRelevance, Output, Report, ScoreRow};
+use crate::model::{notes as model_notes, units};
+use crate::report::{History, LayerRelevance, Report, ScoreRow};
 use crate::terminal::date;
 use crate::terminal::text::{count, duration};
 
@@ -59,6 +65,7 @@ pub fn gather(file: &ModelFile, sources: &ReportSources<'_>) -> Result<Report> {
         targets: schema.targets.clone(),
         scores: score_rows(file, scores),
         scored_on: (!scores.is_empty()).then_some(scored_on),
+        choices: choices(file),
         outputs: scored.map_or(Ok(Vec::new()), |scored| outputs(file, scored, settings))?,
         history: history(file),
         relevance: relevance(file),
@@ -119,27 +126,6 @@ fn score_rows(file: &ModelFile, scores: &[ScoreRecord]) -> Vec<ScoreRow> {
     scores.iter().map(row).collect()
 }
 
-/// The predictions on the scored rows, target by target. Two quantiles cost more than all scores of a row: they are
-/// taken for the rows that are drawn with them.
-fn outputs(file: &ModelFile, scored: &Scored, settings: PredictSettings) -> Result<Vec<Output>> {
-    let drawn = report::rows_with_interval(scored.rows());
-    let x = Mat::from_fn(drawn.len(), scored.data.x().ncols(), |i, d| scored.data.x()[(drawn[i], d)]);
-    let ends = file.regressor.predictor(settings).map_err(device::explain)?.quantiles(x.view(), &[0.025, 0.975])?;
-    let column = |m: &Mat, p: usize| (0..m.nrows()).map(|i| m[(i, p)]).collect::<Vec<f64>>();
-    let interval =
-        |i: usize, p: usize| Interval { row: drawn[i], lower: ends[(i, 2 * p)], upper: ends[(i, 2 * p + 1)] };
-    let each = file.schema.targets.iter().enumerate();
-    let output = |(p, name): (usize, &String)| Output {
-        name: name.clone(),
-        y: column(scored.data.y(), p),
-        mean: column(&scored.model.mean, p),
-        intervals_95: (0..drawn.len()).map(|i| interval(i, p)).collect(),
-        pit: column(&scored.model.pit, p),
-        deviation: column(&scored.model.deviation, p),
-    };
-    Ok(each.map(output).collect())
-}
-
 /// The course of training, in columns.
 fn history(file: &ModelFile) -> History {
     let points = file.history.points();
@@ -147,7 +133,7 @@ fn history(file: &ModelFile) -> History {
     History {
         step: column(|p| p.step as f64),
         seconds: column(|p| p.seconds),
-        elbo: column(|p| p.elbo),
+        objective: column(|p| p.elbo),
         data_term: column(|p| p.data_term),
         kl: column(|p| p.kl),
         noise: column(|p| noise_of_first_target(&p.likelihood)),

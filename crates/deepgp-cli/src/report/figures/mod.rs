@@ -2,8 +2,10 @@
 
 pub(super) mod accuracy;
 pub(super) mod calibration;
+pub(super) mod densities;
 pub(super) mod inducing;
 pub(super) mod learning;
+pub(super) mod noise;
 pub(super) mod relevance;
 pub(super) mod residuals;
 
