@@ -33,7 +33,7 @@ fn a_table_becomes_a_model_that_predicts_and_is_scored_as_it_said() {
 
     place.done("predict arm.deepgp new.csv --out predicted.csv --quantiles 0.05,0.5,0.95 --draws 2");
     let predicted = place.read("predicted.csv");
-    assert_eq!(predicted.lines().next().unwrap(), "mean,std,f_std,q0.05,q0.5,q0.95,draw1,draw2");
+    assert_eq!(predicted.lines().next().unwrap(), "mean,std,f_std,noise_std,q0.05,q0.5,q0.95,draw1,draw2");
     assert_eq!(predicted.lines().count(), 201);
     let [mean, std, f_std, low, high] = ["mean", "std", "f_std", "q0.05", "q0.95"].map(|name| column(&predicted, name));
     for i in 0..200 {
@@ -63,7 +63,7 @@ fn draws_are_of_one_function_where_they_are_joint() {
     let place = Place::new();
     let curve: String = (0..200).map(|i| format!("{i},{}\n", (f64::from(i) / 20.0).sin())).collect();
     place.write("curve.csv", format!("x,y\n{curve}"));
-    place.done("fit curve.csv --target y --hidden-layers 0 --inducing 12 --steps 100");
+    place.done("fit curve.csv --target y --hidden-layers 0 --inducing 12 --steps 100 --likelihood gaussian");
     // Far from the data and from one another: nothing that is known of one says anything of the other.
     place.write("far.csv", "x\n-900\n900\n900.001\n");
     let correlation = |flags: &str, one: usize, other: usize| {
@@ -123,7 +123,7 @@ fn a_messy_table_is_read_as_a_person_would() {
     }
     let lines: Vec<String> = place.read("out.csv").lines().map(String::from).collect();
     assert_eq!(lines.len(), 4);
-    assert_eq!(lines[3], ",,", "the row with the gap has no prediction, but keeps its place");
+    assert_eq!(lines[3], ",,,", "the row with the gap has no prediction, but keeps its place");
     place.write("short.csv", "alt,Farbe\ntrue,rot\n");
     let refused = place.run("predict model.deepgp short.csv --out none.csv");
     assert_eq!(refused.code, Some(1));
@@ -155,7 +155,10 @@ fn several_targets_a_configuration_and_other_formats() {
     let (one, two) = (rmse["c2"].as_f64().unwrap(), rmse["c3"].as_f64().unwrap());
     assert!((one / two - 1.0).abs() < 0.05, "mirror images are learnt alike: {one} {two}");
     let predicted = place.done("predict model.deepgp curve.npy --quantiles 0.1").stdout;
-    assert_eq!(predicted.lines().next().unwrap(), "c2_mean,c2_std,c2_f_std,c2_q0.1,c3_mean,c3_std,c3_f_std,c3_q0.1");
+    assert_eq!(
+        predicted.lines().next().unwrap(),
+        "c2_mean,c2_std,c2_f_std,c2_noise_std,c2_q0.1,c3_mean,c3_std,c3_f_std,c3_noise_std,c3_q0.1"
+    );
     assert!(place.read("report.html").contains("c3"));
 }
 
@@ -182,7 +185,7 @@ fn predictions_keep_their_places_over_many_chunks_and_left_out_rows() {
     let few: Vec<&str> = few.lines().collect();
     let mut count = 0;
     for (i, line) in many.lines().skip(1).enumerate() {
-        let expected = if i % 777 == 5 { ",," } else { few[1 + i % 200] };
+        let expected = if i % 777 == 5 { ",,," } else { few[1 + i % 200] };
         assert_eq!(line, expected, "row {i}");
         count += 1;
     }
@@ -202,12 +205,12 @@ fn columns_of_the_table_are_kept_beside_the_predictions() {
     let kept = place.done("predict model.deepgp towns.csv --keep day --keep id,place --missing drop");
     assert!(!kept.stderr.contains("does not use"), "{}", kept.stderr);
     let (plain, kept): (Vec<_>, Vec<_>) = (plain.stdout.lines().collect(), kept.stdout.lines().collect());
-    assert_eq!((kept[0], kept.len()), ("day,id,place,mean,std,f_std", 61));
+    assert_eq!((kept[0], kept.len()), ("day,id,place,mean,std,f_std,noise_std", 61));
     for i in [1, 2, 59] {
         let beside = format!("2024-01-{:02},{i:03},\"Bad {}, Ort\",{}", i % 28 + 1, i % 3, plain[i + 1]);
         assert_eq!(kept[i + 1], beside);
     }
-    assert_eq!(kept[5], "2024-01-05,NA,,,,", "a row without a prediction has its columns, too");
+    assert_eq!(kept[5], "2024-01-05,NA,,,,,", "a row without a prediction has its columns, too");
     let json = place.json("predict model.deepgp towns.csv --keep place --out p.TSV");
     assert_eq!(json["columns"][0], "place");
     assert_eq!(place.read("p.TSV").lines().nth(1), Some(&*format!("Bad 0, Ort\t{}", plain[1].replace(',', "\t"))));
@@ -364,7 +367,9 @@ fn a_transformed_target_is_predicted_and_scored_in_its_own_units() {
     place.write("prices.csv", prices(500, 1, "0.02"));
     place.write("new.csv", prices(200, 2, "0.03"));
     let fit = |transform: &str, out: &str| {
-        let flags = format!("--missing drop --test 0.2 {SMALL} --transform-target {transform} --out {out}");
+        let flags = format!(
+            "--missing drop --test 0.2 {SMALL} --transform-target {transform} --validation-score log-density --out {out}"
+        );
         place.json(&format!("fit prices.csv --target price {flags}"))
     };
     let fitted = fit("log", "log.deepgp");

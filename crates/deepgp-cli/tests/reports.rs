@@ -80,7 +80,8 @@ fn validation_scores_are_in_the_units_of_the_target_and_of_the_step_that_was_kep
     let place = Place::new();
     let kept = |unit: f64| {
         place.write("line.csv", line(300, 0, unit, 400));
-        place.json("fit line.csv --target y --hidden-layers 0 --inducing 10 --steps 120 --threads 1")["kept"].clone()
+        let flags = "--hidden-layers 0 --inducing 10 --steps 120 --threads 1 --validation-score log-density";
+        place.json(&format!("fit line.csv --target y {flags}"))["kept"].clone()
     };
     let (one, thousand) = (kept(1.0), kept(1000.0));
     let score = |kept: &Value| kept["validation_log_likelihood"].as_f64().unwrap();

@@ -315,7 +315,7 @@ fn the_papers_sizes_do_too() {
             inducing,
             covariance_form,
             jitter: Some(Jitter { absolute: 1e-4, relative: 0.0 }),
-            ..ModelSettings::default()
+            ..ModelSettings::plain()
         };
         let mut model = DeepGp::for_regression(data.x().view(), 1, &settings).unwrap();
         // Shorter lengthscales keep the condition of the kernel matrices below 1e6.
@@ -371,7 +371,7 @@ fn small() -> (Dataset, FitSettings) {
 }
 
 fn small_of((inducing, covariance_form): (InducingSize, CovarianceForm)) -> (Dataset, FitSettings) {
-    let mut settings = FitSettings::default();
+    let mut settings = FitSettings::plain();
     settings.model.hidden_layers = 1;
     settings.model.width = 3;
     settings.model.inducing = inducing;

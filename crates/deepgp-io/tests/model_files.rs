@@ -23,7 +23,7 @@ use safetensors::SafeTensors;
 use sha2::{Digest, Sha256};
 
 fn settings() -> FitSettings {
-    let mut settings = FitSettings::default();
+    let mut settings = FitSettings::plain();
     settings.model.hidden_layers = 1;
     settings.model.width = 2;
     settings.model.inducing = InducingSize::decoupled(12, 7);

@@ -43,7 +43,7 @@ static COUNTING: Counting = Counting;
 /// The medians over steps of the allocations and of their bytes, after five steps to warm up. (Medians, because a thread that the
 /// system kept waiting until then makes its working memory on its first block.)
 fn steady(model: DeepGp, data: &Dataset) -> (usize, usize) {
-    let settings = TrainSettings { threads: 2, batch_size: data.len(), ..TrainSettings::default() };
+    let settings = TrainSettings { threads: 2, batch_size: data.len(), ..TrainSettings::plain() };
     let mut trainer = Trainer::new(model, data, None, settings).unwrap();
     for _ in 0..5 {
         trainer.step().unwrap();
@@ -81,7 +81,7 @@ fn a_step_makes_at_most_64_allocations_of_64_kib_in_all() {
                         InducingSize::Nested { .. } => CovarianceForm::Diagonal,
                         InducingSize::Tied(_) | InducingSize::Decoupled { .. } => CovarianceForm::Whitened,
                     };
-                    let usual = ModelSettings::default();
+                    let usual = ModelSettings::plain();
                     let settings =
                         ModelSettings { hidden_layers: 2, inducing: size, covariance_form, precision, ..usual };
                     let model = DeepGp::for_regression(data.x().view(), 1, &settings).unwrap();

@@ -86,7 +86,7 @@ impl Run for MirrorRun<'_> {
                 break;
             }
             let (samples, kl_weight) = (settings.samples, plan.kl_weight);
-            let batch = Batch { samples, kl_weight, objective, ..Batch::of(data, plan.rows) };
+            let batch = Batch { samples, kl_weight, progress: plan.progress, objective, ..Batch::of(data, plan.rows) };
             let key = Key::new(settings.seed, Purpose::Train);
             let noise = Noise::Rows { key, step: plan.step as u32 };
             let (evaluation, gradient) = self.model.objective_gradient(batch, noise)?;
@@ -132,7 +132,7 @@ impl Mixtures for MirrorMixtures {
 
 fn model(data: &Dataset) -> DeepGp {
     let inducing = InducingSize::decoupled(12, 6);
-    let settings = ModelSettings { hidden_layers: 1, width: 2, inducing, ..ModelSettings::default() };
+    let settings = ModelSettings { hidden_layers: 1, width: 2, inducing, ..ModelSettings::plain() };
     DeepGp::for_regression(data.x().view(), 1, &settings).unwrap()
 }
 
@@ -167,7 +167,7 @@ fn same(settings: TrainSettings, validation: bool) {
 
 #[test]
 fn training_elsewhere_makes_the_steps_of_the_cpu() {
-    let settings = TrainSettings { steps: 43, ..TrainSettings::default() };
+    let settings = TrainSettings { steps: 43, ..TrainSettings::plain() };
     same(settings, false);
     same(TrainSettings { batch_size: 25, samples: 2, kl_warm_up: 12, ..settings }, false);
     same(TrainSettings { validate_every: 7, patience: 100, ..settings }, true);
@@ -176,7 +176,7 @@ fn training_elsewhere_makes_the_steps_of_the_cpu() {
 #[test]
 fn a_run_elsewhere_can_be_stopped_and_goes_on_to_the_same_bits() {
     let data = simulate::eight_link_arm(60, 1);
-    let settings = TrainSettings { steps: 50, batch_size: 25, ..TrainSettings::default() };
+    let settings = TrainSettings { steps: 50, batch_size: 25, ..TrainSettings::plain() };
     let model = model(&data).computed_on(Some(Arc::new(Mirror { fails_at: None })));
     let go = |_: &_, _: &_| ControlFlow::Continue(());
     let mut whole = Trainer::new(model.clone(), &data, None, settings).unwrap();
@@ -200,7 +200,7 @@ fn a_run_elsewhere_can_be_stopped_and_goes_on_to_the_same_bits() {
 #[test]
 fn a_step_that_fails_elsewhere_is_rolled_back_and_the_rest_planned_anew() {
     let data = simulate::eight_link_arm(60, 1);
-    let settings = TrainSettings { steps: 30, ..TrainSettings::default() };
+    let settings = TrainSettings { steps: 30, ..TrainSettings::plain() };
     let model = model(&data).computed_on(Some(Arc::new(Mirror { fails_at: Some(13) })));
     let mut trainer = Trainer::new(model, &data, None, settings).unwrap();
     let mut reports = Vec::new();

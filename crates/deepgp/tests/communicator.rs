@@ -53,7 +53,7 @@ fn model(precision: Precision) -> DeepGp {
     let forms = (MeanForm::Whitened, CovarianceForm::Whitened);
     let first = random_layer((2, 2), forms, false, MeanFunction::Identity, 1);
     let last = random_layer((2, 1), forms, true, MeanFunction::Zero, 2);
-    let likelihood = deepgp::likelihood::LikelihoodForm::default().start(1);
+    let likelihood = deepgp::likelihood::LikelihoodForm::GAUSSIAN.start(1);
     DeepGp::new(vec![first, last], likelihood).unwrap().with_precision(precision)
 }
 

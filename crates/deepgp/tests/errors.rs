@@ -69,7 +69,7 @@ fn equal_inducing_inputs() {
 #[test]
 fn more_inducing_inputs_than_distinct_rows() {
     let x = Mat::from_fn(30, 2, |i, _| (i / 3) as f64);
-    let settings = |inducing| ModelSettings { inducing, ..ModelSettings::default() };
+    let settings = |inducing| ModelSettings { inducing, ..ModelSettings::plain() };
     // Sizes are the most there can be, and one that is not told follows the rows.
     let half = |mean, covariance| InducingSize::Decoupled { mean, covariance };
     let nested = |mean, covariance| InducingSize::Nested { mean, covariance };
@@ -96,7 +96,7 @@ fn more_inducing_inputs_than_distinct_rows() {
 
 #[test]
 fn inputs_that_no_model_can_be_built_on() {
-    let build = |x: Mat| DeepGp::for_regression(x.view(), 1, &ModelSettings::default());
+    let build = |x: Mat| DeepGp::for_regression(x.view(), 1, &ModelSettings::plain());
     let mut x = uniform(30, 2, 1);
     x[(3, 1)] = f64::NAN;
     contains(&message(build(x)), &["x: row 3, column 1 is NaN"]);
@@ -114,7 +114,7 @@ fn inputs_that_no_model_can_be_built_on() {
 fn settings_of_a_model_that_make_no_sense() {
     let x = uniform(20, 2, 1);
     let refused = |change: fn(&mut ModelSettings)| {
-        let mut settings = ModelSettings::default();
+        let mut settings = ModelSettings::plain();
         change(&mut settings);
         message(DeepGp::for_regression(x.view(), 1, &settings))
     };
@@ -209,10 +209,10 @@ fn data_that_cannot_be_fitted() {
     let go = |data: &Dataset, settings: &FitSettings| {
         Regressor::fit(data, settings, |_, _| ControlFlow::Continue(())).map(|_| ())
     };
-    let defaults = FitSettings::default();
+    let defaults = FitSettings::plain();
     let one = Dataset::new(uniform(1, 2, 1), uniform(1, 1, 1)).unwrap();
     contains(&message(go(&one, &defaults)), &["holding rows out", "at least 3 rows", "there are 1", "`None`"]);
-    let all = FitSettings { validation: None, ..FitSettings::default() };
+    let all = FitSettings { validation: None, ..FitSettings::plain() };
     contains(&message(go(&one, &all)), &["standardising needs at least 2 rows", "there are 1"]);
     let two = Dataset::new(uniform(2, 2, 1), uniform(2, 1, 1)).unwrap();
     contains(&message(go(&two, &defaults)), &["holding rows out"]);
@@ -223,14 +223,14 @@ fn data_that_cannot_be_fitted() {
     contains(&message(go(&column, &defaults)), &["x: column 0 has the value 5", "ConstantColumns::Keep"]);
     let quick = FitSettings {
         constant_columns: ConstantColumns::Keep,
-        train: TrainSettings { steps: 2, ..TrainSettings::default() },
-        ..FitSettings::default()
+        train: TrainSettings { steps: 2, ..TrainSettings::plain() },
+        ..FitSettings::plain()
     };
     go(&column, &quick).unwrap();
     let mut crowd = quick.clone();
     crowd.train.threads = 100_000;
     contains(&message(go(&column, &crowd)), &["`threads` is 100000", "at most 1024"]);
-    let bad = FitSettings { validation: Some(1.5), ..FitSettings::default() };
+    let bad = FitSettings { validation: Some(1.5), ..FitSettings::plain() };
     contains(&message(go(&column, &bad)), &["`validation` is 1.5"]);
 }
 
@@ -278,6 +278,6 @@ fn a_plan_can_give_inducing_inputs_and_other_kernels_by_layer() {
     assert_eq!((last.nrows(), last.ncols()), (5, 4));
     assert_eq!(&last.row(3)[..2], first.row(3));
     let data = Dataset::new(x.clone(), uniform(40, 1, 4)).unwrap();
-    let settings = TrainSettings { steps: 3, ..TrainSettings::default() };
+    let settings = TrainSettings { steps: 3, ..TrainSettings::plain() };
     Trainer::new(model, &data, None, settings).unwrap().run(|_, _| ControlFlow::Continue(())).unwrap();
 }

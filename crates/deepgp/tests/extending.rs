@@ -225,7 +225,7 @@ fn a_kernel_with_a_wrong_slope_is_found_out() {
 #[test]
 fn they_train_and_predict() {
     let data = counts();
-    let settings = TrainSettings { steps: 150, ..TrainSettings::default() };
+    let settings = TrainSettings { steps: 150, ..TrainSettings::plain() };
     let mut trainer = Trainer::new(model_with::<1>(), &data, None, settings).unwrap();
     let mut elbos = Vec::new();
     trainer
@@ -286,7 +286,7 @@ fn one_function_is_enough_for_a_likelihood_from_training_to_draws() {
     close("objective", by_rule.total(), by_hand.total(), 1e-4 * by_hand.total().abs());
 
     // In the user's units: a count is what it is, and the rate's logarithm has units of its own.
-    let mut settings = FitSettings { validation: None, ..FitSettings::default() };
+    let mut settings = FitSettings { validation: None, ..FitSettings::plain() };
     settings.model.hidden_layers = 1;
     settings.model.width = 2;
     settings.model.inducing = InducingSize::decoupled(8, 5);
@@ -399,7 +399,7 @@ fn a_likelihood_may_have_more_latent_functions_than_targets() {
         1000.0 * (3.0 + x[(i, 0)] + noise * key.normals([i as u32, 0, 0, 0])[0])
     });
     let data = Dataset::new(x, y).unwrap();
-    let mut settings = FitSettings { validation: None, ..FitSettings::default() };
+    let mut settings = FitSettings { validation: None, ..FitSettings::plain() };
     settings.model.hidden_layers = 1;
     settings.model.width = 1;
     settings.model.inducing = InducingSize::decoupled(15, 10);

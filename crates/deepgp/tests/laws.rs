@@ -388,7 +388,7 @@ fn the_dual_covariance_trains_where_k_bb_is_singular() {
         let mean = LayerMean { form: MeanForm::Dual, free: Mat::zeros(8, 1) };
         shallow(inducing.clone(), mean, LayerCovariance { form, factor: Mat::identity(6) }, 0.1)
     };
-    let settings = TrainSettings { steps: 200, ..TrainSettings::default() };
+    let settings = TrainSettings { steps: 200, ..TrainSettings::plain() };
     let mut trainer = Trainer::new(build(CovarianceForm::Dual), &data, None, settings).unwrap();
     let mut elbos = Vec::new();
     trainer

@@ -12,9 +12,9 @@ fn score(train: &Dataset, test: &Dataset, model: ModelSettings, steps: u64) -> S
     let settings = FitSettings {
         model,
         // At a constant rate the ELBO of a sharp fit drops now and then, and the last step may be in such a hole.
-        train: TrainSettings { steps, schedule: Schedule::Cosine { last: 0.01 }, ..TrainSettings::default() },
+        train: TrainSettings { steps, schedule: Schedule::Cosine { last: 0.01 }, ..TrainSettings::plain() },
         validation: None,
-        ..FitSettings::default()
+        ..FitSettings::plain()
     };
     let fit = Regressor::fit(train, &settings, |_, _| ControlFlow::Continue(())).unwrap();
     fit.regressor.predictor(PredictSettings::default()).unwrap().score(test).unwrap()
@@ -28,7 +28,7 @@ fn gain_on_curve(curve: fn(usize, u64) -> Dataset) -> f64 {
         width: 2,
         // Enough of both for one layer: what it lacks is not inducing inputs.
         inducing: InducingSize::decoupled(40, 40),
-        ..ModelSettings::default()
+        ..ModelSettings::plain()
     };
     let (one, two) = (score(&train, &test, model(0), 3000), score(&train, &test, model(1), 3000));
 

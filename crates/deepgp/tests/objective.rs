@@ -71,7 +71,7 @@ fn model(tilt: f64) -> DeepGp {
     let first = random_layer((2, 2), forms, false, MeanFunction::Identity, 1);
     let last = random_layer((2, 1), forms, true, MeanFunction::Zero, 2);
     let shared = SharedParameter { name: "tilt".into(), constraint: Constraint::Real, shape: vec![] };
-    let model = DeepGp::new(vec![first, last], deepgp::likelihood::LikelihoodForm::default().start(1)).unwrap();
+    let model = DeepGp::new(vec![first, last], deepgp::likelihood::LikelihoodForm::GAUSSIAN.start(1)).unwrap();
     model.with_shared(SharedParameters::default().with(shared, &[tilt])).unwrap()
 }
 
@@ -104,7 +104,7 @@ fn without_its_tilt_it_is_the_bound() {
 #[test]
 fn it_trains_and_its_parameter_moves_is_listed_and_can_be_frozen() {
     let data = random_data(30, 3);
-    let settings = TrainSettings { steps: 40, samples: 3, ..TrainSettings::default() };
+    let settings = TrainSettings { steps: 40, samples: 3, ..TrainSettings::plain() };
     let method = || Method { objective: Arc::new(Tilted), optimiser: OptimiserForm::Adam.optimiser() };
     let train = |model: DeepGp| {
         let mut trainer = Trainer::by(method(), model, &data, None, settings).unwrap();

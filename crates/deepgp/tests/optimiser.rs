@@ -60,7 +60,7 @@ impl Optimiser for NaturalMomentum {
 fn model() -> DeepGp {
     let forms = (MeanForm::Standard, CovarianceForm::Whitened);
     let layer = random_layer((2, 1), forms, false, MeanFunction::Zero, 1);
-    let mut model = DeepGp::new(vec![layer], deepgp::likelihood::LikelihoodForm::default().start(1)).unwrap();
+    let mut model = DeepGp::new(vec![layer], deepgp::likelihood::LikelihoodForm::GAUSSIAN.start(1)).unwrap();
     for part in ["layers.0.kernel", "layers.0.mean_inducing", "layers.0.covariance_inducing", "likelihood"] {
         model.freeze(part).unwrap();
     }
@@ -70,7 +70,7 @@ fn model() -> DeepGp {
 #[test]
 fn natural_gradients_climb_and_a_saved_state_goes_on_to_the_same_bits() {
     let data = random_data(40, 3);
-    let settings = TrainSettings { steps: 60, learning_rate: 0.002, ..TrainSettings::default() };
+    let settings = TrainSettings { steps: 60, learning_rate: 0.002, ..TrainSettings::plain() };
     let method = Method { objective: ObjectiveForm::Elbo.objective(), optimiser: &NaturalMomentum };
     let mut values = Vec::new();
     let mut whole = Trainer::by(method.clone(), model(), &data, None, settings).unwrap();

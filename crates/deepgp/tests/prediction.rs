@@ -189,7 +189,7 @@ fn far_from_the_data_the_prior_returns() {
                 inducing: InducingSize::Tied(6),
                 kernel,
                 precision,
-                ..ModelSettings::default()
+                ..ModelSettings::plain()
             };
             let model = DeepGp::for_regression(uniform(30, 2, 1).view(), 1, &settings).unwrap();
             let predictor = model.predictor(SETTINGS).unwrap();
@@ -235,10 +235,10 @@ fn fitted(x_scale: f64, y_scale: f64, shift: f64) -> (Regressor, Mat, Mat) {
             hidden_layers: 1,
             width: 2,
             inducing: InducingSize::decoupled(12, 8),
-            ..ModelSettings::default()
+            ..ModelSettings::plain()
         },
-        train: TrainSettings { steps: 30, ..TrainSettings::default() },
-        ..FitSettings::default()
+        train: TrainSettings { steps: 30, ..TrainSettings::plain() },
+        ..FitSettings::plain()
     };
     let fit = Regressor::fit(&Dataset::new(x.clone(), y.clone()).unwrap(), &settings, |_, _| {
         std::ops::ControlFlow::Continue(())

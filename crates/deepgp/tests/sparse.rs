@@ -111,7 +111,7 @@ fn training_on_sparse_rows_in_minibatches_follows_training_on_dense_ones() {
     let data = fingerprints(300);
     let train = |kernel: Box<dyn Kernel>| {
         let hidden = Some((5, MeanFunction::principal_directions(data.x().view(), 5).unwrap()));
-        let settings = TrainSettings { batch_size: 70, steps: 12, ..TrainSettings::default() };
+        let settings = TrainSettings { batch_size: 70, steps: 12, ..TrainSettings::plain() };
         let mut trainer = Trainer::new(model(&data, kernel, hidden, DECOUPLED), &data, None, settings).unwrap();
         for _ in 0..12 {
             trainer.step().unwrap();

@@ -25,13 +25,13 @@ fn model(data: &Dataset, precision: Precision) -> DeepGp {
         width: 4,
         inducing: InducingSize::decoupled(24, 10),
         precision,
-        ..ModelSettings::default()
+        ..ModelSettings::plain()
     };
     DeepGp::for_regression(data.x().view(), 1, &settings).unwrap()
 }
 
 fn settings(steps: u64) -> TrainSettings {
-    TrainSettings { steps, batch_size: 100, validate_every: 7, patience: 1000, ..TrainSettings::default() }
+    TrainSettings { steps, batch_size: 100, validate_every: 7, patience: 1000, ..TrainSettings::plain() }
 }
 
 fn go_on(_: &StepReport, _: &TrainState) -> ControlFlow<()> {
@@ -42,8 +42,8 @@ fn go_on(_: &StepReport, _: &TrainState) -> ControlFlow<()> {
 fn whoever_watches_the_start_changes_nothing_unless_it_is_cut_short() {
     let data = eight_link_arm(300, 1);
     let inducing = InducingSize::decoupled(24, 10);
-    let model = ModelSettings { hidden_layers: 2, width: 4, inducing, ..ModelSettings::default() };
-    let settings = FitSettings { model, train: settings(3), ..FitSettings::default() };
+    let model = ModelSettings { hidden_layers: 2, width: 4, inducing, ..ModelSettings::plain() };
+    let settings = FitSettings { model, train: settings(3), ..FitSettings::plain() };
     let unwatched = Training::new(&data, &settings).unwrap();
     let mut seen = Vec::new();
     let watched = Training::watched(&data, &settings, |progress| {
@@ -65,8 +65,8 @@ fn whoever_watches_the_start_changes_nothing_unless_it_is_cut_short() {
 
 #[test]
 fn a_look_is_at_ten_thousand_rows_of_any_number_held_out() {
-    let model = ModelSettings { hidden_layers: 0, inducing: InducingSize::Tied(2), ..ModelSettings::default() };
-    let settings = FitSettings { model, validation: Some(0.5), ..FitSettings::default() };
+    let model = ModelSettings { hidden_layers: 0, inducing: InducingSize::Tied(2), ..ModelSettings::plain() };
+    let settings = FitSettings { model, validation: Some(0.5), ..FitSettings::plain() };
     for (rows, looked_at) in [(20_000, 10_000), (24_000, 10_000), (18_000, 9_000)] {
         let column = || Mat::from_fn(rows, 1, |i, _| i as f64);
         let data = Dataset::new(column(), column()).unwrap();
@@ -192,7 +192,7 @@ fn training_raises_the_elbo_in_every_combination_of_forms() {
                 inducing,
                 mean_form: mean,
                 covariance_form: covariance,
-                ..ModelSettings::default()
+                ..ModelSettings::plain()
             };
             let model = DeepGp::for_regression(train.x().view(), 1, &settings).unwrap();
             let mut trainer =
@@ -236,7 +236,7 @@ fn early_stopping_returns_the_best_state_and_not_the_last() {
     let (train, held_out) = arm(120);
     // A rate this large overshoots, so the validation rows soon see nothing better.
     let settings =
-        TrainSettings { steps: 5000, learning_rate: 0.2, validate_every: 5, patience: 6, ..TrainSettings::default() };
+        TrainSettings { steps: 5000, learning_rate: 0.2, validate_every: 5, patience: 6, ..TrainSettings::plain() };
     let mut trainer = Trainer::new(model(&train, Precision::F64), &train, Some(&held_out), settings).unwrap();
     let mut looks = Vec::new();
     let stop = trainer.run(|report, _| {
@@ -260,7 +260,7 @@ fn early_stopping_returns_the_best_state_and_not_the_last() {
 fn training_that_only_makes_things_worse_returns_its_start() {
     let (train, held_out) = arm(120);
     let start = model(&train, Precision::F64);
-    let settings = TrainSettings { steps: 20, learning_rate: 30.0, validate_every: 5, ..TrainSettings::default() };
+    let settings = TrainSettings { steps: 20, learning_rate: 30.0, validate_every: 5, ..TrainSettings::plain() };
     let mut trainer = Trainer::new(start.clone(), &train, Some(&held_out), settings).unwrap();
     let mut looks = Vec::new();
     trainer
@@ -308,9 +308,9 @@ fn rows_that_weigh_nothing_might_as_well_not_be_there() {
     let more = Dataset::new(column(0), column(1)).unwrap().with_weights(weights).unwrap();
     let same = data.with_weights(vec![0.5; 80]).unwrap();
     let settings = FitSettings {
-        model: ModelSettings { inducing: InducingSize::Tied(10), ..ModelSettings::default() },
+        model: ModelSettings { inducing: InducingSize::Tied(10), ..ModelSettings::plain() },
         train: settings(10),
-        ..FitSettings::default()
+        ..FitSettings::plain()
     };
     let fit = |data| Regressor::fit(data, &settings, go_on).unwrap().regressor;
     let (with, without) = (fit(&more), fit(&same));
@@ -324,9 +324,9 @@ fn an_input_that_varies_among_held_out_rows_alone_is_not_constant() {
     let rare = |row| Mat::from_fn(40, 2, |i, j| if j == 0 { data.x()[(i, 0)] } else { f64::from(u8::from(i == row)) });
     for row in 0..40 {
         let data = Dataset::new(rare(row), data.y().clone()).unwrap();
-        assert!(Training::new(&data, &FitSettings::default()).is_ok(), "row {row}");
+        assert!(Training::new(&data, &FitSettings::plain()).is_ok(), "row {row}");
     }
-    assert!(Training::new(&Dataset::new(rare(40), data.y().clone()).unwrap(), &FitSettings::default()).is_err());
+    assert!(Training::new(&Dataset::new(rare(40), data.y().clone()).unwrap(), &FitSettings::plain()).is_err());
 }
 
 #[test]
@@ -435,7 +435,7 @@ fn a_huge_learning_rate_does_not_kill_a_run() {
 #[test]
 fn raw_numbers_above_a_diagonal_are_not_taken() {
     let (train, _) = arm(60);
-    let settings = ModelSettings { covariance_form: CovarianceForm::Whitened, ..ModelSettings::default() };
+    let settings = ModelSettings { covariance_form: CovarianceForm::Whitened, ..ModelSettings::plain() };
     let mut model = DeepGp::for_regression(train.x().view(), 1, &settings).unwrap();
     let factor = model.parameters().into_iter().find(|p| p.name == "layers.0.covariance.factor").unwrap();
     let before = model.raw();
@@ -454,7 +454,7 @@ fn a_foreign_state_is_refused() {
     };
     let message = refused(model(&held_out, Precision::F64), &held_out);
     assert!(message.contains("the number of training rows is 40 here but 160 in the state"), "{message}");
-    let other = ModelSettings { inducing: InducingSize::Tied(3), ..ModelSettings::default() };
+    let other = ModelSettings { inducing: InducingSize::Tied(3), ..ModelSettings::plain() };
     let message = refused(DeepGp::for_regression(train.x().view(), 1, &other).unwrap(), &train);
     assert!(message.contains("the number of parameters"), "{message}");
     // A state from other settings, or one with a part missing, must not be indexed with.

@@ -31,7 +31,7 @@ fn data(rows: u32, seed: u64) -> Dataset {
 }
 
 fn settings(transform_target: TransformChoice) -> FitSettings {
-    let mut settings = FitSettings { transform_target, ..FitSettings::default() };
+    let mut settings = FitSettings { transform_target, ..FitSettings::plain() };
     settings.model.hidden_layers = 1;
     settings.model.width = 2;
     settings.model.inducing = InducingSize::Tied(15);

@@ -134,17 +134,17 @@ impl Digits {
 fn model(hidden_layers: usize, inducing: InducingSize) -> ModelSettings {
     let (mean_form, covariance_form) = (MeanForm::Whitened, CovarianceForm::Whitened);
     let (precision, likelihood) = (Precision::F64, LikelihoodForm::Gaussian { noise: 0.5 });
-    let forms = ModelSettings { mean_form, covariance_form, precision, likelihood, ..ModelSettings::default() };
+    let forms = ModelSettings { mean_form, covariance_form, precision, likelihood, ..ModelSettings::plain() };
     ModelSettings { hidden_layers, width: 2, inducing, ..forms }
 }
 
 fn steps(steps: u64) -> TrainSettings {
     let schedule = Schedule::Constant;
-    TrainSettings { steps, learning_rate: 0.05, schedule, validate_every: 4, ..TrainSettings::default() }
+    TrainSettings { steps, learning_rate: 0.05, schedule, validate_every: 4, ..TrainSettings::plain() }
 }
 
 fn settings(model: ModelSettings, train: TrainSettings) -> FitSettings {
-    FitSettings { model, train, validation: Some(0.2), ..FitSettings::default() }
+    FitSettings { model, train, validation: Some(0.2), ..FitSettings::plain() }
 }
 
 fn tolerance(precision: Precision) -> f64 {

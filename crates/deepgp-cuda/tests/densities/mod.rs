@@ -104,7 +104,7 @@ fn in_mixed_precision_they_are_near_the_cpus_double() {
 
 /// A few rows, and settings of a small model of this likelihood, with sites or without.
 fn small(likelihood: LikelihoodForm, objective: ObjectiveForm, sites: Option<usize>) -> (Dataset, FitSettings) {
-    let mut settings = FitSettings::default();
+    let mut settings = FitSettings::plain();
     settings.model.hidden_layers = 2;
     settings.model.width = 3;
     settings.model.inducing = InducingSize::nested(30, 15);

@@ -278,10 +278,11 @@ mod tests {
     #[test]
     fn many_degrees_of_freedom_are_gaussian_noise() {
         let (many, gaussian) = (StudentT::new(0.3, 1e8, 2), Gaussian::new(0.3, 2));
-        let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-6, "{a} {b}");
-        near(many.expected_log_density(&Y, F), gaussian.expected_log_density(&Y, F));
-        near(many.log_density(&Y, F), gaussian.log_density(&Y, F));
-        near(many.cumulative(1, 0.3, F), gaussian.cumulative(1, 0.3, F));
+        let near = |a: f64, b: f64, by: f64| assert!((a - b).abs() < by, "{a} {b}");
+        near(many.expected_log_density(&Y, F), gaussian.expected_log_density(&Y, F), 1e-6);
+        // By twenty nodes, where the Gaussian has closed forms.
+        near(many.log_density(&Y, F), gaussian.log_density(&Y, F), 1e-4);
+        near(many.cumulative(1, 0.3, F), gaussian.cumulative(1, 0.3, F), 1e-4);
     }
 
     #[test]

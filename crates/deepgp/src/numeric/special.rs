@@ -98,6 +98,7 @@ mod tests {
             let normal = 0.5 * libm::erfc(-t * std::f64::consts::FRAC_1_SQRT_2);
             assert!((student_t_cumulative(t, 1e9) - normal).abs() < 1e-8, "{t}");
         }
-        assert!((student_t_cumulative(-1e3, 4.0) / 3.749_992_e-12 - 1.0).abs() < 1e-3);
+        // With four degrees of freedom the tail is 3/t⁴ far out.
+        assert!((student_t_cumulative(-1e3, 4.0) / 3e-12 - 1.0).abs() < 1e-4);
     }
 }

@@ -27,6 +27,9 @@ pub struct Faithful {
     pub last: f64,
 }
 
+/// The most targets for whose noise levels nothing is allocated.
+const FEW: usize = 8;
+
 impl Faithful {
     /// The usual power of the predictive objective: with ½, means are better than with 1, and densities hardly worse.
     pub const POWER: f64 = 0.5;
@@ -42,9 +45,12 @@ impl Faithful {
 
     /// The faithfulness `β` when this share of training is done.
     pub(super) fn share(self, progress: f64) -> f64 {
-        let fallen = ((progress - self.hold) / (1.0 - self.hold)).clamp(0.0, 1.0);
         // Where the whole of training is held, the last step is, too.
-        if self.hold >= 1.0 { 1.0 } else { 1.0 + fallen * (self.last - 1.0) }
+        if progress <= self.hold || self.hold >= 1.0 {
+            return 1.0;
+        }
+        let left = 1.0 - ((progress - self.hold) / (1.0 - self.hold)).min(1.0);
+        self.last + left * (1.0 - self.last)
     }
 }
 
@@ -88,11 +94,23 @@ impl Faithful {
         let RowBars { mean, variance, conditional, log_weights, likelihood, shared } = bars;
         let levels = row.likelihood.noise_level().expect("the objective was checked with this likelihood");
         let (share, outputs) = (self.share(row.progress), levels.len());
-        let before: Vec<f64> = likelihood[..outputs].to_vec();
+        // A few levels find room on the stack: this is called for every row.
+        let (mut few, many);
+        let before: &[f64] = match outputs {
+            0..=FEW => {
+                few = [0.0; FEW];
+                few[..outputs].copy_from_slice(&likelihood[..outputs]);
+                &few[..outputs]
+            }
+            _ => {
+                many = likelihood[..outputs].to_vec();
+                &many
+            }
+        };
         let own =
             RowBars { mean: &mut *mean, variance, conditional, log_weights, likelihood: &mut *likelihood, shared };
         pull(self.predictive(), row, own);
-        for (now, before) in likelihood.iter_mut().zip(&before) {
+        for (now, before) in likelihood.iter_mut().zip(before) {
             *now = before + (1.0 - share) * (*now - before);
         }
         for s in 0..row.f.len() {

@@ -31,12 +31,12 @@ mod tests {
     fn the_defaults_are_those_of_the_design() {
         let (model, train) = (ModelSettings::default(), TrainSettings::default());
         assert_eq!((model.hidden_layers, model.width), (2, 10));
-        assert_eq!(model.likelihood, LikelihoodForm::Gaussian { noise: 0.5 });
+        assert_eq!(model.likelihood, LikelihoodForm::Heteroscedastic { noise: 0.5 });
         let sizes = [30, 300, 700, 1000, 1_000_000].map(inducing_for);
-        assert_eq!(sizes, [(30, 30), (100, 60), (140, 87), (200, 100), (500, 100)]);
+        assert_eq!(sizes, [(30, 30), (100, 100), (140, 100), (200, 100), (500, 200)]);
         assert_eq!((model.mean_form, model.covariance_form), (MeanForm::Whitened, CovarianceForm::Diagonal));
         assert_eq!(model.inducing, InducingSize::Nested { mean: None, covariance: None });
-        assert_eq!((train.steps, train.batch_size, train.samples, train.learning_rate), (3000, 10_000, 1, 0.01));
+        assert_eq!((train.steps, train.batch_size, train.samples, train.learning_rate), (3000, 10_000, 1, 0.02));
         assert_eq!(PredictSettings::default().samples, 100);
     }
 }

@@ -123,12 +123,12 @@ mod tests {
     fn the_gradient_per_lengthscale_is_what_a_move_gains() {
         let data = simulate::step_curve(60, 1);
         let inducing = InducingSize::decoupled(7, 4);
-        let settings = ModelSettings { hidden_layers: 0, inducing, ..ModelSettings::default() };
+        let settings = ModelSettings { hidden_layers: 0, inducing, ..ModelSettings::plain() };
         let first = DeepGp::for_regression(data.x().view(), 1, &settings).unwrap();
         let mut model = first.clone();
         let name = "layers.0.mean.free";
         model.set_parameter(name, &[0.5, -1.0, 0.3, 0.8, -0.2, 0.1, 0.4]).unwrap();
-        let train = TrainSettings::default();
+        let train = TrainSettings::plain();
         let own = gradients(&model, &first, &data, &train).unwrap();
         assert_eq!(own.len(), 1);
         // Nothing is sampled without hidden layers, and there is one minibatch: both estimates are the same.
