@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use anyhow::Result;
-use deepgp::Inducing;
+use deepgp::{Inducing, ValidationScore};
 use deepgp_io::table::Kind;
 use deepgp_io::{ModelFile, StopReason};
 use serde_json::{Value, json};
@@ -125,7 +125,11 @@ fn in_words(file: &ModelFile) -> Result<String, std::fmt::Error> {
     let steps = count(record.steps as usize, "step");
     writeln!(out, "training  {steps} in {}; {stop}", duration(record.train_seconds))?;
     if let Some((step, score)) = units::kept(file) {
-        writeln!(out, "kept      step {step}, the best by the validation rows (log likelihood {})", number(score))?;
+        let name = match file.record.settings.train.validation_score {
+            ValidationScore::LogDensity => "log likelihood",
+            ValidationScore::Crps => "CRPS",
+        };
+        writeln!(out, "kept      step {step}, the best by the validation rows ({name} {})", number(score))?;
     }
     if let Some(elbo) = record.elbo {
         writeln!(out, "ELBO      {} (at the last step)", number(elbo))?;
