@@ -37,10 +37,11 @@ class Answers:
         Returns
         -------
         Prediction
-            `f` and `y`, each with `mean`, `variance` and `std` of shape (N, P).
+            `f` and `y`, each with `mean`, `variance` and `std` of shape (N, P), and `noise`, (N, P), the part of the
+            variance of `y` that no knowledge of `f` would take away.
         """
         found = _core.moments(self._engine, self._inputs(X), _sampling(samples, seed, threads))
-        return Prediction(Moments(*found[:2]), Moments(*found[2:]))
+        return Prediction(Moments(*found[:2]), Moments(*found[2:4]), found[4])
 
     def quantiles(
         self, X: Any, levels: Sequence[float], *, samples: int = 100, seed: int = 0, threads: int = 0

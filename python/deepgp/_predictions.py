@@ -60,10 +60,13 @@ class Predictions:
         X = self._check_inputs(X)
         if return_cov:
             _check_joint(X, "return_std")
-        y = self.model_.predict(X, **self._mixture()).y
+        locations = self.model_._engine.locations() if return_cov else []
+        _, y, noise = self.model_.predict(X, **self._mixture())
         if return_cov:
             _, covariance = self.model_.joint_moments(X, **self._mixture())
-            covariance += self.model_._engine.observation_noise()[:, None, None] * np.eye(len(X))
+            covariance = covariance[locations]
+            rows = np.arange(len(X))
+            covariance[:, rows, rows] += noise.T
             return self._flat(y.mean), self._flat(np.moveaxis(covariance, 0, -1))
         return (self._flat(y.mean), self._flat(y.std)) if return_std else self._flat(y.mean)
 

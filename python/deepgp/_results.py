@@ -46,10 +46,11 @@ class Moments(NamedTuple):
 
 
 class Prediction(NamedTuple):
-    """Moments of the function, `f`, and of an observation of it, `y`: the noise is in `y` alone."""
+    """Moments of the function, `f`, and of an observation of it, `y`, and the noise's part of the variance of `y`."""
 
     f: Moments
     y: Moments
+    noise: Floats
 
 
 class StepReport(NamedTuple):

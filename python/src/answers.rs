@@ -16,7 +16,7 @@ use crate::{arrays, background, errors};
 const MATRIX: usize = 8;
 
 /// Mean and variance of the function, mean and variance of observations.
-type Moments<'py> = (Matrix<'py>, Matrix<'py>, Matrix<'py>, Matrix<'py>);
+type Moments<'py> = (Matrix<'py>, Matrix<'py>, Matrix<'py>, Matrix<'py>, Matrix<'py>);
 
 /// The mixture to ask: samples of the hidden layers, their seed, and threads.
 #[derive(Clone, Copy, FromPyObject)]
@@ -76,7 +76,7 @@ fn below_each_other<const K: usize>(answers: Vec<[Mat; K]>) -> deepgp::Result<[M
     Ok(joined)
 }
 
-/// Mean and variance of the function and of observations at each row.
+/// Mean and variance of the function and of observations at each row, and the noise's part of the latter.
 #[pyfunction]
 pub fn moments<'py>(
     py: Python<'py>,
@@ -84,14 +84,14 @@ pub fn moments<'py>(
     x: PyReadonlyArray2<'_, f64>,
     sampling: Sampling,
 ) -> PyResult<Moments<'py>> {
-    let [f_mean, f_variance, y_mean, y_variance] =
+    let [f_mean, f_variance, y_mean, y_variance, noise] =
         ask_rows(py, engine.file(), sampling, arrays::matrix(&x)?, |predictor, x, _| {
             let prediction = predictor.moments(x)?;
             let (f, y) = (prediction.f, prediction.y);
-            Ok([f.mean, f.variance, y.mean, y.variance])
+            Ok([f.mean, f.variance, y.mean, y.variance, prediction.noise])
         })?;
     let out = |m| arrays::array(py, m);
-    Ok((out(f_mean)?, out(f_variance)?, out(y_mean)?, out(y_variance)?))
+    Ok((out(f_mean)?, out(f_variance)?, out(y_mean)?, out(y_variance)?, out(noise)?))
 }
 
 /// Quantiles of observations, `[N, P · levels]`.

@@ -395,26 +395,25 @@ impl Engine {
         }
     }
 
-    /// The variance that an observation of each target has beside that of the function, in squares of the target's units.
-    fn observation_noise<'py>(&self, py: Python<'py>) -> PyResult<Vector<'py>> {
+    /// The latent function around which each target scatters; fails where observations have no joint covariance.
+    fn locations(&self) -> PyResult<Vec<usize>> {
         let file = self.file();
         let likelihood = file.regressor.model.likelihood();
         if let Some(transform) = &file.regressor.standardiser.transform {
             let names: Vec<&str> = transform.each.iter().map(|own| own.choice().name()).collect();
             return Err(PyValueError::new_err(format!(
-                "targets are transformed ({}), so the noise in their own units is not one number a target, and neither is their \
-                 joint covariance known: take `return_std=True`, `predict_quantiles` or `sample_y`",
+                "targets are transformed ({}), and in their own units their joint covariance is not known: give \
+                 `transform_target=\"none\"`, or take `return_std=True`, `predict_quantiles` or `sample_y`",
                 names.join(", ")
             )));
         }
-        let noise = deepgp_io::observation_noise(&file.regressor);
-        if noise.len() != likelihood.observed_width() {
-            let name = likelihood.name();
-            return Err(PyValueError::new_err(format!(
-                "the noise of the likelihood `{name}` is not one number a target"
-            )));
-        }
-        Ok(arrays::vector(py, noise))
+        let each = (0..likelihood.observed_width()).map(|output| likelihood.location(output));
+        each.collect::<Option<Vec<usize>>>().ok_or_else(|| {
+            PyValueError::new_err(format!(
+                "under the likelihood `{}` targets scatter around no function",
+                likelihood.name()
+            ))
+        })
     }
 
     /// The course of training, an array a column.

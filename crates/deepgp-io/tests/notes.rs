@@ -141,6 +141,11 @@ fn all() -> Vec<(Note, &'static str)> {
              all of them",
         ),
         (
+            Note::RepeatedValues { target: "y".into(), values: 11, most_common: Number(0.215) },
+            "`y` takes 11 different values, and one of them in 21.5 % of the rows: where values repeat, a density can be as high as \
+             one likes, so compare models by their CRPS and not by their log likelihood",
+        ),
+        (
             Note::InducingCutShort { layer: 1 },
             "layer 1: the time was up while inducing inputs were chosen, and rows at random stand in for some of them; give it \
              more time, or fewer inducing inputs",

@@ -17,7 +17,7 @@ use crate::fit::time_limit::TimeLimit;
 use crate::fit::training_run::{self, RunOptions};
 use crate::model::description::{columns_in_words, describe};
 use crate::model::device;
-use crate::model::notes::inducing_notes;
+use crate::model::notes::{inducing_notes, repeated_values};
 use crate::model::rows::{self, LoadedRows};
 use crate::terminal::explain::{impossible_in_table, in_words_of};
 use crate::terminal::output::{self, Outcome};
@@ -96,11 +96,15 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
     // Its bytes need not stay in memory while the model is trained.
     drop(source);
     let settings = options.settings(train.len());
+    notes.extend(repeated_values(&schema.targets, train.y().view()));
     let limit = options.time_limit.map(|span| TimeLimit::new(started, span.0));
     let (mut training, cut_short) = start(&train, &settings, limit, voice).map_err(|e| in_words_of(&schema, e))?;
     notes.extend(inducing_notes(&settings, training.model()).into_iter().chain(cut_short));
     let findings = schema.targets.iter().zip(training.transform_findings());
-    notes.extend(findings.map(|(target, found)| Note::of_transform(target, found)));
+    // Who asked for nothing need not be told that nothing was done.
+    let asked = options.transform_target.is_some();
+    let of_transforms = findings.map(|(target, found)| Note::of_transform(target, found));
+    notes.extend(of_transforms.filter(|note| asked || !matches!(note, Note::NoTransformChosen { .. })));
     output::notes(voice, &notes[told..]);
     output::say(voice, &describe(training.regressor()));
     device::place_on(accelerator, training.model_mut(), voice);

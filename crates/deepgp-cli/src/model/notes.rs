@@ -1,6 +1,6 @@
 //! Notes: what a person should know of a model.
 
-use deepgp::{DeepGp, FitSettings, InducingSize};
+use deepgp::{DeepGp, FitSettings, InducingSize, View};
 use deepgp_io::{ModelFile, Note};
 
 use super::score;
@@ -24,7 +24,59 @@ pub fn inducing_notes(settings: &FitSettings, model: &DeepGp) -> Option<Note> {
     asked.max().map(|(asked, found)| Note::FewerInducing { asked, found })
 }
 
+/// The share of rows that one value of a target must have for it to be told.
+const COMMON: f64 = 0.02;
+/// The number of rows to each different value of a target from which on it is told.
+const ROWS_EACH: usize = 50;
+
+/// Notes on targets that take values again and again.
+pub fn repeated_values(targets: &[String], y: View<'_>) -> Vec<Note> {
+    let mut all = Vec::new();
+    for (column, target) in targets.iter().enumerate() {
+        let mut sorted: Vec<f64> = (0..y.nrows()).map(|row| y[(row, column)]).collect();
+        sorted.sort_by(f64::total_cmp);
+        let runs: Vec<usize> = sorted.chunk_by(|a, b| a == b).map(<[f64]>::len).collect();
+        let share = runs.iter().copied().max().unwrap_or(0) as f64 / y.nrows().max(1) as f64;
+        // A few rows repeat by chance.
+        if y.nrows() >= 2 * ROWS_EACH && (share >= COMMON || runs.len() * ROWS_EACH <= y.nrows()) {
+            all.push(Note::RepeatedValues { target: target.clone(), values: runs.len(), most_common: share.into() });
+        }
+    }
+    all
+}
+
 /// Notes as scripts and pages show them: in sentences.
 pub fn sentences(notes: &[Note]) -> Vec<String> {
     notes.iter().map(Note::to_string).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use deepgp::Mat;
+
+    #[test]
+    fn values_that_repeat_are_told_and_others_not() {
+        let y = Mat::from_fn(1000, 3, |i, j| match j {
+            0 => (i % 11) as f64,
+            1 => i as f64,
+            // Zeros among numbers.
+            _ => {
+                if i % 40 == 0 {
+                    0.0
+                } else {
+                    i as f64
+                }
+            }
+        });
+        let names = ["few", "many", "zeros"].map(String::from);
+        let told = repeated_values(&names, y.view());
+        let of = |target: &str, values, share: f64| Note::RepeatedValues {
+            target: target.into(),
+            values,
+            most_common: share.into(),
+        };
+        assert_eq!(told, [of("few", 11, 0.091), of("zeros", 976, 0.025)]);
+        assert!(repeated_values(&names[..1], y.view().rows(0..50)).is_empty());
+    }
 }

@@ -11,16 +11,6 @@ pub fn noise_of_first_target(all: &[Quantity]) -> f64 {
     Quantity::find(all, "noise", Some(0)).unwrap_or(f64::NAN)
 }
 
-/// The variance that an observation of each target has beside that of the function, in squares of the target's units; nothing if the
-/// noise is not Gaussian, or not the same everywhere, as it is where targets are transformed.
-pub fn observation_noise(regressor: &Regressor) -> Vec<f64> {
-    if regressor.standardiser.transform.is_some() {
-        return Vec::new();
-    }
-    let noise = regressor.model.likelihood().gaussian_noise().unwrap_or_default();
-    noise.iter().zip(&regressor.standardiser.y.scale).map(|(noise, scale)| noise * (scale * scale)).collect()
-}
-
 /// Reads off the raw parameters of a run what the likelihood has learnt so far.
 #[derive(Clone, Debug)]
 pub struct LikelihoodWatch {
@@ -76,8 +66,6 @@ mod tests {
             let found = noise_of_first_target(&all);
             assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
         }
-        let variance = observation_noise(regressor)[0];
-        assert!((variance / (expected * expected) - 1.0).abs() < 1e-9, "{variance} {expected}");
         assert!(noise_of_first_target(&[]).is_nan());
     }
 }

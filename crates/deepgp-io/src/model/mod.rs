@@ -29,7 +29,7 @@ use sha2::{Digest, Sha256};
 
 pub use error::ModelError;
 pub use history::{History, HistoryPoint};
-pub use likelihood::{LikelihoodWatch, noise_of_first_target, observation_noise};
+pub use likelihood::{LikelihoodWatch, noise_of_first_target};
 pub use progress::{Bound, TrainingProgress};
 pub use provenance::{Provenance, TableRecord};
 pub use record::{Record, now};

@@ -88,7 +88,11 @@ impl Record {
     /// of validation scores.
     pub fn note_start(&mut self, training: &Training, targets: &[String]) {
         for (target, found) in targets.iter().zip(training.transform_findings()) {
-            self.remark(Note::of_transform(target, found));
+            let note = Note::of_transform(target, found);
+            // That nothing was done is no news.
+            if !matches!(note, Note::NoTransformChosen { .. }) {
+                self.remark(note);
+            }
         }
         let units = training.standardiser();
         let rows = training.held_out().filter(|_| units.transform.is_some());

@@ -218,6 +218,15 @@ pub enum Note {
         /// How many there are.
         found: usize,
     },
+    /// A target takes values again and again, where a density can be as high as one likes.
+    RepeatedValues {
+        /// The target.
+        target: String,
+        /// How many different values it takes.
+        values: usize,
+        /// The share of rows that have the most common one.
+        most_common: Number,
+    },
     /// The time was up while inducing inputs were chosen: from some layer on, some are rows at random.
     InducingCutShort {
         /// The first such layer, from 0.

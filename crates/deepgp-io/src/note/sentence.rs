@@ -133,6 +133,12 @@ impl fmt::Display for Note {
                 "the model explains its own training rows no better than their mean does: an expected log likelihood of \
                  {model} against {mean}; {LEARN_MORE}"
             ),
+            Self::RepeatedValues { target, values, most_common } => write!(
+                f,
+                "`{target}` takes {values} different values, and one of them in {} of the rows: where values repeat, a density can \
+                 be as high as one likes, so compare models by their CRPS and not by their log likelihood",
+                percent(most_common.0)
+            ),
             Self::InducingCutShort { layer } => write!(
                 f,
                 "layer {layer}: the time was up while inducing inputs were chosen, and rows at random stand in for some of \
