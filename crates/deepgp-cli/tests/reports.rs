@@ -97,6 +97,38 @@ fn validation_scores_are_in_the_units_of_the_target_and_of_the_step_that_was_kep
 }
 
 #[test]
+fn a_report_tells_and_draws_the_likelihood_and_the_objective_that_were_used() {
+    let place = Place::new();
+    place.write("line.csv", line(300, 0, 1.0, 400));
+    let page = |choices: &str| {
+        place.done(&format!("fit line.csv --target y --test 0.2 {TINY} {choices} --report page.html"));
+        place.read("page.html")
+    };
+    let own = page("--likelihood heteroscedastic --validation-score crps");
+    let plain = page("--likelihood gaussian --objective elbo --validation-score log-density");
+    for (part, at_own) in [
+        ("<dt>Likelihood: heteroscedastic</dt>", true),
+        ("<dt>Objective: faithful</dt>", true),
+        ("It was not chosen, but is what suits the likelihood.", true),
+        ("mean CRPS of a validation row", true),
+        ("figure-noise-mean", true),
+        ("figure-noise-inputs", true),
+        ("<dt>Likelihood: gaussian</dt>", false),
+        ("<dt>Objective: elbo</dt>", false),
+        ("mean log density of a validation row", false),
+        ("Evidence lower bound", false),
+        ("Standard deviation of the noise", false),
+    ] {
+        assert_eq!((own.contains(part), plain.contains(part)), (at_own, !at_own), "{part}");
+    }
+    for page in [own, plain] {
+        for part in ["figure-densities", "the least likely row", "figure-reliability", "figure-pit"] {
+            assert!(page.contains(part), "{part}");
+        }
+    }
+}
+
+#[test]
 fn fits_that_led_nowhere_say_so() {
     let place = Place::new();
     place.write("line.csv", line(300, 0, 1.0, 400));

@@ -215,16 +215,16 @@ fn validation(score: ValidationScore) -> InWords {
         ValidationScore::LogDensity => InWords::new(
             "Validation score",
             "log-density",
-            "Rows held back from training judged each look at the model by the log density of their targets, which is what \
-             the log likelihood of test rows is. It rewards the whole shape of a prediction, tails included. Where a target \
-             takes some value many times it has no upper end, and “crps” is the better judge.",
+            "Rows held back from training chose the step that was kept, by the log density of their targets, which is what the \
+             log likelihood of test rows is. It rewards the whole shape of a prediction, tails included. Where a target takes \
+             some value many times it has no upper end, and “crps” is the better judge.",
         ),
         ValidationScore::Crps => InWords::new(
             "Validation score",
             "crps",
-            "Rows held back from training judged each look at the model by the continuous ranked probability score: the \
-             absolute error of a whole distribution, in the target's units. It is steady, and sound for targets that take \
-             some value many times. Where tails matter, “log-density” punishes surprises harder.",
+            "Rows held back from training chose the step that was kept, by the continuous ranked probability score: the absolute \
+             error of a whole distribution. It is steady, and sound for targets that take some value many times. Where tails \
+             matter, “log-density” punishes surprises harder.",
         ),
     }
 }

@@ -68,6 +68,31 @@ fn chosen(deviation: &[f64], log_density: &[f64]) -> Vec<(ChosenRow, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use deepgp::{FitSettings, PredictSettings, Training, simulate};
+
+    #[test]
+    fn curves_are_the_density_and_hold_all_but_its_ends() {
+        let data = simulate::step_curve(60, 1);
+        let mut settings = FitSettings::default();
+        (settings.model.hidden_layers, settings.model.width) = (1, 2);
+        let training = Training::new(&data, &settings).unwrap();
+        let settings = PredictSettings { samples: 10, ..PredictSettings::default() };
+        let predictor = training.regressor().predictor(settings).unwrap();
+        let scored = Scored { data: &data, model: predictor.assess(&data).unwrap(), scores: Vec::new() };
+        let all = densities(&scored, &predictor, 0).unwrap();
+        assert!(all.len() >= 3, "{}", all.len());
+        for own in all {
+            let row = (0..data.len()).find(|&i| data.y()[(i, 0)] == own.y).unwrap();
+            let total: f64 = own.curve.iter().map(|point| point.1).sum::<f64>() * (own.curve[1].0 - own.curve[0].0);
+            assert!((1.0 - 2.0 * BEYOND - 1e-9..1.0).contains(&total), "{total}");
+            let y = Mat::column(own.curve.iter().map(|point| point.0).collect());
+            let exact = predictor.log_density(inputs_of(&scored, &[row; POINTS]).view(), y.view()).unwrap();
+            let peak = exact.iter().copied().fold(f64::NEG_INFINITY, f64::max).exp();
+            for ((_, density), exact) in own.curve.iter().zip(exact) {
+                assert!((density - exact.exp()).abs() < 1e-3 * peak, "{density} {}", exact.exp());
+            }
+        }
+    }
 
     #[test]
     fn rows_are_chosen_by_their_width_and_by_their_density() {

@@ -33,12 +33,13 @@ pub(in crate::report) fn densities(outputs: &[Output], index: usize) -> Option<F
     let surprise = shown.iter().find(|own| own.reason == ChosenRow::LeastLikely).map_or(String::new(), |own| {
         format!(" In that row {} was observed where the mean is {}.", significant(own.y, 3), significant(own.mean, 3))
     });
+    let together = if outputs.len() > 1 { ", by all targets together" } else { "" };
     (!shown.is_empty()).then(|| Figure {
         stem: stem("densities", index, outputs.len()),
         picture: chart.draw(),
         caption: format!(
             "All that the model says of a row: of those whose predicted standard deviation is small, middling and large among \
-             the scored rows, and of the one that it held least likely. Good: the observed value lies where the density is \
+             the scored rows, and of the one that it held least likely{together}. Good: the observed value lies where the density is \
              high. The last shows the worst there is: an outlier, or something that the inputs do not tell.{surprise}"
         ),
     })
