@@ -63,7 +63,7 @@ fn draws_are_of_one_function_where_they_are_joint() {
     let place = Place::new();
     let curve: String = (0..200).map(|i| format!("{i},{}\n", (f64::from(i) / 20.0).sin())).collect();
     place.write("curve.csv", format!("x,y\n{curve}"));
-    place.done("fit curve.csv --target y --hidden-layers 0 --inducing 12 --steps 100 --likelihood gaussian");
+    place.done("fit curve.csv --target y --hidden-layers 0 --inducing 12 --steps 100 --likelihood gaussian --learning-rate 0.01 --schedule constant --validation-score log-density");
     // Far from the data and from one another: nothing that is known of one says anything of the other.
     place.write("far.csv", "x\n-900\n900\n900.001\n");
     let correlation = |flags: &str, one: usize, other: usize| {

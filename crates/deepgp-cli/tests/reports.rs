@@ -78,13 +78,20 @@ fn without_the_table_of_the_fit_a_report_has_the_scores_that_the_fit_took_down()
 #[test]
 fn validation_scores_are_in_the_units_of_the_target_and_of_the_step_that_was_kept() {
     let place = Place::new();
-    let kept = |unit: f64| {
+    let kept = |unit: f64, judge: &str| {
         place.write("line.csv", line(300, 0, unit, 400));
-        let flags = "--hidden-layers 0 --inducing 10 --steps 120 --threads 1 --validation-score log-density";
-        place.json(&format!("fit line.csv --target y {flags}"))["kept"].clone()
+        let model =
+            "--hidden-layers 0 --inducing 10 --steps 120 --threads 1 --likelihood gaussian --transform-target none";
+        place.json(&format!("fit line.csv --target y {model} --validation-score {judge}"))["kept"].clone()
     };
-    let (one, thousand) = (kept(1.0), kept(1000.0));
-    let score = |kept: &Value| kept["validation_log_likelihood"].as_f64().unwrap();
+    let score = |kept: &Value, name: &str| kept[name].as_f64().unwrap();
+    let ranked = [1.0, 1000.0].map(|unit| score(&kept(unit, "crps"), "validation_crps"));
+    assert!((ranked[1] / ranked[0] / 1000.0 - 1.0).abs() < 1e-6, "{ranked:?}");
+    place.done("report model.deepgp --out page.html --threads 1");
+    let shown = format!("<dt>Validation CRPS</dt><dd class=\"value\">{:.0}</dd>", ranked[1]);
+    assert!(place.read("page.html").contains(&shown), "{shown}");
+    let (one, thousand) = (kept(1.0, "log-density"), kept(1000.0, "log-density"));
+    let score = |kept: &Value| score(kept, "validation_log_likelihood");
     assert_eq!((&one["step"], &thousand["step"]), (&Value::from(120), &Value::from(120)));
     assert!((score(&one) - score(&thousand) - 1000f64.ln()).abs() < 1e-6, "{one} {thousand}");
     let info = place.done("info model.deepgp").stdout;
@@ -133,7 +140,7 @@ fn fits_that_led_nowhere_say_so() {
     let place = Place::new();
     place.write("line.csv", line(300, 0, 1.0, 400));
     let fit = |more: &str| {
-        let common = "--target y --hidden-layers 1 --inducing 30 --threads 1";
+        let common = "--target y --hidden-layers 1 --inducing 30 --threads 1 --transform-target none";
         place.json(&format!("fit line.csv {common} {more}"))["notes"].to_string()
     };
     let lost = fit("--steps 200 --learning-rate 100");

@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn the_faithfulness_is_held_and_then_falls() {
         let at = |hold, last, progress| Faithful { power: 1.0, hold, last }.share(progress);
-        assert_eq!([0.0, 0.5, 0.75, 1.0].map(|progress| at(0.5, 0.2, progress)), [1.0, 1.0, 0.6, 0.2]);
+        assert_eq!([0.0, 0.5, 0.75, 1.0].map(|progress| at(0.5, 0.25, progress)), [1.0, 1.0, 0.625, 0.25]);
         assert_eq!((at(1.0, 0.0, 1.0), at(0.0, 0.0, 0.5)), (1.0, 0.5));
     }
 }
