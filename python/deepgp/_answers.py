@@ -174,9 +174,10 @@ class Answers:
         Returns
         -------
         mean, variance : ndarray of shape (N, P, D)
+            For each latent function: where noise follows the inputs, a target has two, the second for the noise.
         """
         inputs = self._inputs(X)
-        shape = (len(inputs), self.n_outputs, self.n_inputs)
+        shape = (len(inputs), -1, self.n_inputs)
         mean, variance = _core.input_gradient(self._engine, inputs, _sampling(samples, seed, threads))
         return mean.reshape(shape), variance.reshape(shape)
 

@@ -60,7 +60,7 @@ def test_the_documentation_has_every_argument_with_its_default():
         ("kernel", "rbf", "`kernel`: unknown variant `rbf`"),
         ("transform_target", "sqrt", "`transform_target`: unknown variant `sqrt`, expected one of `none`, `log`"),
         ("likelihood", "cauchy", "`likelihood`: unknown variant `cauchy`, expected one of `gaussian`"),
-        ("objective", "loss", "`objective`: unknown variant `loss`, expected one of `elbo`"),
+        ("objective", "loss", "`objective`: unknown variant `loss`, expected one of `auto`"),
         ("validation_score", "rmse", "`validation_score`: unknown variant `rmse`"),
         ("kl_weight", 0.0, "`kl_weight` is 0"),
         ("noise", -1.0, "`noise` is -1.0"),

@@ -285,10 +285,11 @@ def test_answers_have_their_shapes_and_agree(model, data):
     X, y = data
     for _ in range(50):
         model.train_step(X, y)
-    f, observed = model.predict(X)
+    f, observed, spread = model.predict(X)
     assert f.mean.shape == f.variance.shape == (30, 1)
     noise = model.parameters()["likelihood.noise"][0]
     np.testing.assert_allclose(observed.variance, f.variance + noise)
+    np.testing.assert_allclose(spread, noise)
     quantiles = model.quantiles(X, [0.1, 0.5, 0.9])
     assert quantiles.shape == (30, 1, 3)
     np.testing.assert_allclose(model.below(X, quantiles[:, :, 0]), 0.1, atol=1e-9)
