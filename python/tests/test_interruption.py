@@ -100,7 +100,8 @@ def test_a_look_at_the_validation_rows_that_takes_seconds_is_not_waited_for():
         """
         X, y = datasets.eight_link_arm(200000, seed=1)
         regressor = DeepGPRegressor(
-            **{**QUICK, "steps": 1000}, batch_size=100, validation=0.5, validate_every=20, validation_samples=4000
+            **{**QUICK, "steps": 1000}, batch_size=100, validation=0.5, validate_every=20, validation_samples=4000,
+            likelihood="gaussian", validation_score="log-density", transform_target="none",
         )
         class Once:
             def __call__(self, report):
