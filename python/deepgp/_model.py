@@ -336,7 +336,8 @@ class Model(Answers):
         """The course of training, thinned to at most 1000 steps.
 
         `step`, `seconds`, `elbo`, `data_term`, `kl`, `noise` (standard deviation in the first target's units), and
-        `validation_step` (0 is the start), `validation_score` (mean log density of the standardised targets held out).
+        `validation_step` (0 is the start), `validation_score` (of the standardised targets
+        held out: their mean log density, or their CRPS with a minus before it).
         """
         return self._engine.history()
 

@@ -136,7 +136,7 @@ default="squared-exponential"
         Why training ended: "steps" (all were made), "patience", "time limit", "interrupted" (by a callback or Ctrl-C,
         or a checkpoint) or "stuck" (step after step failed; the model is the last good one).
     elbo_ : float
-        The bound at the last step.
+        The value of the objective at the last step.
     history_ : dict of str to ndarray
         The course of training; see `Model.history`.
     notes_ : list of str

@@ -69,7 +69,7 @@ class StepReport(NamedTuple):
     learning_rate : float
         The one that was used.
     validation : float or None
-        Mean log density of the rows held out (standardised), at steps that looked.
+        Score of the rows held out (standardised; more is better), at steps that looked.
     seconds : float
         Since training began.
     rolled_back : str or None

@@ -39,7 +39,7 @@ pub struct History {
     /// Every so many steps one is kept.
     every: u64,
     points: Vec<HistoryPoint>,
-    /// Step and mean log density of the validation rows, of standardised targets.
+    /// Step and score of the validation rows, of standardised targets; more is better.
     validation: Vec<(u64, f64)>,
 }
 

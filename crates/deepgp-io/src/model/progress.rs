@@ -16,7 +16,7 @@ pub struct TrainingProgress {
     pub likelihood: Vec<Quantity>,
     /// The learning rate of the step.
     pub learning_rate: f64,
-    /// The mean log density of the validation rows, of standardised targets, if the step looked at them.
+    /// The score of the validation rows, of standardised targets, if the step looked at them; more is better.
     pub validation: Option<f64>,
     /// Seconds of training so far.
     pub seconds: f64,

@@ -155,10 +155,6 @@ impl Likelihood for Heteroscedastic {
         Some(2 * output)
     }
 
-    fn noise_follows_inputs(&self) -> bool {
-        true
-    }
-
     fn latent_width(&self) -> usize {
         2 * self.noise.len()
     }

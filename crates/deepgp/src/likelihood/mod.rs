@@ -125,9 +125,9 @@ pub trait Likelihood: Parameters + std::fmt::Debug + Send + Sync {
         (self.latent_width() == self.observed_width()).then_some(output)
     }
 
-    /// Whether the noise differs from row to row, so that a prediction of it says something of its own.
+    /// Whether the noise differs from row to row, so that a prediction of it says something of its own: by default where it has a level.
     fn noise_follows_inputs(&self) -> bool {
-        false
+        self.noise_level().is_some()
     }
 
     /// The number of columns of `y`.

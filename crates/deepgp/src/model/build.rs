@@ -2,7 +2,8 @@
 //!
 //! Layer by layer, on the inputs pushed through the mean functions: inducing inputs are chosen there, the mean's `free` starts
 //! at 0, and a hidden layer's covariance starts tiny, so that the model starts as its mean functions: `L_s = 1e-5 · L_b`
-//! (`standard`), `1e-5 · I` (`whitened`), `s = 1e-5` (`diagonal`). The `dual` form shrinks the prior by a *large* `L_B`. The last layer starts at the prior.
+//! (`standard`), `1e-5 · I` (`whitened`), `s = 1e-5` (`diagonal`). The `dual` form shrinks the prior by a *large* `L_B`. The last layer starts at the prior,
+//! but for functions that its likelihood wants narrower ([`Likelihood::start_scale`]).
 
 use crate::data::check_finite;
 use crate::error::{Error, Matrix, Result};

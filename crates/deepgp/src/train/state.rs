@@ -32,7 +32,7 @@ impl Snapshot {
 pub struct Best {
     /// The raw, unconstrained parameters.
     pub raw: Vec<f64>,
-    /// The mean log density of the validation rows, in the model's units.
+    /// The score of the validation rows, in the model's units; more is better.
     pub score: f64,
     /// The step after which they were found; 0 is the start.
     pub step: u64,
@@ -157,7 +157,7 @@ pub struct StepReport {
     pub learning_rate: f64,
     /// The factor on the KL in the step.
     pub kl_weight: f64,
-    /// The mean log density of the validation rows, in the model's units, at steps after which it was computed.
+    /// The score of the validation rows, in the model's units, at steps after which it was computed; more is better.
     pub validation: Option<f64>,
     /// The wall-clock time of the step in seconds, without validation; on an accelerator the average over its burst.
     pub seconds: f64,

@@ -5,7 +5,7 @@ use deepgp::{CovarianceForm, FitSettings, InducingSize, LikelihoodForm, Objectiv
 use serde::{Deserialize, Serialize};
 
 /// A set of defaults. From [`Candidate::Decoupled`] to [`Candidate::Cosine`] each has one change more than the one before it; those
-/// after it change one thing of [`Candidate::Cosine`].
+/// up to [`Candidate::SmallMean`] change one thing of [`Candidate::Cosine`], and those of the density one or two of [`Candidate::Diagonal`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Candidate {
