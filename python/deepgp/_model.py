@@ -264,7 +264,7 @@ class Model(Answers):
         noise: Sequence[Any] | None = None,
         num_data: int | None = None,
         *,
-        learning_rate: float = _settings.DEFAULTS["learning_rate"],
+        learning_rate: float = 0.01,
         sample_weight: Any = None,
         samples: int = 1,
         seed: int = 0,

@@ -65,8 +65,8 @@ default="squared-exponential"
         Rows in a minibatch; all of them if there are fewer.
     samples : int, default=1
         Samples of the hidden layers for each row in training.
-    learning_rate : float, default=0.02
-        Adam's.
+    learning_rate : float, optional
+        Adam's. None is 0.015 below 3000 training rows, else 0.02.
     schedule : {"constant", "cosine"} or dict, default="cosine"
         How the learning rate changes. "cosine" goes down to a hundredth; `{"cosine": {"last": 0.1}}` and
         `{"step": {"every": 1000, "factor": 0.5}}` say more.
@@ -75,8 +75,8 @@ default="squared-exponential"
         rows, that for all but the mean for a while (for noise that follows the inputs), or that with learned sites in
         place of samples. "auto" is "faithful" where noise follows the inputs, else "elbo".
     power : float, optional
-        The power of the predictive objectives, above 0 and at most 1; near 0 they are the bound. None is 1, and 0.5 for
-        "faithful".
+        The power of the predictive objectives, above 0 and at most 1; near 0 they are the bound. None is 1, and 0.75
+        for "faithful".
     sites : int, default=8
         Learned sites, for `objective="sites"`.
     kl_weight : float, default=1.0
@@ -187,7 +187,7 @@ default="squared-exponential"
         steps: int = 3000,
         batch_size: int = 10_000,
         samples: int = 1,
-        learning_rate: float = 0.02,
+        learning_rate: float | None = None,
         schedule: str | dict[str, dict[str, float]] = "cosine",
         objective: str = "auto",
         power: float | None = None,

@@ -490,7 +490,7 @@ fn a_step_that_cannot_be_made_is_rolled_back() {
     let Some(gpu) = gpu("rolling back") else { return };
     let (data, settings) = small();
     // A rate that throws everything away.
-    let settings = TrainSettings { learning_rate: 1e200, steps: 30, ..settings.train };
+    let settings = TrainSettings { learning_rate: Some(1e200), steps: 30, ..settings.train };
     let model = DeepGp::for_regression(data.x().view(), 1, &small().1.model).unwrap().computed_on(Some(gpu));
     let mut trainer = Trainer::new(model, &data, None, settings).unwrap();
     let mut rolled_back = 0;

@@ -29,7 +29,7 @@ fn settings() -> FitSettings {
     settings.model.inducing = InducingSize::decoupled(12, 7);
     settings.train.steps = 12;
     settings.train.validate_every = 4;
-    settings.train.learning_rate = 0.012_345_678_901_234_567;
+    settings.train.learning_rate = Some(0.012_345_678_901_234_567);
     settings
 }
 

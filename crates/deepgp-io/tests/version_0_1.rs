@@ -131,7 +131,7 @@ fn record_settings(case: &mut Case, settings: &FitSettings) {
 fn train_settings(train: &TrainSettings) -> String {
     let TrainSettings { steps, batch_size, samples, learning_rate, schedule, kl_warm_up, .. } = train;
     let TrainSettings { validate_every, patience, validation_samples, seed, threads, .. } = train;
-    let schedule = json(schedule);
+    let (schedule, learning_rate) = (json(schedule), learning_rate.expect("files of 0.1 say the rate"));
     format!(
         "steps {steps}, batch_size {batch_size}, samples {samples}, learning_rate {learning_rate}, schedule {schedule}, \
          kl_warm_up {kl_warm_up}, validate_every {validate_every}, patience {patience}, \

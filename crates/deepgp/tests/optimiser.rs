@@ -70,7 +70,7 @@ fn model() -> DeepGp {
 #[test]
 fn natural_gradients_climb_and_a_saved_state_goes_on_to_the_same_bits() {
     let data = random_data(40, 3);
-    let settings = TrainSettings { steps: 60, learning_rate: 0.002, ..TrainSettings::plain() };
+    let settings = TrainSettings { steps: 60, learning_rate: Some(0.002), ..TrainSettings::plain() };
     let method = Method { objective: ObjectiveForm::Elbo.objective(), optimiser: &NaturalMomentum };
     let mut values = Vec::new();
     let mut whole = Trainer::by(method.clone(), model(), &data, None, settings).unwrap();

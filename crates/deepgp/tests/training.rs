@@ -235,8 +235,13 @@ fn a_frozen_parameter_stays_and_the_others_move() {
 fn early_stopping_returns_the_best_state_and_not_the_last() {
     let (train, held_out) = arm(120);
     // A rate this large overshoots, so the validation rows soon see nothing better.
-    let settings =
-        TrainSettings { steps: 5000, learning_rate: 0.2, validate_every: 5, patience: 6, ..TrainSettings::plain() };
+    let settings = TrainSettings {
+        steps: 5000,
+        learning_rate: Some(0.2),
+        validate_every: 5,
+        patience: 6,
+        ..TrainSettings::plain()
+    };
     let mut trainer = Trainer::new(model(&train, Precision::F64), &train, Some(&held_out), settings).unwrap();
     let mut looks = Vec::new();
     let stop = trainer.run(|report, _| {
@@ -260,7 +265,7 @@ fn early_stopping_returns_the_best_state_and_not_the_last() {
 fn training_that_only_makes_things_worse_returns_its_start() {
     let (train, held_out) = arm(120);
     let start = model(&train, Precision::F64);
-    let settings = TrainSettings { steps: 20, learning_rate: 30.0, validate_every: 5, ..TrainSettings::plain() };
+    let settings = TrainSettings { steps: 20, learning_rate: Some(30.0), validate_every: 5, ..TrainSettings::plain() };
     let mut trainer = Trainer::new(start.clone(), &train, Some(&held_out), settings).unwrap();
     let mut looks = Vec::new();
     trainer
@@ -422,7 +427,7 @@ fn a_hopeless_run_stops_with_the_last_good_state() {
 #[test]
 fn a_huge_learning_rate_does_not_kill_a_run() {
     let (train, _) = arm(200);
-    let settings = TrainSettings { learning_rate: 50.0, ..settings(80) };
+    let settings = TrainSettings { learning_rate: Some(50.0), ..settings(80) };
     let mut trainer = Trainer::new(model(&train, Precision::F64), &train, None, settings).unwrap();
     let outcome = trainer.run(go_on);
     assert!(matches!(outcome, Ok(Stop::Steps | Stop::Stuck(_))), "{outcome:?}");

@@ -36,7 +36,7 @@ fn settings(transform_target: TransformChoice) -> FitSettings {
     settings.model.width = 2;
     settings.model.inducing = InducingSize::Tied(15);
     settings.train.steps = 150;
-    settings.train.learning_rate = 0.03;
+    settings.train.learning_rate = Some(0.03);
     settings
 }
 

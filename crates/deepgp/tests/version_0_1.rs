@@ -140,7 +140,7 @@ fn model(hidden_layers: usize, inducing: InducingSize) -> ModelSettings {
 
 fn steps(steps: u64) -> TrainSettings {
     let schedule = Schedule::Constant;
-    TrainSettings { steps, learning_rate: 0.05, schedule, validate_every: 4, ..TrainSettings::plain() }
+    TrainSettings { steps, learning_rate: Some(0.05), schedule, validate_every: 4, ..TrainSettings::plain() }
 }
 
 fn settings(model: ModelSettings, train: TrainSettings) -> FitSettings {
@@ -322,7 +322,7 @@ fn training(digits: Digits) -> Vec<Case> {
     );
 
     // A rate this large overshoots, so the held-out rows soon see nothing better.
-    let hasty = TrainSettings { steps: 60, learning_rate: 0.4, validate_every: 2, patience: 3, ..usual.train };
+    let hasty = TrainSettings { steps: 60, learning_rate: Some(0.4), validate_every: 2, patience: 3, ..usual.train };
     add("early stopping", &fit(&data, &with(hasty)));
     let busy = TrainSettings {
         steps: 20,

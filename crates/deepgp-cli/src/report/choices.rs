@@ -163,13 +163,13 @@ fn objective(choices: &Choices) -> InWords {
                 between(power)
             ),
         ),
-        ObjectiveForm::Faithful { power, hold, last } => of(
+        ObjectiveForm::Faithful { power, hold, release } => of(
             "faithful",
             format!(
                 "Training raised the log density of the training rows, but fitted the mean as if the noise were the same \
                  everywhere{}: otherwise rows that the model calls noisy would hardly count for it.{} Where the density \
                  matters more than the error of the mean, “predictive” fits all by the density.",
-                held(hold, last),
+                held(hold, release),
                 between(power)
             ),
         ),
@@ -185,11 +185,12 @@ fn between(power: f64) -> String {
 }
 
 /// How long the mean was fitted as if the noise were constant, in brackets; empty where that was to the end.
-fn held(hold: f64, last: f64) -> String {
-    if hold >= 1.0 || last >= 1.0 {
+fn held(hold: f64, release: f64) -> String {
+    if hold >= 1.0 {
         return String::new();
     }
-    format!(" (for the first {}\u{202f}% of the steps, then less and less)", fixed(100.0 * hold, 0))
+    let [hold, release] = [hold, release].map(|share| fixed(100.0 * share, 0));
+    format!(" (for the first {hold}\u{202f}% of the steps, then less and less up to {release}\u{202f}%)")
 }
 
 /// Learned sites in words.

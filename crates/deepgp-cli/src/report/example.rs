@@ -226,7 +226,7 @@ pub(super) fn heteroscedastic() -> Report {
     let (mut report, mut draws) = (report(), Draws(13));
     report.choices = Choices {
         likelihood: Some(LikelihoodDescription::Heteroscedastic { outputs: 1 }),
-        objective: ObjectiveForm::Faithful { power: 1.0, hold: 0.5, last: 0.0 },
+        objective: ObjectiveForm::Faithful { power: 1.0, hold: 0.5, release: 1.0 },
         validation_score: ValidationScore::Crps,
         ..Choices::default()
     };

@@ -224,7 +224,7 @@ fn curves_and_numbers_name_the_objective_that_was_maximised() {
         (ObjectiveForm::Elbo, "Evidence lower bound", "ELBO"),
         (ObjectiveForm::Tighter, "Tighter evidence lower bound", "tighter ELBO"),
         (ObjectiveForm::PREDICTIVE, "Predictive objective", "predictive objective"),
-        (ObjectiveForm::Faithful { power: 0.5, hold: 0.5, last: 0.0 }, "Faithful objective", "faithful objective"),
+        (ObjectiveForm::Faithful { power: 0.5, hold: 0.5, release: 1.0 }, "Faithful objective", "faithful objective"),
     ];
     for (form, title, label) in forms {
         let (svg, page, numbers) = named(form);

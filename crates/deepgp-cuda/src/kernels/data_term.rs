@@ -14,6 +14,8 @@ crate::source::constants! {
     NOISE_CEILING: f64 = 1e5;
     /// The largest half variance of such a noise's logarithm that counts, as in the library.
     MOST_DOUBT: f64 = 10.0;
+    /// The least that a row counts for the mean in the faithful objective.
+    FAITHFUL_LEAST: f64 = deepgp::objective::Faithful::LEAST;
 }
 
 /// Threads, and so rows, of a block of the data term.

@@ -129,9 +129,10 @@ template <class Likelihood> struct Faithful : Predictive<Likelihood> {
     __device__ __forceinline__ void add(const Term &term, TermBars &bars) {
         Predictive<Likelihood>::add(term, bars);
         const double residual = term.y[0] - term.mean[0], noise = term.theta[0];
-        // The geometric mean of two numbers of one sign.
+        // The geometric mean of two numbers of one sign, and no less than a share of the first.
         const double one = plain * residual / noise, other = bars.mean[0];
-        bars.mean[0] = share == 1 ? one : one == 0 || other == 0 ? 0 : other * pow(one / other, share);
+        const double blend = share == 1 ? one : one == 0 || other == 0 ? 0 : other * pow(one / other, share);
+        bars.mean[0] = fabs(blend) < FAITHFUL_LEAST * fabs(one) ? FAITHFUL_LEAST * one : blend;
         bars.theta[0] = (1 - share) * bars.theta[0] +
                         share * 0.5 * plain * ((residual * residual + term.variance[0]) / noise - 1) / noise;
     }

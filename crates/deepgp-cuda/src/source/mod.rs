@@ -197,7 +197,10 @@ mod tests {
             (rows::definitions(), ROWS.into()),
             (diagonal::definitions(), DIAGONAL.into()),
             (optimiser::definitions(), OPTIMISER.into()),
-            (data_term_kernels::definitions(), LIKELIHOODS.to_string() + GAUSSIAN + HETEROSCEDASTIC + STUDENT_T),
+            (
+                data_term_kernels::definitions(),
+                LIKELIHOODS.to_string() + GAUSSIAN + HETEROSCEDASTIC + STUDENT_T + OBJECTIVES,
+            ),
             (covariance_kernels::definitions(), PROFILES.to_string() + COVARIANCE),
         ] {
             for Definition { name, .. } in definitions {

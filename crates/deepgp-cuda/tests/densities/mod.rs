@@ -30,7 +30,7 @@ fn pairs() -> Vec<(Box<dyn Likelihood>, ObjectiveForm)> {
     pairs
         .chain([
             (gaussian, ObjectiveForm::Tighter),
-            (followed, ObjectiveForm::Faithful { power: 0.7, hold: 1.0, last: 0.0 }),
+            (followed, ObjectiveForm::Faithful { power: 0.7, hold: 1.0, release: 1.0 }),
         ])
         .collect()
 }

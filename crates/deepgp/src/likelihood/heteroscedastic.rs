@@ -14,15 +14,15 @@
 
 use std::f64::consts::TAU;
 
-use super::normal::{PowerSlopes, log_normal};
 use super::{
     GaussHermite, Latent, LatentBars, Likelihood, LikelihoodDescription, NOISE_FLOOR, NormalPart, Quantity, Tempered,
-    log_sum_exp,
 };
 use crate::data::Scaling;
 use crate::error::Result;
 use crate::model::params::{Constraint, Leaf, Parameters};
 use crate::numeric::mat::View;
+use crate::numeric::real::Real;
+use crate::numeric::simd::vectorised;
 use crate::random::noise::{Key, fill_row};
 
 /// The number of nodes of the quadrature over `g`.
@@ -41,8 +41,6 @@ pub struct Heteroscedastic {
     node: [f64; POINTS],
     /// The weights of the nodes.
     weight: [f64; POINTS],
-    /// The logarithms of the weights.
-    log_weight: [f64; POINTS],
 }
 
 /// The nodes of one output's quadrature over `g`.
@@ -51,10 +49,20 @@ struct Nodes {
     log_noise: [f64; POINTS],
     /// The noise variance `σ²_j` at each node.
     noise: [f64; POINTS],
-    /// How `ln σ²_j` changes with `v_g`: `x_j / 2√v_g`; it does not where a bound is reached.
-    slope: [f64; POINTS],
-    /// Whether the noise of a node is free to move, and not at a bound.
-    free: [bool; POINTS],
+    /// 1 where the noise of a node is free to move, and 0 where it is at a bound.
+    free: [f64; POINTS],
+}
+
+/// The expectation `E p^α = Σ_j w_j E_f N(y; f, σ²_j)^α` of one output by its nodes.
+struct Power {
+    /// The nodes.
+    nodes: Nodes,
+    /// The variance `v_f + σ²_j / α` with which `y` scatters around `m_f` at each node.
+    spread: [f64; POINTS],
+    /// The share of each node in the sum.
+    share: [f64; POINTS],
+    /// The logarithm of the sum.
+    log: f64,
 }
 
 impl Heteroscedastic {
@@ -65,7 +73,7 @@ impl Heteroscedastic {
         for (j, point) in rule.points().enumerate() {
             (node[j], weight[j]) = point;
         }
-        Self { noise: vec![noise; outputs], node, weight, log_weight: weight.map(f64::ln) }
+        Self { noise: vec![noise; outputs], node, weight }
     }
 
     /// Mean and variance of `f` and of `g` of one output.
@@ -74,26 +82,31 @@ impl Heteroscedastic {
         [f.mean[own], f.variance[own], f.mean[other], f.variance[other]]
     }
 
+    /// The noise variance `σ²_j` at each node of one output.
+    fn noises(&self, output: usize, f: Latent<'_>) -> [f64; POINTS] {
+        let mut noise = [0.0; POINTS];
+        vectorised(
+            #[inline(always)]
+            || noise = self.nodes(output, f).noise,
+        );
+        noise
+    }
+
     /// The quadrature over `g` of one output.
+    #[inline(always)]
     fn nodes(&self, output: usize, f: Latent<'_>) -> Nodes {
         let [.., mean, variance] = Self::latents(output, f);
         let (centre, deviation) = (self.noise[output].ln() + mean, variance.sqrt());
         let (lowest, highest) = (NOISE_FLOOR.ln(), NOISE_CEILING.ln());
         let wanted = self.node.map(|x| centre + deviation * x);
         let log_noise = wanted.map(|own| own.clamp(lowest, highest));
-        let half = if deviation > 0.0 { 0.5 / deviation } else { 0.0 };
-        Nodes {
-            log_noise,
-            noise: log_noise.map(f64::exp),
-            slope: self.node.map(|x| half * x),
-            free: wanted.map(|own| (lowest..=highest).contains(&own)),
-        }
+        let free = wanted.map(|own| if own >= lowest && own <= highest { 1.0 } else { 0.0 });
+        Nodes { log_noise, noise: log_noise.map(Real::exp_bounded), free }
     }
 
     /// The expected noise `E exp(ln noise + g)` of one output, between the bounds.
     fn expected_noise(&self, output: usize, f: Latent<'_>) -> f64 {
-        let nodes = self.nodes(output, f);
-        self.weight.iter().zip(&nodes.noise).map(|(w, noise)| w * noise).sum()
+        self.weight.iter().zip(self.noises(output, f)).map(|(w, noise)| w * noise).sum()
     }
 
     /// The precision `p` of one output, the `ln noise + m_g` that it is made of, and whether that is at its lower bound.
@@ -104,13 +117,26 @@ impl Heteroscedastic {
         (((0.5 * variance).min(MOST_DOUBT) - log_noise).exp(), log_noise, wanted < log_noise)
     }
 
-    /// The logarithms `log w_j E_f N(y; f, σ²_j)^power` of all nodes.
-    fn log_powers(&self, power: f64, nodes: &Nodes, y: f64, mean: f64, variance: f64) -> [f64; POINTS] {
-        let common = 0.5 * (TAU / power).ln() - 0.5 * power * TAU.ln();
-        std::array::from_fn(|j| {
-            let factor = common + 0.5 * (1.0 - power) * nodes.log_noise[j];
-            self.log_weight[j] + log_normal(y, mean, variance + nodes.noise[j] / power) + factor
-        })
+    /// The expectation of a power for one output. A node's part of it is, with its spread `s_j`,
+    /// `weight_j E_f N(y; f, σ²_j)^α = weight_j · exp(½ (1 − α) ln σ²_j − ½ (y − m_f)² / s_j) / √s_j`, but for a factor that all nodes share.
+    #[inline(always)]
+    fn expect_power(&self, power: f64, output: usize, y: f64, f: Latent<'_>) -> Power {
+        let ([mean, variance, ..], nodes) = (Self::latents(output, f), self.nodes(output, f));
+        let (square, rest, inverse) = ((y - mean) * (y - mean), 0.5 * (1.0 - power), 1.0 / power);
+        let spread = nodes.noise.map(|noise| variance + noise * inverse);
+        let mut exponent = [0.0; POINTS];
+        for j in 0..POINTS {
+            exponent[j] = rest * nodes.log_noise[j] - 0.5 * square / spread[j];
+        }
+        // Not below the least number, so that differences of two infinities do not arise.
+        let largest = exponent.iter().copied().fold(f64::MIN, f64::max);
+        let mut share = [0.0; POINTS];
+        for j in 0..POINTS {
+            share[j] = self.weight[j] * (exponent[j] - largest).exp_bounded() / spread[j].sqrt();
+        }
+        let sum: f64 = share.iter().sum();
+        let log = sum.ln() + largest - 0.5 * (power.ln() + power * TAU.ln());
+        Power { nodes, spread, share: share.map(|own| own / sum), log }
     }
 }
 
@@ -222,8 +248,8 @@ impl Likelihood for Heteroscedastic {
     }
 
     fn normals(&self, output: usize, f: Latent<'_>, each: &mut dyn FnMut(NormalPart)) -> bool {
-        let ([mean, variance, ..], nodes) = (Self::latents(output, f), self.nodes(output, f));
-        for (weight, noise) in self.weight.iter().zip(nodes.noise) {
+        let [mean, variance, ..] = Self::latents(output, f);
+        for (weight, noise) in self.weight.iter().zip(self.noises(output, f)) {
             each(NormalPart { weight: *weight, mean, variance: variance + noise });
         }
         true
@@ -255,11 +281,12 @@ impl Likelihood for Heteroscedastic {
 
 impl Tempered for Heteroscedastic {
     fn log_expected_power(&self, power: f64, y: &[f64], f: Latent<'_>) -> f64 {
-        let term = |p: usize| {
-            let [mean, variance, ..] = Self::latents(p, f);
-            log_sum_exp(&self.log_powers(power, &self.nodes(p, f), y[p], mean, variance))
-        };
-        (0..self.noise.len()).map(term).sum()
+        let mut sum = 0.0;
+        vectorised(
+            #[inline(always)]
+            || sum = (0..self.noise.len()).map(|p| self.expect_power(power, p, y[p], f).log).sum(),
+        );
+        sum
     }
 
     /// Each node counts by its share `ρ_j` of the sum; `ln σ²_j` moves with `m_g`, with `ln noise`, and by `x_j / 2√v_g` with `v_g`.
@@ -271,24 +298,37 @@ impl Tempered for Heteroscedastic {
         weight: f64,
         bars: LatentBars<'_>,
     ) -> f64 {
+        let LatentBars { mean, variance, theta } = bars;
         let mut sum = 0.0;
-        for p in 0..self.noise.len() {
-            let ([mean, variance, ..], nodes) = (Self::latents(p, f), self.nodes(p, f));
-            let each = self.log_powers(power, &nodes, y[p], mean, variance);
-            let total = log_sum_exp(&each);
-            sum += total;
-            for (j, own) in each.into_iter().enumerate() {
-                let share = weight * (own - total).exp();
-                let slopes = PowerSlopes::new(power, y[p], mean, variance, nodes.noise[j]);
-                bars.mean[2 * p] += share * slopes.mean;
-                bars.variance[2 * p] += share * slopes.variance;
-                if nodes.free[j] {
-                    bars.mean[2 * p + 1] += share * slopes.log_noise;
-                    bars.variance[2 * p + 1] += share * slopes.log_noise * nodes.slope[j];
-                    bars.theta[p] += share * slopes.log_noise / self.noise[p];
+        vectorised(
+            #[inline(always)]
+            || {
+                for p in 0..self.noise.len() {
+                    let Power { nodes, spread, share, log } = self.expect_power(power, p, y[p], f);
+                    let (residual, deviation) = (y[p] - f.mean[2 * p], f.variance[2 * p + 1].sqrt());
+                    let (rest, inverse) = (0.5 * (1.0 - power), 1.0 / power);
+                    let half = if deviation > 0.0 { 0.5 / deviation } else { 0.0 };
+                    let mut slopes = [[0.0; POINTS]; 4];
+                    for j in 0..POINTS {
+                        let precision = share[j] / spread[j];
+                        let of_variance = 0.5 * precision * (residual * residual / spread[j] - 1.0);
+                        let of_noise = nodes.free[j] * (rest * share[j] + nodes.noise[j] * inverse * of_variance);
+                        slopes[0][j] = residual * precision;
+                        slopes[1][j] = of_variance;
+                        slopes[2][j] = of_noise;
+                        slopes[3][j] = of_noise * half * self.node[j];
+                    }
+                    let [of_mean, of_variance, of_noise, of_doubt] =
+                        slopes.map(|each| weight * each.iter().sum::<f64>());
+                    mean[2 * p] += of_mean;
+                    variance[2 * p] += of_variance;
+                    mean[2 * p + 1] += of_noise;
+                    variance[2 * p + 1] += of_doubt;
+                    theta[p] += of_noise / self.noise[p];
+                    sum += log;
                 }
-            }
-        }
+            },
+        );
         sum
     }
 }
@@ -297,6 +337,7 @@ impl Tempered for Heteroscedastic {
 mod tests {
     use super::*;
     use crate::likelihood::Gaussian;
+    use crate::likelihood::normal::log_normal;
     use crate::testing::assert_pullbacks;
 
     const Y: [f64; 2] = [0.3, -1.2];

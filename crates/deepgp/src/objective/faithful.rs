@@ -15,28 +15,32 @@ use crate::model::DeepGp;
 /// while the variance of `f` and all of `g` go up the predictive objective. A decoupled model has separate parameters for the two. It is the
 /// gradient of no function; training ends where both routes are level.
 ///
-/// So it is up to the share `hold` of training. From there on the faithfulness `β` falls from 1 to `last`, along a line: `∂m_f` is the
-/// geometric mean of the two, of the constant one to the power `β` and of the predictive one to `1 − β`, and `∂noise` their mean.
+/// So it is up to the share `hold` of training. From there to the share `release` the faithfulness `β` falls from 1 to 0, along a line:
+/// `∂m_f` is the geometric mean of the two, of the constant one to the power `β` and of the predictive one to `1 − β`, and `∂noise` their
+/// mean. After `release` all is the predictive objective, but that no row ever counts for the mean less than [`Faithful::LEAST`] of what it
+/// does under constant noise: a few hard rows are not given up, while many that are merely noisy are weighed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Faithful {
     /// The power `α` of the predictive objective, above 0 and at most 1.
     pub power: f64,
     /// The share of training up to which the faithfulness is 1.
     pub hold: f64,
-    /// The faithfulness at the end.
-    pub last: f64,
+    /// The share of training from which on the faithfulness is 0.
+    pub release: f64,
 }
 
 /// The most targets for whose noise levels nothing is allocated.
 const FEW: usize = 8;
 
 impl Faithful {
-    /// The usual power of the predictive objective: with ½, means are better than with 1, and densities hardly worse.
-    pub const POWER: f64 = 0.5;
+    /// The usual power of the predictive objective: below 1 means are better, and densities hardly worse.
+    pub const POWER: f64 = 0.75;
     /// The usual share of training up to which the faithfulness is 1.
-    pub const HOLD: f64 = 0.5;
-    /// The usual faithfulness at the end.
-    pub const LAST: f64 = 0.0;
+    pub const HOLD: f64 = 0.3;
+    /// The usual share of training from which on the faithfulness is 0.
+    pub const RELEASE: f64 = 0.7;
+    /// The least that a row counts for the mean, as a share of what it counts under constant noise.
+    pub const LEAST: f64 = 0.3;
 
     /// The objective of all but the mean.
     fn predictive(self) -> Predictive {
@@ -49,8 +53,7 @@ impl Faithful {
         if progress <= self.hold || self.hold >= 1.0 {
             return 1.0;
         }
-        let left = 1.0 - ((progress - self.hold) / (1.0 - self.hold)).min(1.0);
-        self.last + left * (1.0 - self.last)
+        if progress >= self.release { 0.0 } else { (self.release - progress) / (self.release - self.hold) }
     }
 }
 
@@ -60,7 +63,7 @@ impl Objective for Faithful {
     }
 
     fn form(&self) -> Option<ObjectiveForm> {
-        Some(ObjectiveForm::Faithful { power: self.power, hold: self.hold, last: self.last })
+        Some(ObjectiveForm::Faithful { power: self.power, hold: self.hold, release: self.release })
     }
 
     fn check(&self, model: &DeepGp) -> Result<()> {
@@ -119,7 +122,7 @@ impl Faithful {
                 let latent = row.likelihood.location(p).expect("a target whose noise has a level has a function");
                 let residual = row.y[p] - f.mean[latent];
                 let (own, plain) = (&mut mean[s * row.f.width + latent], weight * residual / noise);
-                *own = blend(plain, *own, share);
+                *own = blend(plain, *own, share).abs().max(Self::LEAST * plain.abs()).copysign(plain);
                 let square = residual * residual + f.variance[latent];
                 likelihood[p] += share * weight * 0.5 * (square / noise - 1.0) / noise;
             }
@@ -166,7 +169,7 @@ mod tests {
     fn the_mean_goes_up_the_bound_of_constant_noise_and_the_rest_the_predictive_objective() {
         let (followed, constant) = (Heteroscedastic::new(0.2, 1), Gaussian::new(0.2, 1));
         let f = Samples::alike(&MEAN, &VARIANCE, 2);
-        let own = gradients(&Faithful { power: 0.7, hold: 1.0, last: 0.0 }, &followed, f);
+        let own = gradients(&Faithful { power: 0.7, hold: 1.0, release: 1.0 }, &followed, f);
         let predictive = gradients(&Predictive { power: 0.7 }, &followed, f);
         let every_other = |all: &[f64]| all.iter().copied().step_by(2).collect::<Vec<f64>>();
         let (mean, variance) = (every_other(&MEAN), every_other(&VARIANCE));
@@ -176,8 +179,8 @@ mod tests {
             assert!((own[0][2 * s] - bound[0][s]).abs() < 1e-12 && own[0][2 * s + 1] == predictive[0][2 * s + 1]);
         }
         assert!((own[2][0] - bound[2][0]).abs() < 1e-12 && own[2] != predictive[2]);
-        // The row is at 0.8 of training: a faithfulness that fell from 0.6 on to 0.4 is 0.7.
-        let (between, share) = (gradients(&Faithful { power: 0.7, hold: 0.6, last: 0.4 }, &followed, f), 0.7);
+        // The row is at 0.8 of training: a faithfulness that falls from 0.5 on to 0 at 0.9 is a quarter.
+        let (between, share) = (gradients(&Faithful { power: 0.7, hold: 0.5, release: 0.9 }, &followed, f), 0.25);
         for s in 0..3 {
             let (one, other): (f64, f64) = (bound[0][s], predictive[0][2 * s]);
             let expected = one.signum() * one.abs().powf(share) * other.abs().powf(1.0 - share);
@@ -188,8 +191,10 @@ mod tests {
 
     #[test]
     fn the_faithfulness_is_held_and_then_falls() {
-        let at = |hold, last, progress| Faithful { power: 1.0, hold, last }.share(progress);
-        assert_eq!([0.0, 0.5, 0.75, 1.0].map(|progress| at(0.5, 0.25, progress)), [1.0, 1.0, 0.625, 0.25]);
-        assert_eq!((at(1.0, 0.0, 1.0), at(0.0, 0.0, 0.5)), (1.0, 0.5));
+        let at = |hold, release, progress| Faithful { power: 1.0, hold, release }.share(progress);
+        assert_eq!([0.0, 0.25, 0.5, 0.75, 1.0].map(|progress| at(0.25, 0.75, progress)), [1.0, 1.0, 0.5, 0.0, 0.0]);
+        assert_eq!((at(1.0, 1.0, 1.0), at(0.0, 1.0, 0.5)), (1.0, 0.5));
+        // A release at once is a jump.
+        assert_eq!([0.3, 0.31].map(|progress| at(0.3, 0.3, progress)), [1.0, 0.0]);
     }
 }

@@ -47,8 +47,8 @@ pub enum ObjectiveForm {
         power: f64,
         /// The share of training up to which the mean is fitted as if noise were constant.
         hold: f64,
-        /// The faithfulness at the end, from 0 to 1; from `hold` on it falls to it.
-        last: f64,
+        /// The share of training from which on the mean is fitted by the predictive objective as all else; in between it changes over.
+        release: f64,
     },
 }
 
@@ -56,7 +56,8 @@ impl ObjectiveForm {
     /// The log density of rows.
     pub const PREDICTIVE: Self = Self::Predictive { power: 1.0 };
     /// The faithful objective at its usual power and course.
-    pub const FAITHFUL: Self = Self::Faithful { power: Faithful::POWER, hold: Faithful::HOLD, last: Faithful::LAST };
+    pub const FAITHFUL: Self =
+        Self::Faithful { power: Faithful::POWER, hold: Faithful::HOLD, release: Faithful::RELEASE };
 
     /// The objective that suits a likelihood: the faithful one where the noise follows the inputs, else the evidence lower bound.
     pub fn suiting(likelihood: &dyn Likelihood) -> Self {
@@ -72,7 +73,7 @@ impl ObjectiveForm {
             Self::Elbo => Arc::new(EvidenceLowerBound),
             Self::Tighter => Arc::new(TighterBound),
             Self::Predictive { power } => Arc::new(Predictive { power }),
-            Self::Faithful { power, hold, last } => Arc::new(Faithful { power, hold, last }),
+            Self::Faithful { power, hold, release } => Arc::new(Faithful { power, hold, release }),
         }
     }
 
@@ -88,7 +89,7 @@ impl ObjectiveForm {
     pub fn faithfulness(self, progress: f64) -> f64 {
         match self {
             Self::Elbo | Self::Tighter | Self::Predictive { .. } => 0.0,
-            Self::Faithful { power, hold, last } => Faithful { power, hold, last }.share(progress),
+            Self::Faithful { power, hold, release } => Faithful { power, hold, release }.share(progress),
         }
     }
 
@@ -98,6 +99,11 @@ impl ObjectiveForm {
             Self::Predictive { power } | Self::Faithful { power, .. } if !(power > 0.0 && power <= 1.0) => {
                 let requirement = "above 0 and at most 1";
                 Err(Error::Setting { name: "objective: power", value: format!("{power:?}"), requirement })
+            }
+            Self::Faithful { hold, release, .. } if !(0.0 <= hold && hold <= release && release <= 1.0) => {
+                let requirement = "two shares of training from 0 to 1, the first at most the second";
+                let value = format!("hold {hold:?}, release {release:?}");
+                Err(Error::Setting { name: "objective", value, requirement })
             }
             Self::Elbo | Self::Tighter | Self::Predictive { .. } | Self::Faithful { .. } => Ok(()),
         }

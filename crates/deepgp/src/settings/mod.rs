@@ -18,7 +18,7 @@ pub use kernel_choice::KernelChoice;
 pub use model::ModelSettings;
 pub use predict::PredictSettings;
 pub use schedule::Schedule;
-pub use train::TrainSettings;
+pub use train::{SMALL_TABLE, TrainSettings, learning_rate_for};
 pub use validation_score::ValidationScore;
 
 #[cfg(test)]
@@ -36,7 +36,7 @@ mod tests {
         assert_eq!(sizes, [(30, 30), (100, 100), (140, 100), (200, 100), (500, 200)]);
         assert_eq!((model.mean_form, model.covariance_form), (MeanForm::Whitened, CovarianceForm::Diagonal));
         assert_eq!(model.inducing, InducingSize::Nested { mean: None, covariance: None });
-        assert_eq!((train.steps, train.batch_size, train.samples, train.learning_rate), (3000, 10_000, 1, 0.02));
+        assert_eq!((train.steps, train.batch_size, train.samples, train.learning_rate), (3000, 10_000, 1, None));
         assert_eq!(PredictSettings::default().samples, 100);
     }
 }

@@ -5,6 +5,15 @@ use crate::error::{Error, Result};
 use crate::objective::ObjectiveForm;
 use crate::train::optimiser::OptimiserForm;
 
+/// The number of training rows below which a table is small, see [`learning_rate_for`].
+pub const SMALL_TABLE: usize = 3000;
+
+/// The learning rate for so many training rows where none is given. Small tables are fitted well before the last step, and the lower rate finds
+/// the better place; large ones need the higher to get there at all.
+pub const fn learning_rate_for(rows: usize) -> f64 {
+    if rows < SMALL_TABLE { 0.015 } else { 0.02 }
+}
+
 /// The settings of a training run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -15,8 +24,8 @@ pub struct TrainSettings {
     pub batch_size: usize,
     /// The number of samples of the hidden layers for each row.
     pub samples: usize,
-    /// The learning rate of the optimiser, before the schedule.
-    pub learning_rate: f64,
+    /// The learning rate of the optimiser, before the schedule; `None` for what suits the number of rows, [`learning_rate_for`].
+    pub learning_rate: Option<f64>,
     /// The schedule of the learning rate.
     pub schedule: Schedule,
     /// The factor on the KL: below 1 the prior counts for less.
@@ -63,7 +72,7 @@ impl Default for TrainSettings {
             steps: 3000,
             batch_size: 10_000,
             samples: 1,
-            learning_rate: 0.02,
+            learning_rate: None,
             schedule: Schedule::COSINE,
             kl_weight: 1.0,
             kl_warm_up: 0,
@@ -83,7 +92,7 @@ impl TrainSettings {
     /// Settings for the evidence lower bound at a constant learning rate, with validation rows that judge by their log density.
     pub fn plain() -> Self {
         Self {
-            learning_rate: 0.01,
+            learning_rate: Some(0.01),
             schedule: Schedule::Constant,
             patience: 10,
             validation_score: ValidationScore::LogDensity,
@@ -127,7 +136,7 @@ impl TrainSettings {
                 Err(Error::Setting { name, value: value.to_string(), requirement: "a positive number" })
             }
         };
-        positive("learning_rate", self.learning_rate)?;
+        self.learning_rate.map_or(Ok(()), |rate| positive("learning_rate", rate))?;
         positive("kl_weight", self.kl_weight)?;
         self.objective.map_or(Ok(()), ObjectiveForm::check)?;
         match self.schedule {
@@ -158,8 +167,8 @@ mod tests {
         };
         assert!(refused(|s| s.batch_size = 0).contains("`batch_size` is 0"));
         assert!(refused(|s| s.samples = 0).contains("`samples` is 0"));
-        assert!(refused(|s| s.learning_rate = -1.0).contains("`learning_rate` is -1"));
-        assert!(refused(|s| s.learning_rate = f64::NAN).contains("NaN"));
+        assert!(refused(|s| s.learning_rate = Some(-1.0)).contains("`learning_rate` is -1"));
+        assert!(refused(|s| s.learning_rate = Some(f64::NAN)).contains("NaN"));
         assert!(refused(|s| s.schedule = Schedule::Cosine { last: 2.0 }).contains("schedule: last"));
         assert!(refused(|s| s.schedule = Schedule::Step { every: 0, factor: 0.5 }).contains("schedule: every"));
     }

@@ -28,7 +28,7 @@ use crate::error::{Error, Result};
 use crate::model::DeepGp;
 use crate::numeric::threads::Threads;
 use crate::objective::{Objective, ObjectiveForm};
-use crate::settings::{PredictSettings, TrainSettings};
+use crate::settings::{PredictSettings, TrainSettings, learning_rate_for};
 
 /// The number of steps in a row that may be rolled back before training gives up.
 const MAX_FAILURES: u32 = 20;
@@ -327,7 +327,8 @@ impl<'a> Trainer<'a> {
         let before = Counters::of(&self.state);
         let (step, rate_factor) = (self.state.step, self.state.rate_factor);
         let rows = self.next_rows();
-        let learning_rate = settings.learning_rate * settings.schedule.factor(step, settings.steps) * rate_factor;
+        let rate = settings.learning_rate.unwrap_or_else(|| learning_rate_for(self.data.len()));
+        let learning_rate = rate * settings.schedule.factor(step, settings.steps) * rate_factor;
         let kl_weight = settings.kl_weight_at(step);
         self.state.step += 1;
         self.state.rate_factor = (rate_factor * RECOVERY_FACTOR).min(1.0);

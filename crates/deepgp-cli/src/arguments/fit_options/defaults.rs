@@ -1,7 +1,7 @@
 //! The defaults of a fit's options, as `--help` shows them: made from the library's settings, so that they cannot differ.
 
 use clap::Arg;
-use deepgp::{LikelihoodChoice, Schedule, Sites, inducing_for};
+use deepgp::{LikelihoodChoice, SMALL_TABLE, Schedule, Sites, inducing_for, learning_rate_for};
 
 use super::{FitOptions, RateSchedule, SCHEDULES};
 use crate::arguments::value::choice::{
@@ -49,7 +49,7 @@ fn default_of(option: &str) -> Option<String> {
         "validation_score" => name_of(VALIDATION_SCORES, train.validation_score).into(),
         "steps" => train.steps.to_string(),
         "batch_size" => train.batch_size.to_string(),
-        "learning_rate" => train.learning_rate.to_string(),
+        "learning_rate" => train.learning_rate.map_or_else(usual_rate, |rate| rate.to_string()),
         "schedule" => match train.schedule {
             Schedule::Constant => name_of(SCHEDULES, RateSchedule::Constant).into(),
             Schedule::Cosine { .. } => name_of(SCHEDULES, RateSchedule::Cosine).into(),
@@ -89,6 +89,12 @@ impl SizeRule {
         let Self { rows_each, least, most } = self;
         format!("one for {rows_each} rows, at least {least} and at most {most}")
     }
+}
+
+/// The learning rate by the number of rows, in words.
+fn usual_rate() -> String {
+    let [small, large] = [0, SMALL_TABLE].map(learning_rate_for);
+    format!("{small} below {SMALL_TABLE} training rows, else {large}")
 }
 
 #[cfg(test)]
@@ -170,7 +176,8 @@ mod tests {
         assert_default("fit", "steps", steps);
         assert_default("fit", "batch_size", batch_size);
         assert_default("fit", "samples", samples);
-        assert_default("fit", "learning_rate", learning_rate);
+        assert_eq!(learning_rate, None);
+        assert_default("fit", "learning_rate", "0.015 below 3000 training rows, else 0.02");
         assert_eq!(schedule, Schedule::COSINE);
         assert_default("fit", "schedule", "cosine");
         assert_default("fit", "patience", patience);

@@ -113,7 +113,7 @@ pub struct FitOptions {
     /// is faithful where noise follows the inputs, else elbo
     #[arg(long, value_parser = choice::<ObjectiveChoice>(OBJECTIVES), help_heading = "Training")]
     pub objective: Option<ObjectiveChoice>,
-    /// The power of the predictive objectives, above 0 and at most 1: near 0 they are the bound; 1 where none is given, and 0.5 if faithful
+    /// The power of the predictive objectives, above 0 and at most 1: near 0 they are the bound; 1 where none is given, and 0.75 if faithful
     #[arg(long, value_name = "ALPHA", help_heading = "Training")]
     pub power: Option<f64>,
     /// Learned sites, for --objective sites

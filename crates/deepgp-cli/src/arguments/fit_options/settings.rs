@@ -72,7 +72,7 @@ impl FitOptions {
                 steps: self.steps.or(self.epochs.map(passes)).unwrap_or(train.steps),
                 batch_size,
                 samples: self.samples.unwrap_or(train.samples),
-                learning_rate: self.learning_rate.unwrap_or(train.learning_rate),
+                learning_rate: self.learning_rate.or(train.learning_rate),
                 schedule: match self.schedule {
                     None => train.schedule,
                     Some(RateSchedule::Cosine) => Schedule::COSINE,

@@ -173,7 +173,7 @@ impl Candidate {
             | Self::Sites
             | Self::HeteroscedasticSites
             | Self::StudentTPredictive => ObjectiveForm::PREDICTIVE,
-            Self::Faithful => ObjectiveForm::Faithful { power: 1.0, hold: Faithful::HOLD, last: Faithful::LAST },
+            Self::Faithful => ObjectiveForm::Faithful { power: 1.0, hold: Faithful::HOLD, release: Faithful::RELEASE },
             Self::HalfPower | Self::HeteroscedasticHalfPower => ObjectiveForm::Predictive { power: 0.5 },
             Self::Decoupled | Self::Nested | Self::Diagonal | Self::LargeHead | Self::Mixed | Self::Cosine => {
                 ObjectiveForm::Elbo
@@ -217,7 +217,7 @@ impl Candidate {
         train.objective = Some(self.objective());
         train.schedule = if faster(Self::Cosine) { Schedule::COSINE } else { Schedule::Constant };
         train.steps = if self == Self::Short { 2000 } else { 3000 };
-        (train.batch_size, train.learning_rate) = (10_000, 0.01);
+        (train.batch_size, train.learning_rate) = (10_000, Some(0.01));
     }
 }
 

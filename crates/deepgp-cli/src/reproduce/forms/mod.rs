@@ -104,7 +104,7 @@ impl Run for FormsRun {
         let mut settings = GridRun { dataset, hidden, model: Model::Decoupled, split }.settings(setup);
         settings.model.mean_form = self.mean;
         settings.model.covariance_form = self.covariance;
-        settings.train.learning_rate = self.learning_rate;
+        settings.train.learning_rate = Some(self.learning_rate);
         settings
     }
 

@@ -105,7 +105,10 @@ mod tests {
         let run = GridRun { dataset: "protein".into(), hidden: 3, model: Model::Decoupled, split: 4 };
         let settings = run.fit_settings(5000, 36_584, 1);
         assert_eq!(settings.train.steps, 20_000);
-        assert_eq!((settings.train.batch_size, settings.train.learning_rate, settings.model.width), (10_000, 0.01, 10));
+        assert_eq!(
+            (settings.train.batch_size, settings.train.learning_rate, settings.model.width),
+            (10_000, Some(0.01), 10)
+        );
         assert_eq!((settings.model.covariance_form, settings.model.hidden_layers), (CovarianceForm::Standard, 3));
         assert_eq!(settings.validation, None);
     }
