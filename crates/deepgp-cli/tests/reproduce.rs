@@ -170,6 +170,55 @@ fn scores(results: &str) -> Vec<String> {
     all
 }
 
+const CONTINUED: &str = "reproduce --experiments continued --data . --out paper --dataset kin8nm --device cpu";
+
+#[test]
+fn the_paper_is_continued_and_journals_of_several_machines_are_joined() {
+    let place = place();
+    // Two machines with half of the depths each, and the splits of a third program.
+    let all = "--hidden-layers 0,1 --splits 2 --steps 3";
+    place.done(&format!("{CONTINUED} {all}").replace("paper", "one").replace("0,1", "0"));
+    place.done(&format!("{CONTINUED} {all}").replace("paper", "two").replace("0,1", "1"));
+    let joined = place.read("one/continued.jsonl") + &place.read("two/continued.jsonl");
+    std::fs::create_dir(place.path("paper")).unwrap();
+    place.write("paper/continued.jsonl", &joined);
+    let peer = r#"{"dataset":"kin8nm","model":"k-NN mixture","split":0,"test_log_likelihood":0.5,"test_rmse":0.2,"#;
+    place.write("paper/peers.jsonl", format!(r#"{peer}"test_crps":0.1,"test_coverage_95":0.9}}"#));
+    let summary = place.json(&format!("{CONTINUED} {all}"));
+    assert_eq!((summary["runs"].as_u64(), summary["done"].as_u64()), (Some(16), Some(16)));
+    assert_eq!(place.read("paper/continued.jsonl"), joined, "nothing is made again");
+    for line in joined.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
+        let scores = ["test_log_likelihood", "test_rmse", "test_crps", "test_coverage_95", "seconds", "step_seconds"];
+        assert!(scores.iter().all(|score| line[score].as_f64().unwrap().is_finite()), "{line}");
+        assert!(line["step_seconds"].as_f64() < line["seconds"].as_f64(), "{line}");
+        let (model, train) = (&line["settings"]["model"], &line["settings"]["train"]);
+        let (form, sizes) = if line["model"] == "full" { ("whitened", "tied") } else { ("diagonal", "nested") };
+        assert_eq!(model["covariance_form"].as_str(), Some(form));
+        assert!(model["inducing"].get(sizes).is_some(), "{model}");
+        let one = line["density"] == "one-noise";
+        assert_eq!(train["objective"].as_str(), one.then_some("elbo"));
+        assert!(model["likelihood"].get(if one { "gaussian" } else { "heteroscedastic" }).is_some(), "{model}");
+    }
+    let tables = place.read("paper/tables.md");
+    for part in [
+        "| kin8nm | nested-diagonal | one-noise | 0 |",
+        "| kin8nm | nested-diagonal | input-dependent | 1 |",
+        "| 1 | full | input-dependent | 2 |",
+        "| | k-NN mixture | its own | 1 | 0.500 |",
+    ] {
+        assert!(tables.contains(part), "{part}\n{tables}");
+    }
+    let page = place.read("paper/index.html");
+    for stem in ["continued-nested-diagonal-log-likelihood", "continued-nested-diagonal-crps"] {
+        assert!(page.contains(&format!("<figure id=\"figure-{stem}\"><svg")), "{stem}");
+        assert!(place.read(&format!("paper/{stem}.svg")).contains("noise by inputs"), "{stem}");
+    }
+    // Another one only makes what is new, and other lengths are not taken for these.
+    place.done(&format!("{CONTINUED} {all} --models nested --densities one-noise").replace("0,1", "0"));
+    let ended = place.run(&format!("{CONTINUED} {all}").replace("--steps 3", "--steps 4"));
+    assert!(ended.stderr.contains("of 3 steps instead of 4: choose another --out"), "{}", ended.stderr);
+}
+
 #[test]
 fn runs_that_share_the_machine_have_the_bits_of_those_that_do_not() {
     let place = place();

@@ -8,7 +8,7 @@ use super::value::choice::choice;
 use super::value::duration::Seconds;
 use super::value::limits::{self, within};
 use crate::model::device::{DEVICES, Device};
-use crate::reproduce::{CANDIDATES, Candidate, DATASETS, EXPERIMENTS, Experiment, MODELS, Model};
+use crate::reproduce::{CANDIDATES, Candidate, DATASETS, DENSITIES, Density, EXPERIMENTS, Experiment, MODELS, Model};
 use crate::terminal::output::Voice;
 
 /// The arguments of `deepgp reproduce`.
@@ -21,7 +21,7 @@ pub struct ReproduceArgs {
     #[arg(long)]
     pub out: PathBuf,
     /// Which: the paper's tables 3 to 6 and figures; the forms of mean and covariance of its tables 1 and 2; where inducing inputs
-    /// start and how they move; which settings should be the defaults
+    /// start and how they move; which settings should be the defaults; full against decoupled models where noise follows the inputs
     #[arg(long, value_delimiter = ',', default_value = "tables", value_parser = choice::<Experiment>(EXPERIMENTS))]
     pub experiments: Vec<Experiment>,
     /// Which data [default: the paper's three; kin8nm for forms; kin8nm and molecules for inducing; eleven for defaults]
@@ -30,19 +30,25 @@ pub struct ReproduceArgs {
     /// Layers before the last one [default: 0,1,2,3,4; 1,2 for forms; 1 for inducing; 2 for defaults]
     #[arg(long, value_delimiter = ',', value_parser = within(limits::HIDDEN_LAYERS))]
     pub hidden_layers: Option<Vec<usize>>,
-    /// Which models in the tables: the paper's two, and decoupled ones with a whitened covariance, with nested sets, and with a
-    /// diagonal covariance as well
-    #[arg(long, value_delimiter = ',', default_value = "full,decoupled", value_parser = choice::<Model>(MODELS))]
-    pub models: Vec<Model>,
+    /// Which models in the tables and in continued: the paper's two, and decoupled ones with a whitened covariance, with nested sets, and
+    /// with a diagonal covariance as well [default: full,decoupled; full,nested-diagonal for continued]
+    #[arg(long, value_delimiter = ',', value_parser = choice::<Model>(MODELS))]
+    pub models: Option<Vec<Model>>,
+    /// Which densities in continued: one noise for all rows, by the ELBO; noise that follows the inputs, as `fit` has it [default: both]
+    #[arg(long, value_delimiter = ',', value_parser = choice::<Density>(DENSITIES))]
+    pub densities: Option<Vec<Density>>,
     /// Which settings to compare as defaults [default: all]
     #[arg(long, value_delimiter = ',', value_parser = choice::<Candidate>(CANDIDATES))]
     pub candidates: Option<Vec<Candidate>>,
-    /// Random splits into 80 % training and 20 % test rows [default: 5; 1 for forms; 3 for inducing and defaults]
+    /// Random splits into 80 % training and 20 % test rows [default: 5; 1 for forms; 3 for inducing, defaults and continued]
     #[arg(long, value_parser = clap::value_parser!(u64).range(limits::SPLITS))]
     pub splits: Option<u64>,
-    /// Passes over the training rows
+    /// Passes over the training rows, in tables, forms and inducing
     #[arg(long, default_value_t = 5000, value_parser = clap::value_parser!(u64).range(1..))]
     pub epochs: u64,
+    /// Steps of each run of defaults and continued, at most [default: those of `fit`]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    pub steps: Option<u64>,
     /// Also score the mean, linear regression and nearest neighbours on the same splits
     #[arg(long)]
     pub baselines: bool,
@@ -69,9 +75,14 @@ impl ReproduceArgs {
         each_once(self.experiments.clone())
     }
 
-    /// The models of the grid, each once.
-    pub fn models(&self) -> Vec<Model> {
-        each_once(self.models.clone())
+    /// The models that an experiment compares, each once.
+    pub fn models_of(&self, experiment: Experiment) -> Vec<Model> {
+        each_once(self.models.clone().unwrap_or_else(|| experiment.models().to_vec()))
+    }
+
+    /// The densities that the models are compared with, each once.
+    pub fn densities(&self) -> Vec<Density> {
+        each_once(self.densities.clone().unwrap_or_else(|| Density::ALL.to_vec()))
     }
 
     /// The settings that are compared as defaults, each once.

@@ -1,8 +1,10 @@
-//! The four experiments, and what each is run on unless something else is asked for.
+//! The five experiments, and what each is run on unless something else is asked for.
 
 use serde::{Deserialize, Serialize};
 
-/// One of the four experiments of `deepgp reproduce`.
+use super::grid::Model;
+
+/// One of the five experiments of `deepgp reproduce`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Experiment {
@@ -14,16 +16,18 @@ pub enum Experiment {
     Inducing,
     /// Settings that could be the defaults, on the paper's tables and eight more.
     Defaults,
+    /// The full model against a decoupled one, with one noise and with noise that follows the inputs.
+    Continued,
 }
 
 /// The names of [`Experiment`]'s variants on the command line.
-pub const EXPERIMENTS: &[&str] = &["tables", "forms", "inducing", "defaults"];
+pub const EXPERIMENTS: &[&str] = &["tables", "forms", "inducing", "defaults", "continued"];
 
 impl Experiment {
     /// The datasets that the experiment is run on, unless others are asked for.
     pub fn datasets(self) -> &'static [&'static str] {
         match self {
-            Self::Tables => &["kin8nm", "protein", "molecules"],
+            Self::Tables | Self::Continued => &["kin8nm", "protein", "molecules"],
             Self::Forms => &["kin8nm"],
             Self::Inducing => &["kin8nm", "molecules"],
             Self::Defaults => &[
@@ -45,7 +49,7 @@ impl Experiment {
     /// The numbers of hidden layers of its models, unless others are asked for.
     pub fn depths(self) -> &'static [usize] {
         match self {
-            Self::Tables => &[0, 1, 2, 3, 4],
+            Self::Tables | Self::Continued => &[0, 1, 2, 3, 4],
             Self::Forms => &[1, 2],
             Self::Inducing => &[1],
             Self::Defaults => &[2],
@@ -57,7 +61,16 @@ impl Experiment {
         match self {
             Self::Tables => 5,
             Self::Forms => 1,
-            Self::Inducing | Self::Defaults => 3,
+            Self::Inducing | Self::Defaults | Self::Continued => 3,
+        }
+    }
+
+    /// The models that it compares, unless others are asked for; none where it compares something else.
+    pub fn models(self) -> &'static [Model] {
+        match self {
+            Self::Tables => &[Model::Full, Model::Decoupled],
+            Self::Continued => &[Model::Full, Model::NestedDiagonal],
+            Self::Forms | Self::Inducing | Self::Defaults => &[],
         }
     }
 }

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use deepgp_io::atomic;
 
 use super::Experiment;
+use super::continued::{self, ContinuedLine, PeerLine};
 use super::defaults::{self, DefaultsLine};
 use super::forms::{self, FormsLine};
 use super::grid::{self, BaselineLine, GridLine};
@@ -34,6 +35,9 @@ pub struct Folder {
     forms: Journal<FormsLine>,
     inducing: Journal<InducingLine>,
     defaults: Journal<DefaultsLine>,
+    continued: Journal<ContinuedLine>,
+    /// The scores of other programs' models on the splits of the paper continued, which they write themselves.
+    peers: Journal<PeerLine>,
 }
 
 /// The finished runs of all experiments, as they stand in the journals.
@@ -49,6 +53,10 @@ pub struct Lines<'a> {
     pub inducing: &'a [InducingLine],
     /// The runs of the settings that could be the defaults.
     pub defaults: &'a [DefaultsLine],
+    /// The runs of full and decoupled models with both densities.
+    pub continued: &'a [ContinuedLine],
+    /// The scores of other programs' models on the same splits.
+    pub peers: &'a [PeerLine],
 }
 
 impl Folder {
@@ -68,6 +76,8 @@ impl Folder {
             forms: Journal::open(&path.join("forms.jsonl"))?,
             inducing: Journal::open(&path.join("inducing.jsonl"))?,
             defaults: Journal::open(&path.join("defaults.jsonl"))?,
+            continued: Journal::open(&path.join("continued.jsonl"))?,
+            peers: Journal::open(&path.join("peers.jsonl"))?,
         })
     }
 
@@ -82,6 +92,9 @@ impl Folder {
             Experiment::Defaults => {
                 self.complete("defaults", &defaults::runs(args), setup, |folder| &mut folder.defaults)
             }
+            Experiment::Continued => {
+                self.complete("the paper, continued", &continued::runs(args), setup, |folder| &mut folder.continued)
+            }
         }
     }
 
@@ -95,6 +108,7 @@ impl Folder {
             Experiment::Forms => of(&forms::runs(args), &self.forms),
             Experiment::Inducing => of(&inducing::runs(args), &self.inducing),
             Experiment::Defaults => of(&defaults::runs(args), &self.defaults),
+            Experiment::Continued => of(&continued::runs(args), &self.continued),
         }
     }
 
@@ -113,7 +127,7 @@ impl Folder {
                 None => left.push(run),
                 // Results of another length do not stand for these.
                 Some(Some(found)) if found != asked => bail!(
-                    "{run} is there already, but of {found} steps instead of {asked}: choose another --out, or the same --epochs"
+                    "{run} is there already, but of {found} steps instead of {asked}: choose another --out, or as many by --epochs or --steps"
                 ),
                 Some(_) => {}
             }
@@ -131,13 +145,15 @@ impl Folder {
 
     /// Writes tables, figures and page of all results so far.
     pub fn publish(&self) -> Result<()> {
-        let Self { path, results, baselines, forms, inducing, defaults, .. } = self;
+        let Self { path, results, baselines, forms, inducing, defaults, continued, peers, .. } = self;
         let lines = Lines {
             results: &results.lines,
             baselines: &baselines.lines,
             forms: &forms.lines,
             inducing: &inducing.lines,
             defaults: &defaults.lines,
+            continued: &continued.lines,
+            peers: &peers.lines,
         };
         publish(path, lines)
     }
@@ -146,7 +162,12 @@ impl Folder {
 /// The sections of all experiments, in the order of the page.
 pub fn sections(lines: Lines<'_>) -> Vec<ResultSection> {
     let grid = grid::sections(lines.results, lines.baselines);
-    let others = [forms::sections(lines.forms), inducing::sections(lines.inducing), defaults::sections(lines.defaults)];
+    let others = [
+        forms::sections(lines.forms),
+        inducing::sections(lines.inducing),
+        defaults::sections(lines.defaults),
+        continued::sections(lines.continued, lines.peers),
+    ];
     grid.into_iter().chain(others.into_iter().flatten()).collect()
 }
 

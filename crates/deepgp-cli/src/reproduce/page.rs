@@ -25,10 +25,12 @@ fn summary(lines: Lines<'_>) -> String {
     let forms = lines.forms.iter().map(|line| (&line.provenance.device, &line.provenance.version));
     let inducing = lines.inducing.iter().map(|line| (&line.provenance.device, &line.provenance.version));
     let defaults = lines.defaults.iter().map(|line| (&line.provenance.device, &line.provenance.version));
+    let continued = lines.continued.iter().map(|line| (&line.provenance.device, &line.provenance.version));
     let (mut devices, mut versions): (Vec<&str>, Vec<&str>) = grid
         .chain(forms)
         .chain(inducing)
         .chain(defaults)
+        .chain(continued)
         .map(|(device, version)| (device.as_str(), version.as_str()))
         .unzip();
     let runs = devices.len();
@@ -63,6 +65,7 @@ fn keys(lines: Lines<'_>) -> Vec<KeyNumber> {
         runs("Runs of the forms", lines.forms.len(), "each a form of mean and covariance, rate and depth"),
         runs("Runs of inducing inputs", lines.inducing.len(), "each a dataset, start and split, moved or not"),
         runs("Runs of defaults", lines.defaults.len(), "each a dataset, settings and split"),
+        runs("Runs of the paper, continued", lines.continued.len(), "each a dataset, depth, model, density and split"),
     ];
     all.into_iter().flatten().collect()
 }
@@ -71,15 +74,17 @@ fn keys(lines: Lines<'_>) -> Vec<KeyNumber> {
 mod tests {
     use super::*;
     use crate::html::laws::assert_sound;
+    use crate::reproduce::continued::PeerLine;
     use crate::reproduce::folder::sections;
     use crate::reproduce::grid::tests::line;
     use crate::reproduce::grid::{BaselineLine, GridLine, Model};
     use crate::reproduce::runs::provenance::Provenance;
     use crate::reproduce::runs::provenance::tests::provenance;
-    use crate::reproduce::{Candidate, defaults, forms, inducing};
+    use crate::reproduce::{Candidate, Density, continued, defaults, forms, inducing};
     use deepgp::{CovarianceForm, InducingStart, MeanForm};
 
-    const NONE: Lines<'_> = Lines { results: &[], baselines: &[], forms: &[], inducing: &[], defaults: &[] };
+    const NONE: Lines<'_> =
+        Lines { results: &[], baselines: &[], forms: &[], inducing: &[], defaults: &[], continued: &[], peers: &[] };
 
     #[test]
     fn all_tables_and_figures_are_on_a_sound_page() {
@@ -104,13 +109,23 @@ mod tests {
         let forms = [stuck, forms::tests::line(MeanForm::Whitened, CovarianceForm::Whitened, 0.001, 1.3)];
         let inducing = [inducing::tests::line(InducingStart::KMeans, true, 0, 1.3)];
         let defaults = [defaults::tests::line("energy", Candidate::Nested, 0, 0.3)];
-        let lines =
-            Lines { results: &results, baselines: &baselines, forms: &forms, inducing: &inducing, defaults: &defaults };
+        let continued = [Model::Full, Model::NestedDiagonal]
+            .map(|model| continued::tests::line(model, Density::InputDependent, 1, 0, 1.3));
+        let peers = [PeerLine { model: hostile.into(), ..continued::peers::tests::line("", 0, 0.5) }];
+        let lines = Lines {
+            results: &results,
+            baselines: &baselines,
+            forms: &forms,
+            inducing: &inducing,
+            defaults: &defaults,
+            continued: &continued,
+            peers: &peers,
+        };
         let sections = sections(lines);
         let page = page(lines, &sections);
         assert_sound("all", &page);
         for text in [
-            "7 runs on &lt;b&gt;",
+            "9 runs on &lt;b&gt;",
             "<dd class=\"value\">1 of 2</dd>",
             "gradient-boosted trees",
             "<td class=\"aside\">1.32 ± 0.03</td>",
@@ -123,7 +138,7 @@ mod tests {
         for figure in sections.iter().flat_map(|section| &section.figures) {
             assert!(page.contains(&format!("<figure id=\"figure-{}\">", figure.stem)), "{}", figure.stem);
         }
-        assert_eq!(page.matches("<figure").count(), 2 + 1 + 4 + 2);
+        assert_eq!(page.matches("<figure").count(), 2 + 1 + 4 + 2 + 2);
         for table in sections.iter().flat_map(|section| &section.tables) {
             assert!(page.contains(&table.html()), "{}", table.caption);
         }

@@ -4,11 +4,8 @@
 mod candidate;
 mod tables;
 
-use std::ops::ControlFlow;
-use std::time::Instant;
-
 use anyhow::Result;
-use deepgp::{ConstantColumns, FitSettings, Stop, Training};
+use deepgp::{ConstantColumns, FitSettings};
 use serde::{Deserialize, Serialize};
 
 use super::Experiment;
@@ -18,7 +15,7 @@ use super::runs::journal::Keyed;
 use super::runs::provenance::Provenance;
 use super::runs::queue::{Run, RunOutcome, Slot};
 use super::runs::setup::Setup;
-use super::runs::training_run::{TrainedModel, TrainingRun};
+use super::runs::training_run::TrainingRun;
 use crate::arguments::ReproduceArgs;
 use crate::terminal::text::{duration, scores};
 
@@ -80,6 +77,7 @@ impl Run for DefaultsRun {
         let mut settings = FitSettings { constant_columns: ConstantColumns::Keep, ..FitSettings::default() };
         let rows = settings.training_rows(setup.training_rows(&self.dataset));
         self.candidate.apply(&mut settings, rows);
+        settings.train.steps = setup.steps.unwrap_or(settings.train.steps);
         settings.model.hidden_layers = self.hidden;
         (settings.model.seed, settings.train.seed) = (self.split, self.split);
         settings.train.threads = setup.threads;
@@ -88,25 +86,7 @@ impl Run for DefaultsRun {
 
     fn make(&self, setup: &Setup, slot: &Slot) -> Result<RunOutcome<DefaultsLine>> {
         let run = TrainingRun::new(setup, &self.dataset, self.split, self.settings(setup))?;
-        let (started, steps) = (Instant::now(), run.settings.train.steps);
-        let mut training = Training::new(&run.train, &run.settings)?;
-        let model = training.model().clone().computed_on(setup.accelerator.clone());
-        *training.model_mut() = model;
-        let mut cut = false;
-        let fit = training.run(|report, _| {
-            slot.show(report.step as f64 / steps as f64);
-            cut = setup.is_stopping();
-            if cut { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })?;
-        if cut {
-            return Ok(RunOutcome::Cut);
-        }
-        let stuck = match &fit.stop {
-            Stop::Stuck(reason) => Some(reason.to_string()),
-            _ => None,
-        };
-        let (seconds, rolled_back) = (started.elapsed().as_secs_f64(), fit.state.rolled_back);
-        let trained = TrainedModel { regressor: fit.regressor, seconds, steps: fit.state.step, rolled_back, stuck };
+        let Some(trained) = run.fit(slot)? else { return Ok(RunOutcome::Cut) };
         let provenance = Provenance::new(setup, slot, &run.settings, &trained)?;
         let score = match run.score(&trained)? {
             Ok(score) => score,

@@ -1,8 +1,9 @@
 //! The tables of the defaults: each candidate beside version 0.1's settings, over all datasets and on each.
 
 use super::{Candidate, DefaultsLine};
-use crate::reproduce::grid::{digits, spread};
+use crate::reproduce::grid::digits;
 use crate::reproduce::results::number_text::mean_with_deviation;
+use crate::reproduce::results::summary::spread;
 use crate::reproduce::results::table::{Cell, Column, Group, Table};
 
 /// The datasets with their lines.

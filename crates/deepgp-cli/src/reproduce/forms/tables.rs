@@ -4,7 +4,7 @@
 use deepgp::{CovarianceForm, MeanForm};
 
 use super::{COVARIANCES, FormsLine, MEANS, RATES, covariance_name, mean_name};
-use crate::reproduce::grid::{median, spread};
+use crate::reproduce::results::summary::{median, spread};
 use crate::reproduce::results::table::{Cell, Column, Group, Table};
 use crate::reproduce::runs::training_run::CurvePoint;
 

@@ -28,7 +28,6 @@ use crate::terminal::text::{duration, scores};
 pub use baselines::BaselineLine;
 pub use latex::latex;
 pub use run::{GridRun, MODELS, Model};
-pub use summary::{median, spread};
 pub use tables::digits;
 pub use verdict::{Verdict, verdicts};
 
@@ -123,7 +122,7 @@ pub fn runs(args: &ReproduceArgs) -> Vec<GridRun> {
     let mut all = Vec::new();
     for dataset in args.datasets_of(Experiment::Tables) {
         for hidden in args.depths_of(Experiment::Tables) {
-            for model in args.models() {
+            for model in args.models_of(Experiment::Tables) {
                 all.extend((0..splits).map(|split| GridRun { dataset: dataset.clone(), hidden, model, split }));
             }
         }

@@ -41,6 +41,34 @@ impl Model {
             Self::NestedDiagonal => "nested-diagonal",
         }
     }
+
+    /// The model's form of the covariance.
+    pub fn covariance_form(self) -> CovarianceForm {
+        match self {
+            Self::Decoupled => CovarianceForm::Standard,
+            Self::Full | Self::DecoupledWhitened | Self::Nested => CovarianceForm::Whitened,
+            Self::NestedDiagonal => CovarianceForm::Diagonal,
+        }
+    }
+
+    /// The model's inducing inputs as the paper has them.
+    fn inducing(self) -> InducingSize {
+        match self {
+            Self::Full => InducingSize::Tied(FULL),
+            Self::Decoupled | Self::DecoupledWhitened => DECOUPLED,
+            Self::Nested | Self::NestedDiagonal => NESTED,
+        }
+    }
+
+    /// The model's inducing inputs as `deepgp fit` has them where no sizes are given: they follow the number of rows, but for the full
+    /// model, which keeps the paper's.
+    pub fn usual_inducing(self) -> InducingSize {
+        match self {
+            Self::Full => InducingSize::Tied(FULL),
+            Self::Decoupled | Self::DecoupledWhitened => InducingSize::Decoupled { mean: None, covariance: None },
+            Self::Nested | Self::NestedDiagonal => InducingSize::Nested { mean: None, covariance: None },
+        }
+    }
 }
 
 /// The names of [`Model`]'s variants on the command line.
@@ -72,16 +100,8 @@ impl GridRun {
         model.hidden_layers = self.hidden;
         model.likelihood = LikelihoodForm::Gaussian { noise: NOISE };
         model.seed = self.split;
-        model.inducing = match self.model {
-            Model::Full => InducingSize::Tied(FULL),
-            Model::Decoupled | Model::DecoupledWhitened => DECOUPLED,
-            Model::Nested | Model::NestedDiagonal => NESTED,
-        };
-        model.covariance_form = match self.model {
-            Model::Decoupled => CovarianceForm::Standard,
-            Model::Full | Model::DecoupledWhitened | Model::Nested => CovarianceForm::Whitened,
-            Model::NestedDiagonal => CovarianceForm::Diagonal,
-        };
+        model.inducing = self.model.inducing();
+        model.covariance_form = self.model.covariance_form();
         train.seed = self.split;
         train.steps = epochs * train.batches(rows) as u64;
         train.threads = threads;

@@ -1,11 +1,10 @@
 //! Means over the splits of one model and depth, or of one baseline.
 
-use std::collections::BTreeMap;
-
 use super::GridLine;
 use super::baselines::BaselineLine;
 use super::paper::{Printed, printed};
 use super::run::Model;
+use crate::reproduce::results::summary::{fairest_timing, median, spread};
 use crate::reproduce::runs::provenance::TimingConditions;
 
 /// The results of all splits of one dataset, model and depth.
@@ -35,29 +34,6 @@ pub struct Summary<'a> {
     pub best: [bool; 3],
 }
 
-/// Mean and standard deviation of some values; of one value the deviation is 0.
-pub fn spread(values: &[f64]) -> (f64, f64) {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
-    (mean, if values.len() > 1 { (squares / (n - 1.0)).sqrt() } else { 0.0 })
-}
-
-/// The median of some values: the middle one, or the mean of the middle two.
-pub fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let half = values.len() / 2;
-    if values.len() % 2 == 1 { values[half] } else { 0.5 * (values[half - 1] + values[half]) }
-}
-
-/// The conditions under which most runs were timed; of several, the first in their order.
-pub fn commonest_timing<'a>(timings: impl Iterator<Item = TimingConditions<'a>>) -> Option<TimingConditions<'a>> {
-    let mut counts = BTreeMap::new();
-    timings.for_each(|timing| *counts.entry(timing).or_insert(0) += 1);
-    // The last of equal maxima is taken, so from behind it is the first.
-    counts.into_iter().rev().max_by_key(|(_, count)| *count).map(|(timing, _)| timing)
-}
-
 /// A summary for each model and depth of a dataset, shallow ones first.
 pub fn summaries<'a>(lines: &'a [GridLine], dataset: &str) -> Vec<Summary<'a>> {
     let own: Vec<&GridLine> = lines.iter().filter(|line| line.dataset == dataset).collect();
@@ -67,11 +43,7 @@ pub fn summaries<'a>(lines: &'a [GridLine], dataset: &str) -> Vec<Summary<'a>> {
     let mut all: Vec<Summary> = Vec::new();
     for (hidden, model) in kinds {
         let of: Vec<&&GridLine> = own.iter().filter(|line| (line.hidden, line.model) == (hidden, model)).collect();
-        let timings = || of.iter().map(|line| line.provenance.timing());
-        let sharing = timings().map(|timing| timing.sharing).min();
-        let Some(timing) = commonest_timing(timings().filter(|timing| Some(timing.sharing) == sharing)) else {
-            continue;
-        };
+        let Some(timing) = fairest_timing(of.iter().map(|line| line.provenance.timing())) else { continue };
         let times = of.iter().filter(|line| line.provenance.timing() == timing).map(|line| line.provenance.seconds);
         let times: Vec<f64> = times.collect();
         let each = |value: fn(&GridLine) -> f64| of.iter().map(|line| value(line)).collect::<Vec<f64>>();

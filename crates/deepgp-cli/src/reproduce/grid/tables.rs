@@ -4,9 +4,8 @@ use super::GridLine;
 use super::baselines::BaselineLine;
 use super::paper::Printed;
 use super::summary::{BaselineSummary, Summary, baseline_summaries, summaries};
-use crate::reproduce::results::number_text::{layers, mean_with_deviation};
+use crate::reproduce::results::number_text::{layers, mean_with_deviation, seconds_with_sharing};
 use crate::reproduce::results::table::{Cell, Column, Group, Table};
-use crate::reproduce::runs::provenance::TimingConditions;
 
 /// The digits after the point that a dataset's RMSE is written with.
 pub fn digits(dataset: &str) -> usize {
@@ -15,8 +14,7 @@ pub fn digits(dataset: &str) -> usize {
 
 /// The seconds of a summary as text, with the number of runs that shared the device meanwhile.
 pub fn seconds(summary: &Summary<'_>) -> String {
-    let Summary { seconds, timing: TimingConditions { sharing, .. }, .. } = summary;
-    if *sharing > 1 { format!("{seconds:.1} ×{sharing}") } else { format!("{seconds:.1}") }
+    seconds_with_sharing(summary.seconds, summary.timing.sharing)
 }
 
 /// The note below a table.

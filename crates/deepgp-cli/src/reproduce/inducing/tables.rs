@@ -4,8 +4,9 @@ use deepgp::InducingStart;
 
 use super::gradient::LayerGradient;
 use super::{InducingLine, STARTS, start_name};
-use crate::reproduce::grid::{digits, spread};
+use crate::reproduce::grid::digits;
 use crate::reproduce::results::number_text::{layers, mean_with_deviation};
+use crate::reproduce::results::summary::spread;
 use crate::reproduce::results::table::{Cell, Column, Group, Table};
 
 /// The results of runs that differ in their split alone.

@@ -2,5 +2,7 @@
 
 pub mod axis_range;
 pub mod number_text;
+pub mod over_depths;
 pub mod section;
+pub mod summary;
 pub mod table;

@@ -17,6 +17,11 @@ pub fn signed_mean_with_deviation((mean, deviation): (f64, f64), splits: usize, 
     if text.starts_with('-') { text } else { format!("+{text}") }
 }
 
+/// Seconds by the clock, with the number of runs that shared the device meanwhile if there were others.
+pub fn seconds_with_sharing(seconds: f64, sharing: usize) -> String {
+    if sharing > 1 { format!("{seconds:.1} ×{sharing}") } else { format!("{seconds:.1}") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

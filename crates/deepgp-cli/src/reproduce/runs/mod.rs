@@ -6,4 +6,5 @@ mod progress;
 pub mod provenance;
 pub mod queue;
 pub mod setup;
+pub mod test_scores;
 pub mod training_run;

@@ -55,6 +55,12 @@ impl Provenance {
         TimingConditions { sharing: self.sharing, device: &self.device }
     }
 
+    /// Whether this run and another were timed on the same device, each with the device to itself: otherwise their times say nothing of
+    /// the models.
+    pub fn is_timed_like(&self, other: &Self) -> bool {
+        self.timing() == other.timing() && self.sharing == 1
+    }
+
     /// The number of steps that the settings ask for, if they say.
     pub fn planned_steps(&self) -> Option<u64> {
         self.settings["train"]["steps"].as_u64()

@@ -28,6 +28,8 @@ pub struct Setup {
     pub accelerator: Option<Arc<dyn Backend>>,
     /// Passes over the training rows in each run.
     pub epochs: u64,
+    /// Steps of each run that is fitted as `deepgp fit` does; `None` for as many as its settings say.
+    pub steps: Option<u64>,
     /// Threads of each run.
     pub threads: usize,
     /// The number of runs made at a time.
@@ -62,6 +64,7 @@ impl Setup {
             tables,
             accelerator,
             epochs: args.epochs,
+            steps: args.steps,
             threads,
             jobs,
             deadline: args.time_limit.map(|limit| limit.0),
@@ -113,7 +116,7 @@ mod tests {
             let voice = Voice { json: false, quiet: true };
             let (tables, accelerator, deadline) = (HashMap::new(), None, None);
             let (started, stopped) = (Instant::now(), AtomicBool::new(false));
-            Self { tables, accelerator, epochs: 1, threads: 1, jobs, deadline, started, stopped, voice }
+            Self { tables, accelerator, epochs: 1, steps: None, threads: 1, jobs, deadline, started, stopped, voice }
         }
     }
 }

@@ -3,6 +3,7 @@
 //! The clock stands while the model is scored, so that curves against time do not depend on how often that is.
 
 use std::ops::ControlFlow;
+use std::time::Instant;
 
 use anyhow::Result;
 use deepgp::backend::BURST;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::journal::{six_digits, six_digits_if_any};
 use super::queue::Slot;
 use super::setup::Setup;
+use crate::reproduce::results::summary::median;
 
 /// The shares of the steps after which the model is scored at first, densely, since most happens early.
 const EARLY: [f64; 9] = [0.002, 0.004, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.1];
@@ -47,6 +49,8 @@ pub struct TrainedModel {
     pub regressor: Regressor,
     /// Seconds of training, by the wall clock.
     pub seconds: f64,
+    /// Median seconds of a step, by the wall clock: neither the start of the model nor validation are in it.
+    pub step_seconds: f64,
     /// Steps made.
     pub steps: u64,
     /// Steps that had to be rolled back.
@@ -107,11 +111,13 @@ impl<'a> TrainingRun<'a> {
         let (data, settings) = (standardiser.apply(&self.train)?, self.settings.train);
         let mut trainer = Trainer::new(model.computed_on(self.setup.accelerator.clone()), &data, None, settings)?;
         let (mut seconds, mut elbo, mut lowest, mut cut) = (0.0, f64::NAN, f64::INFINITY, false);
+        let mut each = Vec::new();
         let (mut ahead, mut stuck) = (evaluation_steps.iter().copied(), None);
         while trainer.state().step < settings.steps && stuck.is_none() {
             let until = ahead.next();
             let stop = trainer.run(|report, _| {
                 seconds += report.seconds;
+                each.push(report.seconds);
                 if let StepOutcome::Taken(own) = &report.outcome {
                     elbo = own.total();
                     lowest = lowest.min(elbo);
@@ -142,7 +148,34 @@ impl<'a> TrainingRun<'a> {
         }
         let (steps, rolled_back) = (trainer.state().step, trainer.state().rolled_back);
         let regressor = Regressor { model: trainer.finish(), standardiser };
-        Ok(Some(TrainedModel { regressor, seconds, steps, rolled_back, stuck }))
+        let step_seconds = median(each);
+        Ok(Some(TrainedModel { regressor, seconds, step_seconds, steps, rolled_back, stuck }))
+    }
+
+    /// Fits a model as `deepgp fit` does, with rows held out for early stopping if the settings ask for it. Its seconds include the start
+    /// of the model and validation. Returns `None` if the run was cut short.
+    pub fn fit(&self, slot: &Slot) -> Result<Option<TrainedModel>> {
+        let (started, planned) = (Instant::now(), self.settings.train.steps);
+        let mut training = Training::new(&self.train, &self.settings)?;
+        let model = training.model().clone().computed_on(self.setup.accelerator.clone());
+        *training.model_mut() = model;
+        let (mut cut, mut each) = (false, Vec::new());
+        let fit = training.run(|report, _| {
+            each.push(report.seconds);
+            slot.show(report.step as f64 / planned as f64);
+            cut = self.setup.is_stopping();
+            if cut { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        if cut {
+            return Ok(None);
+        }
+        let stuck = match &fit.stop {
+            Stop::Stuck(reason) => Some(reason.to_string()),
+            Stop::Steps | Stop::Patience | Stop::Callback => None,
+        };
+        let (seconds, step_seconds) = (started.elapsed().as_secs_f64(), median(each));
+        let (steps, rolled_back) = (fit.state.step, fit.state.rolled_back);
+        Ok(Some(TrainedModel { regressor: fit.regressor, seconds, step_seconds, steps, rolled_back, stuck }))
     }
 
     /// The score of a trained model on the test rows; in words why there is none, if training could not be finished or

@@ -5,11 +5,12 @@ use crate::html::Figure;
 use crate::picture::{Axis, Chart, Mark, Panel};
 use crate::reproduce::datasets::{DATASETS, DISTINCT};
 use crate::reproduce::grid::GridLine;
-use crate::reproduce::grid::figures::{MODELS, Spread, depth_axis, spreads, style};
+use crate::reproduce::grid::figures::{MODELS, style};
 use crate::reproduce::grid::run::Model;
-use crate::reproduce::grid::summary::{commonest_timing, spread};
 use crate::reproduce::results::axis_range::{Curve, axis_range};
 use crate::reproduce::results::number_text::layers;
+use crate::reproduce::results::over_depths::{Spread, depth_axis, spreads};
+use crate::reproduce::results::summary::{commonest_timing, spread};
 use crate::reproduce::runs::training_run::CURVE_SAMPLES;
 
 /// The number of panels in a row.

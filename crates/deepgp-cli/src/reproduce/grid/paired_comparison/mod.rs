@@ -29,11 +29,9 @@ impl Pair<'_> {
         Some((of(self.full)?, of(self.other)?))
     }
 
-    /// Whether both were timed on the same device, each with the device to itself: otherwise their times say nothing of
-    /// the models.
+    /// Whether the times of both say something of the models.
     fn timed_alike(&self) -> bool {
-        let (full, other) = (self.full.provenance.timing(), self.other.provenance.timing());
-        full == other && full.sharing == 1
+        self.full.provenance.is_timed_like(&self.other.provenance)
     }
 
     /// The other model's time as a multiple of the full one's.

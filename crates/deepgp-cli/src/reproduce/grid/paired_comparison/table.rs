@@ -4,9 +4,9 @@ use super::{AGAINST, Pair, depths, pairs};
 use crate::reproduce::datasets::DATASETS;
 use crate::reproduce::grid::GridLine;
 use crate::reproduce::grid::run::Model;
-use crate::reproduce::grid::summary::{median, spread};
 use crate::reproduce::grid::tables::digits;
 use crate::reproduce::results::number_text::signed_mean_with_deviation;
+use crate::reproduce::results::summary::{median, spread};
 use crate::reproduce::results::table::{Cell, Column, Group, Table};
 
 /// The text of a cell without a number.
