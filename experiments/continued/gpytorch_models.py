@@ -171,7 +171,6 @@ def fit(name: str, data: Part, aside: Part, plan: Plan, seed: int) -> tuple[Any,
     x, y = x.to(device), y.to(device)
     looked = torch.as_tensor(aside.x[:LOOKED_AT], dtype=torch.float32, device=device)
     optimiser = torch.optim.Adam(model.parameters(), lr=plan.rate)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, plan.steps, eta_min=0.01 * plan.rate)
     objective = model.objective(len(y))
     best, kept = math.inf, copy.deepcopy(model.state_dict())
     started, step, order = time.perf_counter(), 0, torch.randperm(len(y), device=device)
@@ -180,13 +179,16 @@ def fit(name: str, data: Part, aside: Part, plan: Plan, seed: int) -> tuple[Any,
         if place + batch > len(y):
             order, place = torch.randperm(len(y), device=device), 0
         rows = order[place : place + batch]
+        # Along a cosine to the end, be that the last step or the limit.
+        share = min(1.0, max(step / plan.steps, (time.perf_counter() - started) / plan.limit))
+        for group in optimiser.param_groups:
+            group["lr"] = plan.rate * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * share)))
         model.train()
         optimiser.zero_grad(set_to_none=True)
         with gpytorch.settings.num_likelihood_samples(plan.samples):
             loss = -objective(model(x[rows]), y[rows])
         loss.backward()
         optimiser.step()
-        schedule.step()
         step, place = step + 1, place + batch
         over = time.perf_counter() - started > plan.limit
         if step % EVERY == 0 or step == plan.steps or over:
