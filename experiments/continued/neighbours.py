@@ -1,7 +1,7 @@
 """A mixture of Gaussians around the targets of the nearest training rows.
 
-Inputs are standardised, distances Euclidean. The number of neighbours, whether nearer ones weigh more, and the one width
-of the Gaussians are those with the highest log density of the rows set aside.
+Inputs are standardised, distances Euclidean. The number of neighbours, whether nearer ones weigh more, and the width of
+the Gaussians, one for all, are those with the highest log density of the rows set aside.
 """
 
 import itertools
