@@ -1,7 +1,7 @@
 """A mixture of Gaussians around the targets of the nearest training rows.
 
-Inputs are standardised, distances Euclidean. The number of neighbours, whether nearer ones weigh more, and the width of
-the Gaussians, one for all, are those with the highest log density of the rows set aside.
+Distances are Euclidean, of inputs as they are or standardised. That, the number of neighbours, how much more near ones
+weigh, and the width of the Gaussians, one for all, are those with the highest log density of the rows set aside.
 """
 
 import itertools
@@ -9,15 +9,15 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
-from rows import Floats, Part, Split, standardised
+from rows import Floats, Split, standardised
 from scores import Mixture, log_density
 
 #: The numbers of neighbours to choose from.
-COUNTS = (3, 5, 8, 12, 20, 30, 50, 80, 120, 200)
+COUNTS = (3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300)
 #: The widths to choose from, as multiples of the target's standard deviation.
 WIDTHS = (0.01, 0.02, 0.035, 0.06, 0.1, 0.15, 0.25, 0.4, 0.6)
 #: The powers `p` to choose from: the neighbour of rank `r` weighs `1 / r^p`.
-POWERS = (0.0, 0.5, 1.0)
+POWERS = (0.0, 0.5, 1.0, 1.5)
 #: The rows that distances are computed of at once.
 BLOCK = 1000
 
@@ -47,16 +47,21 @@ def mixture(targets: Floats, count: int, power: float, width: float) -> Mixture:
 
 def predict(split: Split) -> tuple[Mixture, str]:
     """The mixtures at the test rows, and what was chosen, in words."""
-    (train, aside, test), centre, scale = standardised(split)
-    counts = [count for count in COUNTS if count <= len(train.y)]
+    scaled, centre, scale = standardised(split)
+    counts = [count for count in COUNTS if count <= len(scaled.train.y)]
+    inputs = {"as they are": split, "standardised": scaled}
 
-    def targets(part: Part) -> Floats:
-        around: Floats = train.y[nearest(train.x, part.x, counts[-1])].T
+    def targets(which: str, part: int) -> Floats:
+        own = inputs[which]
+        around: Floats = scaled.train.y[nearest(own.train.x, own[part].x, counts[-1])].T
         return around
 
-    held = targets(aside)
-    choices = itertools.product(counts, POWERS, WIDTHS)
-    worth = {choice: log_density(mixture(held, *choice), aside.y).mean() for choice in choices}
-    count, power, width = max(worth, key=lambda choice: worth[choice])
-    found = mixture(targets(test), count, power, width).in_units(centre, scale)
-    return found, f"{count} neighbours, power {power:g}, width {width:g}"
+    aside = {which: targets(which, 1) for which in inputs}
+    choices = itertools.product(inputs, counts, POWERS, WIDTHS)
+    worth = {
+        (which, count, power, width): log_density(mixture(aside[which], count, power, width), scaled.aside.y).mean()
+        for which, count, power, width in choices
+    }
+    which, count, power, width = max(worth, key=lambda choice: worth[choice])
+    found = mixture(targets(which, 2), count, power, width).in_units(centre, scale)
+    return found, f"{count} neighbours, inputs {which}, power {power:g}, width {width:g}"
