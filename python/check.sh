@@ -26,11 +26,11 @@ if ! cmp -s requirements-test.txt .venv/installed; then
   cp requirements-test.txt .venv/installed
 fi
 # The paper's experiments too, which the tests run.
-scripts=../experiments/paper/boosted_trees.py
-step "$here/ruff" format --check --config pyproject.toml . "$scripts"
-step "$here/ruff" check --config pyproject.toml . "$scripts"
+scripts=(../experiments/paper/boosted_trees.py ../experiments/continued/*.py)
+step "$here/ruff" format --check --config pyproject.toml . "${scripts[@]}"
+step "$here/ruff" check --config pyproject.toml . "${scripts[@]}"
 step "$here/mypy" deepgp
-step "$here/mypy" "$scripts"
+step env MYPYPATH=../experiments/paper:../experiments/continued "$here/mypy" "${scripts[@]}"
 
 rm -rf dist
 step "$here/maturin" build --release --out dist --interpreter "$here/python"

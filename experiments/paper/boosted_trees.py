@@ -24,13 +24,11 @@ import gzip
 import json
 import pathlib
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingRegressor
-
-import deepgp
 
 MODEL = "gradient-boosted trees"
 #: The same trees with one variance for all rows.
@@ -103,23 +101,46 @@ def log_likelihood(squares: Floats, variance: Floats | float) -> float:
     return float(np.mean(-0.5 * (np.log(2 * np.pi * variance) + squares / variance)))
 
 
+class Fitted(NamedTuple):
+    """What trees predict at new rows, with a variance for each and one for all, and which number of leaves was best."""
+
+    mean: Floats
+    variance: Floats
+    one_variance: float
+    leaves: int
+
+
+def fit(grown_on: tuple[Floats, Floats], aside: tuple[Floats, Floats], new: Floats, choices: tuple[int, ...]) -> Fitted:
+    """Trees grown on some rows, inputs and targets, with as many leaves as the rows set aside like best."""
+    grown = [(leaves, grow(*grown_on, aside, leaves)) for leaves in choices]
+    squares = [(aside[1] - trees.predict(aside[0])) ** 2 for _, trees in grown]
+    best = int(np.argmin([own.mean() for own in squares]))
+    (leaves, trees), own = grown[best], squares[best]
+    mean = trees.predict(new)
+    variance = spread(aside[0], trees.predict(aside[0]), own, (new, mean))
+    return Fitted(mean, variance, float(own.mean()), leaves)
+
+
+def leaf_choices(x: Floats) -> tuple[int, ...]:
+    """The numbers of leaves to choose from, for such inputs."""
+    return (127,) if wide(x) else (31, 255)
+
+
 def measure(x: Floats, y: Floats, split: int, choices: tuple[int, ...]) -> tuple[dict[str, float], float, int]:
     """The log likelihood of the test rows by both models, their error, and which number of leaves was best."""
+    # Here, so that other programs can have these trees on rows of their own without the package.
+    import deepgp
+
     train, test = deepgp.split_rows(len(y), TEST, split)
     # A seed of its own: which rows are set aside shall not hang on which are tested.
     grown_on, aside = (train[rows] for rows in deepgp.split_rows(len(train), ASIDE, seed=1000 + split))
-    grown = [(leaves, grow(x[grown_on], y[grown_on], (x[aside], y[aside]), leaves)) for leaves in choices]
-    squares = [(y[aside] - trees.predict(x[aside])) ** 2 for _, trees in grown]
-    best = int(np.argmin([own.mean() for own in squares]))
-    (leaves, trees), own = grown[best], squares[best]
-    mean = trees.predict(x[test])
-    variance = spread(x[aside], trees.predict(x[aside]), own, (x[test], mean))
-    errors = (y[test] - mean) ** 2
+    fitted = fit((x[grown_on], y[grown_on]), (x[aside], y[aside]), x[test], choices)
+    errors = (y[test] - fitted.mean) ** 2
     likelihoods = {
-        MODEL: log_likelihood(errors, variance),
-        PLAIN: log_likelihood(errors, own.mean()),
+        MODEL: log_likelihood(errors, fitted.variance),
+        PLAIN: log_likelihood(errors, fitted.one_variance),
     }
-    return likelihoods, float(np.sqrt(errors.mean())), leaves
+    return likelihoods, float(np.sqrt(errors.mean())), fitted.leaves
 
 
 def finished(path: pathlib.Path) -> list[dict[str, Any]]:
@@ -165,7 +186,7 @@ def main() -> None:
         if name == "protein-distinct":
             rows = first_of_each(x)
             x, y = x[rows], y[rows]
-        choices: tuple[int, ...] = (127,) if wide(x) else (31, 255)
+        choices = leaf_choices(x)
         # The choice is split 0's, whose line may be there from before.
         if 0 not in left and len(choices) > 1:
             choices = (measure(x, y, 0, choices)[2],)
