@@ -1,15 +1,12 @@
 //! The Gaussian likelihood, `y = f + noise`, each output with a noise variance of its own. Everything is in closed form.
 
 use super::normal::{self, PowerSlopes, log_normal};
-use super::{Latent, LatentBars, Likelihood, LikelihoodDescription, NormalPart, Quantity, Tempered};
+use super::{Latent, LatentBars, Likelihood, LikelihoodDescription, NormalPart, Quantity, Tempered, noise};
 use crate::data::Scaling;
 use crate::error::Result;
-use crate::model::params::{Constraint, Leaf, Parameters};
+use crate::model::params::{Leaf, Parameters};
 use crate::numeric::mat::View;
 use crate::random::noise::{Key, fill_row};
-
-/// The least noise variance that training can reach, in units of the standardised targets.
-pub(crate) const NOISE_FLOOR: f64 = 1e-6;
 
 /// The Gaussian likelihood `p(y | f) = Π_p N(y_p; f_p, noise_p)`.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,12 +25,7 @@ impl Gaussian {
 
 impl Parameters for Gaussian {
     fn visit(&mut self, leaf: &mut dyn FnMut(Leaf<'_>)) {
-        leaf(Leaf {
-            name: "noise",
-            constraint: Constraint::Positive { floor: NOISE_FLOOR },
-            shape: &[self.noise.len()],
-            values: &mut self.noise,
-        });
+        noise::visit(&mut self.noise, leaf);
     }
 }
 
@@ -52,9 +44,7 @@ impl Likelihood for Gaussian {
 
     /// The standard deviation of each target's noise, `scale · √noise`.
     fn summary(&self, targets: &Scaling) -> Vec<Quantity> {
-        let each = self.noise.iter().zip(&targets.scale).enumerate();
-        each.map(|(p, (noise, scale))| Quantity { name: "noise".into(), output: Some(p), value: noise.sqrt() * scale })
-            .collect()
+        noise::deviations(self.noise.iter().copied(), targets)
     }
 
     fn latent_width(&self) -> usize {

@@ -16,10 +16,11 @@ use std::f64::consts::TAU;
 
 use super::{
     GaussHermite, Latent, LatentBars, Likelihood, LikelihoodDescription, NOISE_FLOOR, NormalPart, Quantity, Tempered,
+    noise,
 };
 use crate::data::Scaling;
 use crate::error::Result;
-use crate::model::params::{Constraint, Leaf, Parameters};
+use crate::model::params::{Leaf, Parameters};
 use crate::numeric::mat::View;
 use crate::numeric::real::Real;
 use crate::numeric::simd::vectorised;
@@ -142,12 +143,7 @@ impl Heteroscedastic {
 
 impl Parameters for Heteroscedastic {
     fn visit(&mut self, leaf: &mut dyn FnMut(Leaf<'_>)) {
-        leaf(Leaf {
-            name: "noise",
-            constraint: Constraint::Positive { floor: NOISE_FLOOR },
-            shape: &[self.noise.len()],
-            values: &mut self.noise,
-        });
+        noise::visit(&mut self.noise, leaf);
     }
 }
 
@@ -172,9 +168,7 @@ impl Likelihood for Heteroscedastic {
 
     /// The standard deviation of each target's noise where `g = 0`, `scale · √noise`.
     fn summary(&self, targets: &Scaling) -> Vec<Quantity> {
-        let each = self.noise.iter().zip(&targets.scale).enumerate();
-        each.map(|(p, (noise, scale))| Quantity { name: "noise".into(), output: Some(p), value: noise.sqrt() * scale })
-            .collect()
+        noise::deviations(self.noise.iter().copied(), targets)
     }
 
     fn location(&self, output: usize) -> Option<usize> {

@@ -12,7 +12,7 @@
 //! t distributions. There are more than two degrees of freedom, so that the variance `νs / (ν − 2)` exists.
 
 use super::{
-    GaussHermite, Latent, LatentBars, Likelihood, LikelihoodDescription, NOISE_FLOOR, Quantity, Tempered, log_sum_exp,
+    GaussHermite, Latent, LatentBars, Likelihood, LikelihoodDescription, Quantity, Tempered, log_sum_exp, noise,
 };
 use crate::data::Scaling;
 use crate::error::Result;
@@ -105,10 +105,8 @@ impl StudentT {
 
 impl Parameters for StudentT {
     fn visit(&mut self, leaf: &mut dyn FnMut(Leaf<'_>)) {
-        let shape = &[self.noise.len()];
-        let constraint = Constraint::Positive { floor: NOISE_FLOOR };
-        leaf(Leaf { name: "noise", constraint, shape, values: &mut self.noise });
-        let constraint = Constraint::Positive { floor: LEAST_DEGREES };
+        noise::visit(&mut self.noise, leaf);
+        let (constraint, shape) = (Constraint::Positive { floor: LEAST_DEGREES }, &[self.degrees.len()]);
         leaf(Leaf { name: "degrees", constraint, shape, values: &mut self.degrees });
     }
 }
@@ -126,12 +124,13 @@ impl Likelihood for StudentT {
         Some(LikelihoodDescription::StudentT { outputs: self.outputs() })
     }
 
-    /// The scale of each target's noise, `scale · √s`, and its degrees of freedom.
+    /// The standard deviation of each target's noise, `scale · √(noise ν / (ν − 2))`, and its degrees of freedom `ν`.
     fn summary(&self, targets: &Scaling) -> Vec<Quantity> {
-        let quantity = |name: &str, p, value| Quantity { name: name.into(), output: Some(p), value };
-        let noise = self.noise.iter().zip(&targets.scale).enumerate();
-        let noise = noise.map(|(p, (noise, scale))| quantity("noise", p, noise.sqrt() * scale));
-        noise.chain(self.degrees.iter().enumerate().map(|(p, own)| quantity("degrees", p, *own))).collect()
+        let variances = self.noise.iter().zip(&self.degrees).map(|(noise, degrees)| noise * degrees / (degrees - 2.0));
+        let mut all = noise::deviations(variances, targets);
+        let degrees = self.degrees.iter().enumerate();
+        all.extend(degrees.map(|(p, own)| Quantity { name: "degrees".into(), output: Some(p), value: *own }));
+        all
     }
 
     fn latent_width(&self) -> usize {
