@@ -146,6 +146,11 @@ fn all() -> Vec<(Note, &'static str)> {
              one likes, so compare models by their CRPS and not by their log likelihood",
         ),
         (
+            Note::SitesOnFewRows { rows: 614 },
+            "learned sites overfit 614 rows: intervals come out too narrow on fewer than some 20000, so look at their coverage, or \
+             leave `--objective` to `auto`",
+        ),
+        (
             Note::InducingCutShort { layer: 1 },
             "layer 1: the time was up while inducing inputs were chosen, and rows at random stand in for some of them; give it \
              more time, or fewer inducing inputs",

@@ -17,7 +17,7 @@ use crate::fit::time_limit::TimeLimit;
 use crate::fit::training_run::{self, RunOptions};
 use crate::model::description::{columns_in_words, describe};
 use crate::model::device;
-use crate::model::notes::{inducing_notes, repeated_values};
+use crate::model::notes::{inducing_notes, repeated_values, sites_note};
 use crate::model::rows::{self, LoadedRows};
 use crate::terminal::explain::{impossible_in_table, in_words_of};
 use crate::terminal::output::{self, Outcome};
@@ -97,6 +97,7 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
     drop(source);
     let settings = options.settings(train.len());
     notes.extend(repeated_values(&schema.targets, train.y().view()));
+    notes.extend(sites_note(&settings, train.len()));
     let limit = options.time_limit.map(|span| TimeLimit::new(started, span.0));
     let (mut training, cut_short) = start(&train, &settings, limit, voice).map_err(|e| in_words_of(&schema, e))?;
     notes.extend(inducing_notes(&settings, training.model()).into_iter().chain(cut_short));

@@ -24,6 +24,14 @@ pub fn inducing_notes(settings: &FitSettings, model: &DeepGp) -> Option<Note> {
     asked.max().map(|(asked, found)| Note::FewerInducing { asked, found })
 }
 
+/// The number of rows below which learned sites overfit.
+const ROWS_FOR_SITES: usize = 20_000;
+
+/// A note if learned sites are trained on few rows.
+pub fn sites_note(settings: &FitSettings, rows: usize) -> Option<Note> {
+    (settings.model.sites.is_some() && rows < ROWS_FOR_SITES).then_some(Note::SitesOnFewRows { rows })
+}
+
 /// The share of rows that one value of a target must have for it to be told.
 const COMMON: f64 = 0.02;
 /// The number of rows to each different value of a target from which on it is told.
@@ -54,6 +62,15 @@ pub fn sentences(notes: &[Note]) -> Vec<String> {
 mod tests {
     use super::*;
     use deepgp::Mat;
+
+    #[test]
+    fn sites_on_few_rows_are_told() {
+        let mut settings = FitSettings::default();
+        assert_eq!(sites_note(&settings, 100), None);
+        settings.model.sites = Some(8);
+        assert_eq!(sites_note(&settings, 19_999), Some(Note::SitesOnFewRows { rows: 19_999 }));
+        assert_eq!(sites_note(&settings, 20_000), None);
+    }
 
     #[test]
     fn values_that_repeat_are_told_and_others_not() {

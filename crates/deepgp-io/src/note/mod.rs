@@ -227,6 +227,11 @@ pub enum Note {
         /// The share of rows that have the most common one.
         most_common: Number,
     },
+    /// Learned sites were trained on so few rows that they overfit.
+    SitesOnFewRows {
+        /// How many rows they were trained on.
+        rows: usize,
+    },
     /// The time was up while inducing inputs were chosen: from some layer on, some are rows at random.
     InducingCutShort {
         /// The first such layer, from 0.

@@ -139,6 +139,11 @@ impl fmt::Display for Note {
                  be as high as one likes, so compare models by their CRPS and not by their log likelihood",
                 percent(most_common.0)
             ),
+            Self::SitesOnFewRows { rows } => write!(
+                f,
+                "learned sites overfit {rows} rows: intervals come out too narrow on fewer than some 20000, so look at their \
+                 coverage, or leave `--objective` to `auto`"
+            ),
             Self::InducingCutShort { layer } => write!(
                 f,
                 "layer {layer}: the time was up while inducing inputs were chosen, and rows at random stand in for some of \
