@@ -47,10 +47,14 @@ impl DensityArgument {
         let FitSettings { model, train, .. } = settings;
         match self {
             Self::Likelihood => {
-                let noise = model.likelihood.noise();
-                model.likelihood = serde_json::from_value::<LikelihoodChoice>(value)?.form().with_noise(noise);
+                let chosen = serde_json::from_value::<LikelihoodChoice>(value)?.form();
+                let noisy = model.likelihood.noise().and_then(|noise| chosen.with_noise(noise));
+                model.likelihood = noisy.unwrap_or(chosen);
             }
-            Self::Noise => model.likelihood = model.likelihood.with_noise(serde_json::from_value(value)?),
+            Self::Noise => {
+                let noisy = model.likelihood.with_noise(serde_json::from_value(value)?);
+                model.likelihood = noisy.unwrap_or(model.likelihood);
+            }
             Self::Objective => {
                 let choice: ObjectiveChoice = serde_json::from_value(value)?;
                 train.objective = choice.form(train.objective.and_then(ObjectiveForm::power));

@@ -74,6 +74,15 @@ pub enum Error {
         requirement: &'static str,
     },
 
+    /// Class probabilities were asked of a likelihood that has no classes.
+    #[error(
+        "the likelihood `{likelihood}` has no classes, and so no class probabilities; fit the model with one that has, e.g. `softmax`"
+    )]
+    NoClasses {
+        /// The likelihood's name.
+        likelihood: String,
+    },
+
     /// Targets lie outside of the domain of their transform.
     #[error(
         "y: column {column}: the transform `{transform}` needs targets above {above}, but {} (rows and columns count from 0); \

@@ -123,6 +123,11 @@ impl UserPredictor<'_> {
         Ok(out)
     }
 
+    /// The probability of each class at each row, `[N, C]`, as [`Predictor::class_probabilities`] gives it.
+    pub fn class_probabilities(&self, x: View<'_>) -> Result<Mat> {
+        self.inner.class_probabilities(self.inputs(x)?.view())
+    }
+
     /// The log density of each row's targets, jointly over outputs, as [`Predictor::log_density`] gives it; `−∞` for a target that its
     /// transform cannot have, e.g. a negative one under a logarithm.
     pub fn log_density(&self, x: View<'_>, y: View<'_>) -> Result<Vec<f64>> {

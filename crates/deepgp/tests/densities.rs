@@ -6,7 +6,10 @@ mod common;
 
 use common::dense::{add, cholesky, inverse_and_log_det, mul, squared_exponential, t};
 use common::*;
-use deepgp::likelihood::{Gaussian, Heteroscedastic, Likelihood, StudentT};
+use deepgp::likelihood::{
+    Bernoulli, Gaussian, Heteroscedastic, Likelihood, Link, NegativeBinomial, Ordered, Outcomes, Poisson, Softmax,
+    StudentT,
+};
 use deepgp::noise::{Key, Purpose};
 use deepgp::{
     Batch, CovarianceForm, Dataset, DeepGp, Inducing, Jitter, Mat, MeanForm, MeanFunction, Noise, ObjectiveForm,
@@ -22,6 +25,30 @@ fn likelihoods(targets: usize) -> [Box<dyn Likelihood>; 3] {
         Box::new(Heteroscedastic::new(0.3, targets)),
         Box::new(StudentT::new(0.3, 4.0, targets)),
     ]
+}
+
+/// Every likelihood, for one target.
+fn all_likelihoods() -> Vec<Box<dyn Likelihood>> {
+    let discrete: [Box<dyn Likelihood>; 6] = [
+        Box::new(Bernoulli { link: Link::Probit, level: 0.2 }),
+        Box::new(Bernoulli { link: Link::Logit, level: -0.3 }),
+        Box::new(Softmax { levels: vec![0.1, -0.4, 0.3] }),
+        Box::new(Ordered { first: -0.4, gaps: vec![0.7] }),
+        Box::new(Poisson { level: 0.5 }),
+        Box::new(NegativeBinomial { level: 0.5, dispersion: 3.0 }),
+    ];
+    likelihoods(1).into_iter().chain(discrete).collect()
+}
+
+/// Rows with targets that this likelihood can have.
+fn data_for(likelihood: &dyn Likelihood, rows: usize, seed: u64) -> Dataset {
+    let data = random_data(rows, seed);
+    let y = data.y().map(|u: f64| match likelihood.outcomes() {
+        Outcomes::Real => u,
+        Outcomes::Classes(classes) => (0.5 * (u + 1.0) * classes as f64).floor(),
+        Outcomes::Counts => (2.5 * (u + 1.0)).floor(),
+    });
+    Dataset::new(data.x().clone(), y).unwrap()
 }
 
 /// Two inputs, one hidden layer of three, and a last layer as wide as the likelihood asks.
@@ -44,11 +71,12 @@ fn fits(objective: ObjectiveForm, model: &DeepGp) -> bool {
 }
 
 fn check_gradients(mean: MeanForm) {
-    let data = random_data(6, 50).with_weights(vec![1.0, 0.5, 2.0, 0.7, 1.5, 1.0]).unwrap();
     let mut refused = 0;
     for covariance in COVARIANCE_FORMS {
         for sets in SETS {
-            for likelihood in likelihoods(1) {
+            for likelihood in all_likelihoods() {
+                let weights = vec![1.0, 0.5, 2.0, 0.7, 1.5, 1.0];
+                let data = data_for(&*likelihood, 6, 50).with_weights(weights).unwrap();
                 for objective in ALL_OBJECTIVES {
                     for (kind, sites) in [("samples", false), ("sites", true)] {
                         let model = model((mean, covariance), sets, likelihood.clone());
@@ -75,8 +103,8 @@ fn check_gradients(mean: MeanForm) {
             }
         }
     }
-    // The tighter bound is for Gaussian noise, and not for a dual covariance: 3 sets × 2 × (2 × 4 likelihoods × forms + 1).
-    assert_eq!(refused, 3 * 2 * (2 * 4 + 1));
+    // The tighter bound is for Gaussian noise, and not for a dual covariance: 3 sets × 2 × (8 × 4 likelihoods × forms + 1).
+    assert_eq!(refused, 3 * 2 * (8 * 4 + 1));
 }
 
 #[test]
@@ -140,9 +168,9 @@ fn one_site_at_zero_is_the_pass_without_noise() {
 
 #[test]
 fn sites_of_equal_weight_at_the_noise_of_samples_predict_as_those_do() {
-    let data = random_data(5, 4);
     let forms = (MeanForm::Whitened, CovarianceForm::Diagonal);
-    for likelihood in likelihoods(1) {
+    for likelihood in all_likelihoods() {
+        let data = data_for(&*likelihood, 5, 4);
         let plain = model(forms, Sets::Nested, likelihood);
         let sited = plain.clone().with_sites(Some(Sites::draw(3, &[3], 5).unwrap())).unwrap();
         let points = &sited.sites().unwrap().points()[0];
@@ -197,6 +225,61 @@ fn densities_integrate_to_one_and_agree_with_moments_and_distribution_functions(
                 close("variance", second[i] - mean * mean, variance, if heavy { 1e-2 } else { 1e-5 });
                 close("below", below[i], cumulative[(i, 0)], 1e-2);
                 assert!(moments.noise[(i, 0)] > 0.0 && moments.noise[(i, 0)] < variance);
+            }
+        }
+    }
+}
+
+#[test]
+fn probabilities_of_classes_and_counts_sum_to_one_and_agree_with_everything_else() {
+    let x = uniform(3, 2, 9);
+    let forms = (MeanForm::Whitened, CovarianceForm::Diagonal);
+    for likelihood in all_likelihoods() {
+        let values = match likelihood.outcomes() {
+            Outcomes::Real => continue,
+            Outcomes::Classes(classes) => classes,
+            Outcomes::Counts => 400,
+        };
+        let plain = model(forms, Sets::Nested, likelihood);
+        for model in [plain.clone(), with_sites(plain)] {
+            let name = model.likelihood().name();
+            let predictor = model.predictor(PredictSettings { samples: 4, ..Default::default() }).unwrap();
+            let moments = predictor.moments(x.view()).unwrap();
+            let probabilities = predictor.class_probabilities(x.view());
+            assert_eq!(probabilities.is_ok(), matches!(model.likelihood().outcomes(), Outcomes::Classes(_)), "{name}");
+            let (mut total, mut first, mut second) = ([0.0; 3], [0.0; 3], [0.0; 3]);
+            for k in 0..values {
+                let y = Mat::column(vec![k as f64; 3]);
+                let density = predictor.log_density(x.view(), y.view()).unwrap();
+                let below = predictor.cumulative(x.view(), y.view()).unwrap();
+                for i in 0..3 {
+                    let mass = density[i].exp();
+                    total[i] += mass;
+                    first[i] += mass * k as f64;
+                    second[i] += mass * (k * k) as f64;
+                    close(&format!("{name}: below"), below[(i, 0)], total[i], 1e-6);
+                    if let Ok(all) = &probabilities {
+                        close(&format!("{name}: class"), all[(i, k)], mass, 1e-6);
+                    }
+                }
+            }
+            let levels = [0.05, 0.5, 0.95];
+            let quantiles = predictor.quantiles(x.view(), &levels).unwrap();
+            for i in 0..3 {
+                close(&format!("{name}: total"), total[i], 1.0, 1e-6);
+                close(&format!("{name}: mean"), first[i], moments.y.mean[(i, 0)], 1e-4);
+                let spread = second[i] - first[i] * first[i];
+                close(&format!("{name}: variance"), spread, moments.y.variance[(i, 0)], 1e-2);
+                assert!(moments.noise[(i, 0)] > 0.0 && moments.noise[(i, 0)] < moments.y.variance[(i, 0)], "{name}");
+                for (l, level) in levels.into_iter().enumerate() {
+                    let own = quantiles[(i, l)];
+                    assert_eq!(own.fract(), 0.0);
+                    let below = |at: f64| {
+                        let y = Mat::column(vec![at.max(0.0); 3]);
+                        predictor.cumulative(x.view(), y.view()).unwrap()[(i, 0)]
+                    };
+                    assert!(below(own) >= level - 1e-9 && (own == 0.0 || below(own - 1.0) < level), "{name}");
+                }
             }
         }
     }

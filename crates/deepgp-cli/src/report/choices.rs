@@ -1,7 +1,7 @@
 //! The choices behind a model in words: which likelihood, objective and validation score it has, what they mean, and when one would choose
 //! another.
 
-use deepgp::likelihood::LikelihoodDescription;
+use deepgp::likelihood::{LikelihoodDescription, Link};
 use deepgp::{ObjectiveForm, TransformChoice, ValidationScore};
 
 use super::number::{fixed, significant};
@@ -69,6 +69,30 @@ fn likelihood(choices: &Choices, targets: &[String]) -> Option<InWords> {
                  “heteroscedastic” is the better one.",
                 degrees(&choices.degrees, targets)
             ),
+        ),
+        LikelihoodDescription::Bernoulli { link } => of(
+            match link {
+                Link::Probit => "probit",
+                Link::Logit => "logit",
+            },
+            "Two classes, each with a probability that follows the inputs.".to_owned(),
+        ),
+        LikelihoodDescription::Softmax { classes } => of(
+            "softmax",
+            format!("One of {classes} classes, each with a probability that follows the inputs."),
+        ),
+        LikelihoodDescription::Ordered { classes } => of(
+            "ordered",
+            format!("One of {classes} classes that have an order: a number that follows the inputs falls between cutpoints."),
+        ),
+        LikelihoodDescription::Poisson => of(
+            "poisson",
+            "Counts of events whose rate follows the inputs: where the rate is known, the variance of a count is its mean."
+                .to_owned(),
+        ),
+        LikelihoodDescription::NegativeBinomial => of(
+            "negative-binomial",
+            "Counts of events whose rate follows the inputs, and which vary more than at a known rate.".to_owned(),
         ),
     })
 }

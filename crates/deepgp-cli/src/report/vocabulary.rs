@@ -100,7 +100,8 @@ pub(super) struct NoiseWords {
 }
 
 impl NoiseWords {
-    /// The words for the noise of a likelihood; `None` where it follows the inputs, so that no one number says what it is.
+    /// The words for the noise of a likelihood; `None` where it follows the inputs, so that no one number says what it is, and where there is
+    /// none.
     pub(super) fn of(likelihood: Option<LikelihoodDescription>) -> Option<Self> {
         match likelihood {
             None | Some(LikelihoodDescription::Gaussian { .. }) => {
@@ -109,7 +110,14 @@ impl NoiseWords {
             Some(LikelihoodDescription::StudentT { .. }) => {
                 Some(Self { title: "Scale of the noise", axis: "scale of the noise" })
             }
-            Some(LikelihoodDescription::Heteroscedastic { .. }) => None,
+            Some(
+                LikelihoodDescription::Heteroscedastic { .. }
+                | LikelihoodDescription::Bernoulli { .. }
+                | LikelihoodDescription::Softmax { .. }
+                | LikelihoodDescription::Ordered { .. }
+                | LikelihoodDescription::Poisson
+                | LikelihoodDescription::NegativeBinomial,
+            ) => None,
         }
     }
 }

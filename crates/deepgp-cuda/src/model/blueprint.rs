@@ -208,13 +208,12 @@ impl LayerBlueprint {
 
 impl LikelihoodBlueprint {
     fn new(likelihood: &dyn Likelihood, list: &mut ParameterList) -> Outcome<Self> {
-        let Some(form) = likelihood.description() else {
+        let Some(text) = likelihood.description().and_then(LikelihoodText::new) else {
             return Err(Fault::Device(format!(
-                "the likelihood `{}` was not written for this device; compute this model on the CPU",
+                "the likelihood `{}` was not written for this device; compute this model on the CPU (`--device cpu`)",
                 likelihood.name()
             )));
         };
-        let text = LikelihoodText::new(form);
         let (latents, observed) = (likelihood.latent_width(), likelihood.observed_width());
         let terms = latents / text.latents;
         if (terms * text.latents, terms * text.observed) != (latents, observed) {

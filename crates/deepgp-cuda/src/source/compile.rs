@@ -46,7 +46,7 @@ fn data_terms<T: Real>() -> Vec<Source<DataTerm>> {
     let pairs = likelihoods.into_iter().flat_map(|likelihood| objectives.map(|objective| (likelihood, objective)));
     let faithful = (likelihoods[1], ObjectiveForm::Faithful { power: 1.0, hold: 0.5, release: 1.0 });
     let pairs = pairs.chain([(likelihoods[0], ObjectiveForm::Tighter), faithful]);
-    pairs.map(|(likelihood, objective)| LikelihoodText::new(likelihood).source::<T>(objective)).collect()
+    pairs.map(|(likelihood, objective)| LikelihoodText::new(likelihood).unwrap().source::<T>(objective)).collect()
 }
 
 /// Compiles a source for an architecture, and looks for every kernel that a device of it can run.

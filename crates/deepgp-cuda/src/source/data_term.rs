@@ -41,9 +41,9 @@ pub struct LikelihoodText {
 }
 
 impl LikelihoodText {
-    /// The text for one of the library's likelihoods.
-    pub fn new(form: LikelihoodDescription) -> Self {
-        match form {
+    /// The text for one of the library's likelihoods; `None` for those that were not written for a device yet.
+    pub fn new(form: LikelihoodDescription) -> Option<Self> {
+        Some(match form {
             LikelihoodDescription::Gaussian { .. } => {
                 Self { name: "Gaussian", text: GAUSSIAN, latents: 1, observed: 1, parameters: &["noise"], nodes: None }
             }
@@ -63,7 +63,12 @@ impl LikelihoodText {
                 parameters: &["noise", "degrees"],
                 nodes: Some(20),
             },
-        }
+            LikelihoodDescription::Bernoulli { .. }
+            | LikelihoodDescription::Softmax { .. }
+            | LikelihoodDescription::Ordered { .. }
+            | LikelihoodDescription::Poisson
+            | LikelihoodDescription::NegativeBinomial => return None,
+        })
     }
 
     /// The whole text of the data term, for rows of type `T`.
@@ -100,12 +105,12 @@ mod tests {
 
     #[test]
     fn objective_and_likelihood_are_chosen_when_the_text_is_written() {
-        let gaussian = LikelihoodText::new(LikelihoodDescription::Gaussian { outputs: 3 });
+        let gaussian = LikelihoodText::new(LikelihoodDescription::Gaussian { outputs: 3 }).unwrap();
         let text = gaussian.source::<f32>(ObjectiveForm::Elbo).text;
         for line in ["#define LATENTS 1\n", "#define PARAMETERS 1\n", "using Objective = Elbo<Gaussian>;\n"] {
             assert!(text.contains(line), "`{line}` is missing");
         }
-        let other = LikelihoodText::new(LikelihoodDescription::Gaussian { outputs: 1 });
+        let other = LikelihoodText::new(LikelihoodDescription::Gaussian { outputs: 1 }).unwrap();
         assert_eq!(text, other.source::<f32>(ObjectiveForm::Elbo).text, "one program serves all numbers of outputs");
         let tempered = |power| gaussian.source::<f32>(ObjectiveForm::Predictive { power }).text;
         assert_eq!(tempered(0.5), tempered(1.0), "one program serves all powers");

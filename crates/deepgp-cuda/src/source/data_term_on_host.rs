@@ -175,7 +175,7 @@ const OBJECTIVES: [ObjectiveForm; 3] =
 fn agrees(case: &Case, objective: ObjectiveForm, likelihood: &dyn Likelihood) {
     let samples = if case.logits.is_empty() { "samples" } else { "sites" };
     let name = format!("{objective:?} of {} with {} {samples}", likelihood.name(), case.samples);
-    let source = LikelihoodText::new(likelihood.description().unwrap()).source::<f64>(objective);
+    let source = LikelihoodText::new(likelihood.description().unwrap()).unwrap().source::<f64>(objective);
     // The name is that of a folder too.
     let test = name.replace(|c: char| !c.is_alphanumeric(), "-");
     let Some(found) = case.on_host(&test, &source, power(objective)) else { return };

@@ -5,29 +5,51 @@
 //! its expectation, and belongs to the caller.
 //!
 //! To add one, write a file with a struct and [`Likelihood`] for it; where there is no closed form, [`Pointwise`] asks for one function
-//! and [`ByQuadrature`] does the rest. If it is to be chosen in settings and stored in model files, it gets a variant of
+//! and [`ByQuadrature`] does the rest. Two classes, classes in order and counts are [`LogConcave`]. If it is to be chosen in settings and stored in model files, it gets a variant of
 //! [`LikelihoodForm`] and of [`LikelihoodDescription`], and the compiler lists what is missing.
 
+mod bernoulli;
 mod conditional;
+mod counts;
+mod description;
 mod form;
 mod gaussian;
 mod heteroscedastic;
+mod lattice;
+mod log_concave;
+mod negative_binomial;
 mod noise;
 mod normal;
+mod ordered;
+mod outcomes;
 mod pointwise;
+mod poisson;
 mod quadrature;
+mod race;
+mod softmax;
+mod start;
 mod student_t;
 mod tempered;
+mod tilted_bound;
 
+pub use bernoulli::{Bernoulli, ClassCurve, Link};
 pub use conditional::Support;
-pub use form::{LikelihoodDescription, LikelihoodForm};
+pub use description::LikelihoodDescription;
+pub use form::LikelihoodForm;
 pub use gaussian::Gaussian;
 pub use heteroscedastic::Heteroscedastic;
+pub use lattice::{Curve, Expectation, Jet};
+pub use log_concave::{LogConcave, ObservedMoments};
+pub use negative_binomial::{DispersedCurve, NegativeBinomial};
 pub(crate) use noise::NOISE_FLOOR;
 pub use normal::NormalPart;
+pub use ordered::{Ordered, OrderedCurve};
+pub use outcomes::Outcomes;
 pub use pointwise::{ByQuadrature, Pointwise};
+pub use poisson::{CountCurve, Poisson};
 pub use quadrature::GaussHermite;
 pub(crate) use quadrature::log_sum_exp;
+pub use softmax::Softmax;
 pub use student_t::StudentT;
 pub use tempered::Tempered;
 
@@ -97,6 +119,11 @@ pub trait Likelihood: Parameters + std::fmt::Debug + Send + Sync {
         None
     }
 
+    /// The values that an observation can take, and so what is asked of a prediction: by default any number.
+    fn outcomes(&self) -> Outcomes {
+        Outcomes::Real
+    }
+
     /// How targets are scaled before the likelihood sees them.
     fn target_units(&self) -> TargetUnits {
         TargetUnits::Standardised
@@ -139,6 +166,11 @@ pub trait Likelihood: Parameters + std::fmt::Debug + Send + Sync {
         1.0
     }
 
+    /// Whether a latent function is the logarithm of a rate, so that a row's offset, the logarithm of its exposure, is added to it.
+    fn takes_offset(&self, _latent: usize) -> bool {
+        false
+    }
+
     /// Fails if some `y` is impossible, e.g. a negative count.
     fn check(&self, y: View<'_>) -> Result<()>;
 
@@ -148,6 +180,13 @@ pub trait Likelihood: Parameters + std::fmt::Debug + Send + Sync {
     /// Adds `weight` times the gradient of [`Likelihood::expected_log_density`] to `bars`.
     fn expected_log_density_pullback(&self, y: &[f64], f: Latent<'_>, weight: f64, bars: LatentBars<'_>);
 
+    /// Adds `weight` times the gradient of [`Likelihood::expected_log_density`] to `bars`, and returns its value: both at once, for
+    /// likelihoods that save work so.
+    fn expected_log_density_with_pullback(&self, y: &[f64], f: Latent<'_>, weight: f64, bars: LatentBars<'_>) -> f64 {
+        self.expected_log_density_pullback(y, f, weight, bars);
+        self.expected_log_density(y, f)
+    }
+
     /// Writes mean and variance of each output of `y`, for `f ~ N(mean, variance)`.
     fn observed_moments(&self, f: Latent<'_>, mean: &mut [f64], variance: &mut [f64]);
 
@@ -156,6 +195,11 @@ pub trait Likelihood: Parameters + std::fmt::Debug + Send + Sync {
 
     /// The distribution function `P(y_output ≤ at)` of one output, for `f ~ N(mean, variance)`.
     fn cumulative(&self, output: usize, at: f64, f: Latent<'_>) -> f64;
+
+    /// Writes the probability of each class, for `f ~ N(mean, variance)`, and says that it did; by default there are none.
+    fn class_probabilities(&self, _f: Latent<'_>, _probabilities: &mut [f64]) -> bool {
+        false
+    }
 
     /// Hands one output of `y`, for `f ~ N(mean, variance)`, to `each` as a mixture of Gaussians whose weights sum to 1, and says that it
     /// did. Quantiles and the CRPS are then by formula; where `y` is no such mixture, nothing is handed on and they are by integration.

@@ -14,7 +14,7 @@
 
 use super::conditional::{Conditional, Support};
 use super::quadrature::{GaussHermite, log_sum_exp};
-use super::{Latent, LatentBars, Likelihood, LikelihoodDescription, TargetUnits, Tempered};
+use super::{Latent, LatentBars, Likelihood, LikelihoodDescription, Outcomes, TargetUnits, Tempered};
 use crate::error::{Error, Result};
 use crate::model::params::{self, Leaf, Parameters};
 use crate::numeric::mat::View;
@@ -131,6 +131,13 @@ impl<L: Pointwise> Likelihood for ByQuadrature<L> {
 
     fn description(&self) -> Option<LikelihoodDescription> {
         None
+    }
+
+    fn outcomes(&self) -> Outcomes {
+        match self.likelihood.support() {
+            Support::Real | Support::Positive => Outcomes::Real,
+            Support::Counts => Outcomes::Counts,
+        }
     }
 
     fn latent_width(&self) -> usize {

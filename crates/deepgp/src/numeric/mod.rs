@@ -1,7 +1,9 @@
 //! Numerics: matrices, factorisations, vector loops, root finding, special functions, threads. Nothing here knows of models.
 
+pub(crate) mod incomplete;
 pub(crate) mod linalg;
 pub(crate) mod mat;
+pub(crate) mod normal;
 pub(crate) mod real;
 pub(crate) mod root_finding;
 pub(crate) mod scratch;

@@ -93,6 +93,41 @@ pub(crate) fn by_false_position((mut low, mut high): (f64, f64), level: f64, cum
     high
 }
 
+/// The smallest count `k ≥ 0` with `F(k) ≥ level`, where `cumulative` is `F`: from `start` by strides that double until it lies between two
+/// counts, then by halves. Where `F` stays below the level, as rounding may keep it, some count beyond which nothing is left.
+pub(crate) fn smallest_count(level: f64, start: f64, cumulative: impl Fn(f64) -> f64) -> f64 {
+    let reached = |k: f64| cumulative(k) >= level;
+    let start = if start.is_finite() { start.floor().clamp(0.0, LARGEST_COUNT) } else { 0.0 };
+    // `low` is below the one that is looked for, or −1; `high` is not.
+    let (mut low, mut high, mut stride) = (start, start, 1.0);
+    if reached(start) {
+        low -= stride;
+        while low >= 0.0 && reached(low) {
+            (high, stride) = (low, 2.0 * stride);
+            low -= stride;
+        }
+        low = low.max(-1.0);
+    } else {
+        high += stride;
+        while high < LARGEST_COUNT && !reached(high) {
+            (low, stride) = (high, 2.0 * stride);
+            high += stride;
+        }
+    }
+    while high - low > 1.0 {
+        let middle = (0.5 * (low + high)).floor();
+        if reached(middle) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    high
+}
+
+/// The count at which [`smallest_count`] gives up.
+const LARGEST_COUNT: f64 = 1e15;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -126,5 +161,18 @@ mod tests {
         };
         by_newton(-2.5, 1.8, 0.05, counted);
         assert!(evaluations.get() <= 6, "{}", evaluations.get());
+    }
+
+    #[test]
+    fn the_smallest_count_that_reaches_a_level_is_found_from_anywhere() {
+        // Geometric: F(k) = 1 − q^(k + 1).
+        for (q, level) in [(0.5f64, 0.3), (0.5, 0.5), (0.5, 0.501), (0.9, 0.99), (0.99999, 0.4)] {
+            let below = |k: f64| 1.0 - q.powf(k + 1.0);
+            let expected = (0..).map(f64::from).find(|k| below(*k) >= level).unwrap();
+            for start in [-5.0, 0.0, 3.7, 1e4, 1e9, f64::NAN] {
+                assert_eq!(smallest_count(level, start, below), expected, "{q} {level} {start}");
+            }
+        }
+        assert!(smallest_count(0.9, 2.0, |_| 0.8) >= LARGEST_COUNT);
     }
 }

@@ -1,4 +1,4 @@
-//! Special functions that `libm` has not: the slope of `ln Γ`, and the distribution function of Student's t.
+//! Special functions that `libm` has not: the slope and differences of `ln Γ`, and the distribution function of Student's t.
 
 /// The argument from which on the asymptotic series of the digamma function has all its digits.
 const LARGE: f64 = 10.0;
@@ -25,6 +25,16 @@ pub(crate) fn ln_gamma_half_step(x: f64) -> f64 {
     if x < 1e3 { libm::lgamma(x + 0.5) - libm::lgamma(x) } else { 0.5 * x.ln() - 0.125 / x + 1.0 / (192.0 * x * x * x) }
 }
 
+/// The logarithm `ln Γ(x + n) − ln Γ(x) − n ln x` for positive `x` and `n ≥ 0`: `ln (1 + 1/x) ⋯ (1 + (n − 1)/x)` for whole `n`. Where `x` is large,
+/// and little is left of the difference, by Stirling's series.
+pub(crate) fn ln_rising_factorial(x: f64, n: f64) -> f64 {
+    if x < 30.0 {
+        return libm::lgamma(x + n) - libm::lgamma(x) - n * x.ln();
+    }
+    let series = |x: f64| (1.0 / 12.0 - (1.0 / 360.0 - 1.0 / (1260.0 * x * x)) / (x * x)) / x;
+    (x + n - 0.5) * (n / x).ln_1p() - n + series(x + n) - series(x)
+}
+
 /// The distribution function `P(T ≤ t)` of Student's t with so many degrees of freedom: `½ I_x(ν/2, ½)` for `t < 0`, with
 /// `x = ν / (ν + t²)`.
 pub(crate) fn student_t_cumulative(t: f64, degrees: f64) -> f64 {
@@ -42,19 +52,19 @@ fn incomplete_beta(ratio: f64, a: f64) -> f64 {
     let (x, rest) = (1.0 / (1.0 + ratio), ratio / (1.0 + ratio));
     let front = ln_gamma_half_step(a) - 0.5 * std::f64::consts::PI.ln() - a * ratio.ln_1p() + 0.5 * rest.ln();
     if x > (a + 1.0) / (a + 2.5) {
-        1.0 - front.exp() * continued_fraction(rest, 0.5, a) / 0.5
+        1.0 - front.exp() * continued_fraction(rest, 0.5, a, TERMS) / 0.5
     } else {
-        front.exp() * continued_fraction(x, a, 0.5) / a
+        front.exp() * continued_fraction(x, a, 0.5, TERMS) / a
     }
 }
 
-/// The continued fraction of the incomplete beta function, by Lentz's method.
-fn continued_fraction(x: f64, a: f64, b: f64) -> f64 {
+/// The continued fraction of the incomplete beta function, by Lentz's method, with so many terms at most.
+pub(super) fn continued_fraction(x: f64, a: f64, b: f64, terms: u32) -> f64 {
     const TINY: f64 = 1e-300;
     let keep = |v: f64| if v.abs() < TINY { TINY } else { v };
     let (mut c, mut d) = (1.0, 1.0 / keep(1.0 - (a + b) * x / (a + 1.0)));
     let mut value = d;
-    for m in 1..=TERMS {
+    for m in 1..=terms {
         let m = f64::from(m);
         let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
         let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
@@ -85,6 +95,17 @@ mod tests {
             let step = 1e-5 * x;
             let slope = (libm::lgamma(x + step) - libm::lgamma(x - step)) / (2.0 * step);
             assert!((digamma(x) - slope).abs() < 1e-7 * slope.abs().max(1.0), "{x}");
+        }
+    }
+
+    #[test]
+    fn a_rising_factorial_is_its_product_wherever_it_is_computed() {
+        for x in [0.3, 4.0, 29.9, 30.1, 1e4, 1e12] {
+            for n in [0, 1, 7, 300] {
+                let expected: f64 = (0..n).map(|i| (f64::from(i) / x).ln_1p()).sum();
+                let found = ln_rising_factorial(x, f64::from(n));
+                assert!((found - expected).abs() < 1e-12 * expected.abs().max(1.0), "{x} {n}: {found} {expected}");
+            }
         }
     }
 

@@ -36,14 +36,19 @@ impl Objective for EvidenceLowerBound {
     }
 
     fn pullback(&self, row: &RowTerm<'_>, bars: RowBars<'_>) {
+        self.add_with_pullback(row, &mut 0.0, bars);
+    }
+
+    fn add_with_pullback(&self, row: &RowTerm<'_>, sum: &mut f64, bars: RowBars<'_>) {
         let width = row.f.width;
         let samples = bars.mean.chunks_exact_mut(width).zip(bars.variance.chunks_exact_mut(width));
         for (s, (mean, variance)) in samples.enumerate() {
-            let bars = LatentBars { mean, variance, theta: &mut *bars.likelihood };
-            row.likelihood.expected_log_density_pullback(row.y, row.f.at(s), sample_weight(row, s), bars);
-        }
-        for (s, bar) in bars.log_weights.iter_mut().enumerate() {
-            *bar += sample_weight(row, s) * row.likelihood.expected_log_density(row.y, row.f.at(s));
+            let (weight, own) = (sample_weight(row, s), LatentBars { mean, variance, theta: &mut *bars.likelihood });
+            let value = row.likelihood.expected_log_density_with_pullback(row.y, row.f.at(s), weight, own);
+            *sum += weight * value;
+            if let Some(bar) = bars.log_weights.get_mut(s) {
+                *bar += weight * value;
+            }
         }
     }
 }

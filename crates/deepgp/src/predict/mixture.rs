@@ -4,7 +4,7 @@
 //! with a weight of its own. The density of `y` is an average of densities, taken by log-sum-exp; its quantiles invert the average of
 //! distribution functions. Where `y` is a mixture of Gaussians itself, quantiles and the CRPS are by formula.
 
-use crate::likelihood::{Latent, Likelihood};
+use crate::likelihood::{Latent, Likelihood, Outcomes};
 use crate::numeric::root_finding::{by_false_position, by_newton};
 use crate::predict::absolute::{absolute_differences, mean_absolute, weighted_differences};
 
@@ -23,7 +23,7 @@ pub(crate) struct Mixture<'a> {
 
 impl<'a> Mixture<'a> {
     /// The Gaussians, one for each sample.
-    fn parts(self) -> impl ExactSizeIterator<Item = Latent<'a>> {
+    pub(super) fn parts(self) -> impl ExactSizeIterator<Item = Latent<'a>> {
         let chunks = self.mean.chunks_exact(self.width).zip(self.variance.chunks_exact(self.width));
         chunks.map(|(mean, variance)| Latent { mean, variance })
     }
@@ -34,7 +34,7 @@ impl<'a> Mixture<'a> {
     }
 
     /// The weight of part `s`.
-    fn weight(self, s: usize) -> f64 {
+    pub(super) fn weight(self, s: usize) -> f64 {
         self.weights.map_or(1.0 / self.len() as f64, |all| all[s])
     }
 
@@ -129,8 +129,17 @@ impl<'a> Mixture<'a> {
     /// Σ_s ω_s A(m_s − y, v_s) − ½ Σ_s Σ_t ω_s ω_t A(m_s − m_t, v_s + v_t)
     /// ```
     ///
-    /// at `S (S + 3) / 2` evaluations of `A`, because the double sum is symmetric.
+    /// at `S (S + 3) / 2` evaluations of `A`, because the double sum is symmetric. Of classes and counts it is a sum.
     pub fn crps(self, likelihood: &dyn Likelihood, p: usize, y: f64) -> f64 {
+        match likelihood.outcomes() {
+            Outcomes::Real => self.crps_of_number(likelihood, p, y),
+            Outcomes::Classes(classes) => self.class_score(likelihood, y, classes),
+            Outcomes::Counts => self.count_score(likelihood, p, y),
+        }
+    }
+
+    /// [`Mixture::crps`] of a number on the real line.
+    fn crps_of_number(self, likelihood: &dyn Likelihood, p: usize, y: f64) -> f64 {
         let Some(Normals { parts, weights }) = self.normals(likelihood, p) else {
             return self.crps_by_integration(likelihood, p, y);
         };
@@ -183,8 +192,14 @@ impl<'a> Mixture<'a> {
         Some(Normals { parts, weights: (!alike).then_some(weights) })
     }
 
-    /// The quantile of `y_p` at `level`, where `F(y_p) = level`; where `F` jumps across the level, the upper end of the jump.
+    /// The quantile of `y_p` at `level`, where `F(y_p) = level`; where `F` jumps across the level, the upper end of the jump: of classes and
+    /// counts, the smallest one with `F(y_p) ≥ level`.
     pub fn quantile(self, likelihood: &dyn Likelihood, p: usize, level: f64) -> f64 {
+        match likelihood.outcomes() {
+            Outcomes::Classes(classes) => return self.class_quantile(likelihood, level, classes),
+            Outcomes::Counts => return self.count_quantile(likelihood, p, level),
+            Outcomes::Real => {}
+        }
         match self.normals(likelihood, p) {
             Some(normals) => normals.quantile(level),
             None => by_false_position(self.range(likelihood, p, 4.0), level, |at| self.cumulative(likelihood, p, at)),

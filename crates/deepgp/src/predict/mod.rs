@@ -9,6 +9,7 @@
 
 mod absolute;
 pub mod baseline;
+mod discrete;
 mod distribution_on_grid;
 pub(crate) mod joint;
 pub(crate) mod metrics;
@@ -26,6 +27,7 @@ use crate::backend::cpu::mixtures::CpuMixtures;
 use crate::data::check_finite;
 use crate::error::{Error, Result};
 use crate::layer::{Prepared, Want};
+use crate::likelihood::Outcomes;
 use crate::model::DeepGp;
 use crate::numeric::mat::{Mat, View};
 use crate::numeric::threads::Threads;
@@ -194,6 +196,18 @@ impl Predictor<'_> {
                 }
             }
         })
+    }
+
+    /// The probability of each class at each row, `[N, C]`. Fails if the likelihood is not one of classes.
+    pub fn class_probabilities(&self, x: View<'_>) -> Result<Mat> {
+        let likelihood = self.model.likelihood();
+        match likelihood.outcomes() {
+            Outcomes::Classes(classes) => self.map_rows(x, classes, |_, mixture, out| {
+                let there = mixture.class_probabilities(likelihood, out);
+                assert!(there, "a likelihood of classes has their probabilities");
+            }),
+            Outcomes::Real | Outcomes::Counts => Err(Error::NoClasses { likelihood: likelihood.name() }),
+        }
     }
 
     /// The log density `log p(y_n | x_n)` of each row, jointly over outputs: `log 1/S Σ_s exp log p_s(y_n)`.

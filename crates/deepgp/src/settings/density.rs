@@ -1,6 +1,6 @@
 //! The choice of likelihood and objective by one word each, as users make it, and the forms that it leads to.
 
-use crate::likelihood::LikelihoodForm;
+use crate::likelihood::{LikelihoodForm, Link};
 use crate::objective::ObjectiveForm;
 
 /// A likelihood by its name; where it starts is another option.
@@ -13,6 +13,18 @@ pub enum LikelihoodChoice {
     Heteroscedastic,
     /// Student's t.
     StudentT,
+    /// Two classes under the probit.
+    Probit,
+    /// Two classes under the logit.
+    Logit,
+    /// Several classes.
+    Softmax,
+    /// Classes that have an order.
+    Ordered,
+    /// Counts at a rate.
+    Poisson,
+    /// Counts that vary more than at a rate.
+    NegativeBinomial,
 }
 
 impl LikelihoodChoice {
@@ -22,6 +34,12 @@ impl LikelihoodChoice {
             LikelihoodForm::Gaussian { .. } => Self::Gaussian,
             LikelihoodForm::Heteroscedastic { .. } => Self::Heteroscedastic,
             LikelihoodForm::StudentT { .. } => Self::StudentT,
+            LikelihoodForm::Bernoulli { link: Link::Probit } => Self::Probit,
+            LikelihoodForm::Bernoulli { link: Link::Logit } => Self::Logit,
+            LikelihoodForm::Softmax { .. } => Self::Softmax,
+            LikelihoodForm::Ordered { .. } => Self::Ordered,
+            LikelihoodForm::Poisson => Self::Poisson,
+            LikelihoodForm::NegativeBinomial { .. } => Self::NegativeBinomial,
         }
     }
 
@@ -31,6 +49,12 @@ impl LikelihoodChoice {
             Self::Gaussian => LikelihoodForm::GAUSSIAN,
             Self::Heteroscedastic => LikelihoodForm::HETEROSCEDASTIC,
             Self::StudentT => LikelihoodForm::STUDENT_T,
+            Self::Probit => LikelihoodForm::PROBIT,
+            Self::Logit => LikelihoodForm::LOGIT,
+            Self::Softmax => LikelihoodForm::SOFTMAX,
+            Self::Ordered => LikelihoodForm::ORDERED,
+            Self::Poisson => LikelihoodForm::Poisson,
+            Self::NegativeBinomial => LikelihoodForm::NEGATIVE_BINOMIAL,
         }
     }
 }
@@ -90,7 +114,17 @@ mod tests {
 
     #[test]
     fn every_choice_leads_back_to_itself() {
-        for choice in [LikelihoodChoice::Gaussian, LikelihoodChoice::Heteroscedastic, LikelihoodChoice::StudentT] {
+        for choice in [
+            LikelihoodChoice::Gaussian,
+            LikelihoodChoice::Heteroscedastic,
+            LikelihoodChoice::StudentT,
+            LikelihoodChoice::Probit,
+            LikelihoodChoice::Logit,
+            LikelihoodChoice::Softmax,
+            LikelihoodChoice::Ordered,
+            LikelihoodChoice::Poisson,
+            LikelihoodChoice::NegativeBinomial,
+        ] {
             assert_eq!(LikelihoodChoice::of(choice.form()), choice);
         }
         for choice in [

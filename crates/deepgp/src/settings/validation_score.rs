@@ -2,6 +2,7 @@
 
 use crate::data::Dataset;
 use crate::error::Result;
+use crate::likelihood::Outcomes;
 use crate::predict::Predictor;
 use crate::predict::metrics::weighted_mean;
 
@@ -20,11 +21,20 @@ impl ValidationScore {
     /// The score of rows in the model's units, which count by their weights.
     pub(crate) fn score(self, predictor: &Predictor<'_>, rows: &Dataset) -> Result<f64> {
         let (x, y) = (rows.x().view(), rows.y().view());
-        let each = match self {
+        let each = match self.suiting(predictor.model.likelihood().outcomes()) {
             Self::LogDensity => predictor.log_density(x, y)?,
             Self::Crps => predictor.crps(x, y)?.into_iter().map(|own| -own).collect(),
         };
         Ok(weighted_mean(&each, rows.weights()))
+    }
+
+    /// The score that is taken for such targets: of classes and counts the log density, which is bounded there; the CRPS of a class number says
+    /// nothing.
+    pub fn suiting(self, outcomes: Outcomes) -> Self {
+        match outcomes {
+            Outcomes::Real => self,
+            Outcomes::Classes(_) | Outcomes::Counts => Self::LogDensity,
+        }
     }
 
     /// The score's name in reports.

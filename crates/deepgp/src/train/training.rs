@@ -92,7 +92,7 @@ impl Training {
     ) -> Result<Self> {
         let form = settings.model.likelihood;
         form.check()?;
-        Self::start(data, settings, form.start(data.y().ncols()), &mut StartWatch::new(&mut watch))
+        Self::start(data, settings, form.start_for(data)?, &mut StartWatch::new(&mut watch))
     }
 
     /// The training of a new model for `data` with a program's own likelihood, at its starting parameters.

@@ -42,7 +42,7 @@ fn default_of(option: &str) -> Option<String> {
         "covariance_form" => name_of(COVARIANCE_FORMS, model.covariance_form).into(),
         "kernel" => name_of(KERNELS, model.kernel).into(),
         "likelihood" => name_of(LIKELIHOODS, LikelihoodChoice::of(model.likelihood)).into(),
-        "noise" => model.likelihood.noise().to_string(),
+        "noise" => model.likelihood.noise()?.to_string(),
         "objective" => name_of(OBJECTIVES, nothing.objective()).into(),
         "sites" => model.sites.unwrap_or(Sites::USUAL).to_string(),
         "kl_weight" => train.kl_weight.to_string(),
@@ -166,7 +166,7 @@ mod tests {
         assert_default("fit", "covariance_form", name(covariance_form));
         assert_default("fit", "kernel", name(kernel));
         assert_default("fit", "likelihood", likelihood.start(1).name());
-        assert_default("fit", "noise", likelihood.noise());
+        assert_default("fit", "noise", likelihood.noise().unwrap());
         assert_eq!((objective, sites), (None, None));
         assert_default("fit", "objective", "auto");
         assert_default("fit", "sites", 8);

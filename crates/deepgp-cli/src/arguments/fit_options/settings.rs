@@ -96,7 +96,7 @@ impl FitOptions {
     /// How observations arise, and where that starts.
     fn likelihood(&self) -> LikelihoodForm {
         let chosen = self.likelihood.map_or_else(LikelihoodForm::default, LikelihoodChoice::form);
-        self.noise.map_or(chosen, |noise| chosen.with_noise(noise))
+        self.noise.and_then(|noise| chosen.with_noise(noise)).unwrap_or(chosen)
     }
 
     /// What training maximises.

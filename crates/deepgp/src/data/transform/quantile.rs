@@ -6,7 +6,7 @@
 //! a spike of the density.
 
 use super::{MOST_KNOTS, MonotoneSpline};
-use crate::numeric::root_finding::by_newton;
+use crate::numeric::normal;
 
 /// The least number of distinct values from which normal scores are made.
 pub(crate) const FEWEST_VALUES: usize = 100;
@@ -57,11 +57,11 @@ pub(super) fn fit(values: &[f64], weight: impl Fn(usize) -> f64) -> Result<Monot
         })
         .collect();
     let rows = values.len() as f64;
-    let end = (-standard_quantile(ROWS_BEYOND / rows)).min(LARGEST_SCORE);
+    let end = (-normal::quantile(ROWS_BEYOND / rows)).min(LARGEST_SCORE);
     let knots = (values.len() / ROWS_EACH).clamp(FEWEST_KNOTS, MOST_KNOTS);
     let score = |j: usize| end * (2.0 * j as f64 / (knots - 1) as f64 - 1.0);
     let candidates: Vec<(f64, f64)> =
-        (0..knots).map(|j| (interpolate(&levels, &distinct, standard_cumulative(score(j))), score(j))).collect();
+        (0..knots).map(|j| (interpolate(&levels, &distinct, normal::cumulative(score(j))), score(j))).collect();
     let least = LEAST_DISTANCE * (candidates[knots - 1].0 - candidates[0].0);
     let (y, z) = candidates.chunk_by(|before, after| after.0 - before.0 <= least).map(middle).unzip();
     // A column whose values are too close to be told apart by their differences is as good as one with few values.
@@ -83,17 +83,6 @@ fn interpolate(levels: &[f64], distinct: &[(f64, f64)], level: f64) -> f64 {
     let share = (level - levels[after - 1]) / (levels[after] - levels[after - 1]);
     let (low, high) = (distinct[after - 1].0, distinct[after].0);
     low + share * (high - low)
-}
-
-/// The distribution function `Φ` of the standard normal.
-fn standard_cumulative(z: f64) -> f64 {
-    0.5 * libm::erfc(-z * std::f64::consts::FRAC_1_SQRT_2)
-}
-
-/// The quantile `Φ⁻¹` of the standard normal, for a level below ½.
-fn standard_quantile(level: f64) -> f64 {
-    let density = |z: f64| (-0.5 * z * z).exp() / std::f64::consts::TAU.sqrt();
-    by_newton(-1.0, 1.0, level, |z| (standard_cumulative(z), density(z)))
 }
 
 #[cfg(test)]
@@ -120,7 +109,7 @@ mod tests {
         let spline = fit(&values, |_| 1.0).unwrap();
         // A third of all rows: from the 0.33 to the 0.67 quantile of a normal within the nearest knots.
         assert!((0..400).all(|i| spline.log_slope(f64::from(i) / 100.0) < 1000f64.ln()));
-        assert!((standard_cumulative(spline.forward(1.0)) - 0.5).abs() < 0.05);
+        assert!((normal::cumulative(spline.forward(1.0)) - 0.5).abs() < 0.05);
     }
 
     #[test]
