@@ -208,7 +208,7 @@ impl LayerBlueprint {
 
 impl LikelihoodBlueprint {
     fn new(likelihood: &dyn Likelihood, list: &mut ParameterList) -> Outcome<Self> {
-        let Some(text) = likelihood.description().and_then(LikelihoodText::new) else {
+        let Some(text) = likelihood.description().map(LikelihoodText::new) else {
             return Err(Fault::Device(format!(
                 "the likelihood `{}` was not written for this device; compute this model on the CPU (`--device cpu`)",
                 likelihood.name()
@@ -220,7 +220,7 @@ impl LikelihoodBlueprint {
             let expected = format!("{} latent functions for every {} columns of y", text.latents, text.observed);
             return Err(mismatch(expected, format!("{latents} for {observed}")));
         }
-        let own = text.parameters.iter().map(|name| list.take(&format!("likelihood.{name}"), terms));
+        let own = text.parameters.iter().map(|(name, each)| list.take(&format!("likelihood.{name}"), each * terms));
         let parameters = match &own.collect::<Outcome<Vec<_>>>()?[..] {
             [] => list.numbers()..list.numbers(),
             ranges => joined(ranges)?,
