@@ -13,7 +13,7 @@ use deepgp::{
     Real, Regressor, Score, SharedParameter, SharedParameters, TrainState, TransformChoice, simulate,
 };
 use deepgp_io::note::{Note, Number, TrainingEvent};
-use deepgp_io::table::{InputColumn, Kind, Missing, Schema};
+use deepgp_io::table::{InputColumn, Kind, Missing, Schema, TargetKind};
 use deepgp_io::{
     Baseline, History, HistoryPoint, ModelError, ModelFile, Provenance, Record, RowSample, ScoreRecord, StopReason,
     Subject, TableRecord,
@@ -55,6 +55,7 @@ fn file(regressor: Regressor, state: Option<TrainState>, settings: FitSettings) 
         schema: Schema {
             inputs: inputs.collect(),
             targets: vec!["y \"ü\"".into()],
+            target_kind: TargetKind::Numbers,
             missing: Missing::Mean,
             positions: None,
         },

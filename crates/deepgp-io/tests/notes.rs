@@ -2,7 +2,7 @@
 
 use deepgp::{Matrix, TransformChoice};
 use deepgp_io::Baseline;
-use deepgp_io::note::{NoTransform, Note, Number, ScoredRows, TrainingEvent};
+use deepgp_io::note::{ClassRows, NoTransform, Note, Number, ScoredRows, TrainingEvent};
 use deepgp_io::table::Place;
 
 /// One of each variant, with the sentence that people read.
@@ -52,6 +52,33 @@ fn all() -> Vec<(Note, &'static str)> {
             Note::NamedLikeId { column: column() },
             "column `n` is taken for numbers, though its name is that of an id: leave it out with --ignore n, or take it as \
              categories with --categorical n",
+        ),
+        (
+            Note::RareClasses {
+                target: column(),
+                classes: [("a", 1), ("b", 4)].map(|(label, rows)| ClassRows { label: label.into(), rows }).into(),
+            },
+            "`n`: few rows are of \"a\" (1), \"b\" (4): little can be learnt about so rare a class",
+        ),
+        (
+            Note::WholeNumbers { target: column(), values: 3, may_be_classes: true, may_be_counts: true },
+            "`n` is taken for numbers, of which there are 3 different ones, all of them whole: if they are classes, say so with \
+             --task classification, or if they count something, with --task counts; --task regression says that they are numbers",
+        ),
+        (
+            Note::WholeNumbers { target: column(), values: 3, may_be_classes: true, may_be_counts: false },
+            "`n` is taken for numbers, of which there are 3 different ones, all of them whole: if they are classes, say so with \
+             --task classification; --task regression says that they are numbers",
+        ),
+        (
+            Note::WholeNumbers { target: column(), values: 90, may_be_classes: false, may_be_counts: true },
+            "`n` is taken for numbers, of which there are 90 different ones, all of them whole: if they count something, say so \
+             with --task counts; --task regression says that they are numbers",
+        ),
+        (
+            Note::TruthAsNumbers { target: column() },
+            "`n`: true and false are taken for 1 and 0: they are classes where all cells are one of them, and there is no other \
+             target",
         ),
         (
             Note::UnusedColumns { columns: vec!["a".into(), "b".into()], may_be_kept: false },

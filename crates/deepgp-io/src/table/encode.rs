@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use deepgp::Mat;
 
-use super::scan::{TOLD_EVERY, missing_advice, not_finite, target, value};
+use super::scan::{TOLD_EVERY, missing_advice, not_finite, value};
+use super::target::TargetCode;
 use super::{Cell, Kind, Missing, Note, Place, Rows, Schema, Source, Targets, date, names};
 use crate::error::{DATE, Error, Result};
 
@@ -30,6 +31,8 @@ pub struct Encoder {
     inputs: Vec<Input>,
     /// Position and name of each target.
     targets: Option<Vec<(usize, String)>>,
+    /// How targets become numbers.
+    target_code: TargetCode,
     missing: Missing,
     /// Positions of columns that are handed on as they are written.
     carried: Vec<usize>,
@@ -111,6 +114,7 @@ impl Encoder {
             rows: source.rows_using(read)?,
             inputs,
             targets: read_targets,
+            target_code: TargetCode::of(&schema.target_kind),
             missing: schema.missing,
             carried: Vec::new(),
             cells: Vec::new(),
@@ -225,7 +229,7 @@ impl Encoder {
             }
         }
         for (at, name) in targets {
-            y.extend(target(&self.source, name, place, &cells[*at])?);
+            y.extend(self.target_code.encode(&self.source, name, place, &cells[*at])?);
         }
         for input in &mut self.inputs {
             input.encode(&self.source, place, &cells[input.at], x)?;
