@@ -13,11 +13,12 @@ pub fn schema(names: Option<Vec<String>>, width: usize, targets: Option<Vec<Stri
     let positions = if names.is_none() { Some(width) } else { None };
     let names = names.unwrap_or_else(|| by_position(width));
     let column = |name| InputColumn { name, kind: Kind::Number { fill: None } };
-    let target_kind = TargetKind::Numbers;
+    let (target_kind, exposure) = (TargetKind::Numbers, None);
     Schema {
         inputs: names.into_iter().map(column).collect(),
         targets,
         target_kind,
+        exposure,
         missing: Missing::Reject,
         positions,
     }

@@ -27,6 +27,7 @@ pub fn evaluate<T: Real>(
             "a share of a batch cannot be evaluated on this device; compute it on the CPU".into(),
         ));
     }
+    refuse_offsets(batch.data)?;
     let rows = batch.rows.len();
     // A model with sites has them in place of whatever noise it is given.
     let given_noise = match noise {
@@ -110,6 +111,17 @@ pub fn evaluation(record: &Record, objective: ObjectiveForm, jitter: Vec<JitterE
         kl: record.kl.clone(),
         clamped: record.clamped,
         jitter,
+    }
+}
+
+/// Fails if rows have offsets, which no kernel adds yet.
+pub fn refuse_offsets(data: &Dataset) -> Outcome<()> {
+    match data.offsets() {
+        None => Ok(()),
+        Some(_) => {
+            let what = "offsets were not written for this device; compute this model on the CPU (`--device cpu`)";
+            Err(Fault::Device(what.into()))
+        }
     }
 }
 

@@ -135,6 +135,20 @@ fn all() -> Vec<(Note, &'static str)> {
             },
             "on the rows of new.csv the model is beaten by linear regression: a log likelihood of NaN against -1.250",
         ),
+        (
+            Note::BeatenInLogLoss {
+                baseline: Baseline::LogisticRegression { among: None },
+                model: Number(0.5),
+                theirs: Number(0.25),
+                rows: other(),
+            },
+            "on the rows of new.csv the model is beaten by logistic regression: a log loss of 0.5000 against 0.2500",
+        ),
+        (
+            Note::NoBetterThanShares { rows: 2, model: Number(0.5), shares: Number(0.25) },
+            "on 2 validation rows the model is no better than the shares of the classes: a log loss of 0.5000 against 0.2500; if \
+             there is something to learn, try a smaller --learning-rate or more --steps",
+        ),
         (Note::NoScores { rows: ScoredRows::Test }, "on the test rows the model has no scores that are numbers"),
         (
             Note::FewerInducing { asked: 500, found: 60 },

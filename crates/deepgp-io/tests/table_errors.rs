@@ -305,7 +305,7 @@ fn missing_cells() {
     let table = "x,z,y\n1,2,3\n4,,5\n,6,\n";
     let said = format!(", line 3, column `z`: the cell is missing, and 2 more in the table; {advice}");
     assert_fit_says(table, &target("y"), &said);
-    let left_out = "a target cannot be filled in: leave such rows out with --missing drop";
+    let left_out = "targets and exposures cannot be filled in: leave such rows out with --missing drop";
     let said = format!(", line 2, column `y`: the cell is missing, the only one in the table; {left_out}");
     assert_fit_says("x,y\n1,\n2,3\n", &target("y"), &said);
     let (schema, ..) = fit("x,y\n1,2\n", &target("y")).unwrap();
@@ -331,6 +331,7 @@ fn missing_cells() {
         inputs: vec![column],
         targets: names(&["y"]),
         target_kind: TargetKind::Numbers,
+        exposure: None,
         missing: Missing::Mean,
         positions: None,
     };

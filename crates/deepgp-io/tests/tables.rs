@@ -301,6 +301,7 @@ fn carried(bytes: impl AsRef<[u8]>, columns: &[&str]) -> Vec<String> {
         inputs: vec![column],
         targets: names(&["y"]),
         target_kind: TargetKind::Numbers,
+        exposure: None,
         missing: Missing::Drop,
         positions: None,
     };

@@ -74,11 +74,28 @@ pub enum Error {
         requirement: &'static str,
     },
 
+    /// Offsets were given to a likelihood that has no rate.
+    #[error(
+        "offsets are added to the logarithm of a rate, and the likelihood `{likelihood}` has none; leave them out, or take `poisson` or \
+         `negative-binomial`"
+    )]
+    NoRate {
+        /// The likelihood's name.
+        likelihood: String,
+    },
+
     /// Class probabilities were asked of a likelihood that has no classes.
     #[error(
         "the likelihood `{likelihood}` has no classes, and so no class probabilities; fit the model with one that has, e.g. `softmax`"
     )]
     NoClasses {
+        /// The likelihood's name.
+        likelihood: String,
+    },
+
+    /// A score of counts was asked of a likelihood that has none.
+    #[error("the likelihood `{likelihood}` is not one of counts; fit the model with `poisson` or `negative-binomial`")]
+    NoCounts {
         /// The likelihood's name.
         likelihood: String,
     },

@@ -137,9 +137,11 @@ pub use model::{DeepGp, Precision, SharedParameter, SharedParameters, Sites, bui
 pub use numeric::mat::{Mat, View, ViewMut};
 pub use numeric::real::{Real, SMALLEST_EXPONENT};
 pub use objective::ObjectiveForm;
+pub use predict::class_metrics::{ClassScore, ReliabilityBin};
+pub use predict::count_metrics::{CountAssessment, CountScore};
 pub use predict::joint::{JOINT_ROWS, JointDraws, JointMoments};
 pub use predict::metrics::{Assessment, Score};
-pub use predict::{InputGradient, Moments, Prediction, Predictor, baseline};
+pub use predict::{InputGradient, Moments, Prediction, Predictor, Rows, baseline};
 pub use random::noise::{self, Noise};
 pub use regressor::{Regressor, UserPredictor};
 pub use settings::{

@@ -7,9 +7,11 @@ use crate::error::{Error, Result};
 use crate::likelihood::Quantity;
 use crate::model::DeepGp;
 use crate::numeric::mat::{Mat, View};
+use crate::predict::class_metrics::ClassScore;
+use crate::predict::count_metrics::{CountAssessment, CountScore};
 use crate::predict::joint::{JointDraws, JointMoments};
 use crate::predict::metrics::{Assessment, Score};
-use crate::predict::{InputGradient, Prediction, Predictor};
+use crate::predict::{InputGradient, Prediction, Predictor, Rows};
 use crate::settings::{FitSettings, PredictSettings};
 use crate::train::state::{StepReport, TrainState};
 use crate::train::{Fit, Training};
@@ -93,9 +95,10 @@ impl UserPredictor<'_> {
     }
 
     /// Mean and variance of `f` and `y` at each row, as [`Predictor::moments`] gives them.
-    pub fn moments(&self, x: View<'_>) -> Result<Prediction> {
+    pub fn moments<'r>(&self, rows: impl Into<Rows<'r>>) -> Result<Prediction> {
+        let Rows { x, offsets } = rows.into();
         let inputs = self.inputs(x)?;
-        let Prediction { mut f, mut y, mut noise } = self.inner.moments(inputs.view())?;
+        let Prediction { mut f, mut y, mut noise } = self.inner.moments(Rows { x: inputs.view(), offsets })?;
         self.latent.undo(&mut f.mean);
         self.latent.undo_variance(&mut f.variance);
         if self.standardiser.transform.is_some() {
@@ -111,8 +114,9 @@ impl UserPredictor<'_> {
     }
 
     /// Quantiles of `y` at each row, as [`Predictor::quantiles`] gives them: column `p · levels + l` is level `l` of output `p`.
-    pub fn quantiles(&self, x: View<'_>, levels: &[f64]) -> Result<Mat> {
-        let mut out = self.inner.quantiles(self.inputs(x)?.view(), levels)?;
+    pub fn quantiles<'r>(&self, rows: impl Into<Rows<'r>>, levels: &[f64]) -> Result<Mat> {
+        let Rows { x, offsets } = rows.into();
+        let mut out = self.inner.quantiles(Rows { x: self.inputs(x)?.view(), offsets }, levels)?;
         for i in 0..out.nrows() {
             for (p, own) in out.row_mut(i).chunks_exact_mut(levels.len().max(1)).enumerate() {
                 for v in own {
@@ -124,18 +128,20 @@ impl UserPredictor<'_> {
     }
 
     /// The probability of each class at each row, `[N, C]`, as [`Predictor::class_probabilities`] gives it.
-    pub fn class_probabilities(&self, x: View<'_>) -> Result<Mat> {
-        self.inner.class_probabilities(self.inputs(x)?.view())
+    pub fn class_probabilities<'r>(&self, rows: impl Into<Rows<'r>>) -> Result<Mat> {
+        let Rows { x, offsets } = rows.into();
+        self.inner.class_probabilities(Rows { x: self.inputs(x)?.view(), offsets })
     }
 
     /// The log density of each row's targets, jointly over outputs, as [`Predictor::log_density`] gives it; `−∞` for a target that its
     /// transform cannot have, e.g. a negative one under a logarithm.
-    pub fn log_density(&self, x: View<'_>, y: View<'_>) -> Result<Vec<f64>> {
+    pub fn log_density<'r>(&self, rows: impl Into<Rows<'r>>, y: View<'_>) -> Result<Vec<f64>> {
+        let Rows { x, offsets } = rows.into();
         if self.standardiser.transform.is_some() {
             return self.inner.transformed_log_density(self.inputs(x)?.view(), y, self.standardiser);
         }
         let y = self.standardiser.y.apply("y", y)?;
-        let mut out = self.inner.log_density(self.inputs(x)?.view(), y.view())?;
+        let mut out = self.inner.log_density(Rows { x: self.inputs(x)?.view(), offsets }, y.view())?;
         self.undo_density(&mut out);
         Ok(out)
     }
@@ -149,22 +155,25 @@ impl UserPredictor<'_> {
     }
 
     /// The probability integral transform `P(Y ≤ y)` of each target, as [`Predictor::cumulative`] gives it.
-    pub fn cumulative(&self, x: View<'_>, y: View<'_>) -> Result<Mat> {
+    pub fn cumulative<'r>(&self, rows: impl Into<Rows<'r>>, y: View<'_>) -> Result<Mat> {
+        let Rows { x, offsets } = rows.into();
         if self.standardiser.transform.is_some() {
             return self.inner.transformed_cumulative(self.inputs(x)?.view(), y, self.standardiser);
         }
         let y = self.standardiser.y.apply("y", y)?;
-        self.inner.cumulative(self.inputs(x)?.view(), y.view())
+        self.inner.cumulative(Rows { x: self.inputs(x)?.view(), offsets }, y.view())
     }
 
     /// Draws of `f` at each row by itself, as [`Predictor::draws_of_f`] gives them.
-    pub fn draws_of_f(&self, x: View<'_>, draws: usize) -> Result<Vec<Mat>> {
-        Ok(undo_all(&self.latent, self.inner.draws_of_f(self.inputs(x)?.view(), draws)?))
+    pub fn draws_of_f<'r>(&self, rows: impl Into<Rows<'r>>, draws: usize) -> Result<Vec<Mat>> {
+        let Rows { x, offsets } = rows.into();
+        Ok(undo_all(&self.latent, self.inner.draws_of_f(Rows { x: self.inputs(x)?.view(), offsets }, draws)?))
     }
 
     /// Draws of observations `y` at each row by itself, as [`Predictor::draws_of_y`] gives them.
-    pub fn draws_of_y(&self, x: View<'_>, draws: usize) -> Result<Vec<Mat>> {
-        Ok(self.observed(self.inner.draws_of_y(self.inputs(x)?.view(), draws)?))
+    pub fn draws_of_y<'r>(&self, rows: impl Into<Rows<'r>>, draws: usize) -> Result<Vec<Mat>> {
+        let Rows { x, offsets } = rows.into();
+        Ok(self.observed(self.inner.draws_of_y(Rows { x: self.inputs(x)?.view(), offsets }, draws)?))
     }
 
     /// The slopes of the predicted mean and variance of `f` in the inputs, as [`Predictor::input_gradient`] gives them.
@@ -215,7 +224,7 @@ impl UserPredictor<'_> {
             return self.inner.transformed_assess(x.view(), data.y().view(), self.standardiser);
         }
         let (x, y) = (self.inputs(data.x().view())?, self.standardiser.y.apply("y", data.y().view())?);
-        let mut assessment = self.inner.assess(x.view(), y.view())?;
+        let mut assessment = self.inner.assess(Rows { x: x.view(), offsets: data.offsets() }, y.view())?;
         self.standardiser.y.undo(&mut assessment.mean);
         for spread in [&mut assessment.deviation, &mut assessment.crps] {
             for i in 0..spread.nrows() {
@@ -231,6 +240,22 @@ impl UserPredictor<'_> {
     /// The quality of the model's predictions of `data`; rows count by their weights.
     pub fn score(&self, data: &Dataset) -> Result<Score> {
         Ok(Score::weighted(data.y().view(), &self.assess(data)?, data.weights()))
+    }
+
+    /// The quality of the model's class probabilities on `data`; rows count by their weights. Fails if the likelihood is not one of classes.
+    pub fn class_score(&self, data: &Dataset) -> Result<ClassScore> {
+        ClassScore::new(data.y().view(), &self.class_probabilities(data)?, data.weights())
+    }
+
+    /// The predictions of counts beside what was observed, row by row, as [`Predictor::assess_counts`] gives them.
+    pub fn assess_counts(&self, data: &Dataset) -> Result<CountAssessment> {
+        let inputs = self.inputs(data.x().view())?;
+        self.inner.assess_counts(Rows { x: inputs.view(), offsets: data.offsets() }, data.y().view())
+    }
+
+    /// The quality of the model's predictions of counts on `data`; rows count by their weights. Fails if the likelihood is not one of counts.
+    pub fn count_score(&self, data: &Dataset) -> Result<CountScore> {
+        CountScore::new(data.y().view(), &self.assess_counts(data)?, data.weights())
     }
 }
 

@@ -204,6 +204,17 @@ pub enum Note {
         /// On which rows.
         rows: ScoredRows,
     },
+    /// A simpler model has the better log loss.
+    BeatenInLogLoss {
+        /// The simpler model.
+        baseline: Baseline,
+        /// The log loss of the model.
+        model: Number,
+        /// The log loss of the simpler one.
+        theirs: Number,
+        /// On which rows.
+        rows: ScoredRows,
+    },
     /// The scores of the model are not numbers.
     NoScores {
         /// On which rows.
@@ -217,6 +228,15 @@ pub enum Note {
         model: Number,
         /// The log likelihood of the mean.
         mean: Number,
+    },
+    /// On the validation rows the model is no better than the shares of the classes.
+    NoBetterThanShares {
+        /// How many validation rows there are.
+        rows: usize,
+        /// The log loss of the model.
+        model: Number,
+        /// The log loss of the shares.
+        shares: Number,
     },
     /// What the model takes for noise is more than the whole spread of the target.
     NoiseAboveSpread {

@@ -143,6 +143,9 @@ impl fmt::Display for Note {
                 f,
                 "on the {rows} the model is beaten by {baseline}: a log likelihood of {model} against {theirs}"
             ),
+            Self::BeatenInLogLoss { baseline, model, theirs, rows } => {
+                write!(f, "on the {rows} the model is beaten by {baseline}: a log loss of {model} against {theirs}")
+            }
             Self::NoScores { rows } => write!(f, "on the {rows} the model has no scores that are numbers"),
             Self::FewerInducing { asked, found } => write!(
                 f,
@@ -152,6 +155,12 @@ impl fmt::Display for Note {
                 f,
                 "on {} the model is no better than the mean of the training rows: a log likelihood of {model} against \
                  {mean}; {LEARN_MORE}",
+                count(*rows, "validation row")
+            ),
+            Self::NoBetterThanShares { rows, model, shares } => write!(
+                f,
+                "on {} the model is no better than the shares of the classes: a log loss of {model} against {shares}; \
+                 {LEARN_MORE}",
                 count(*rows, "validation row")
             ),
             Self::NoiseAboveSpread { target, noise, spread } => write!(

@@ -19,6 +19,7 @@ enum Role {
     Input,
     Category,
     Target,
+    Exposure,
     Ignored,
 }
 
@@ -55,7 +56,8 @@ pub(super) fn scan(source: &Source, wanted: &Wanted, watch: &mut dyn FnMut(u64))
         notes.push(Note::DataFrameIndex { column: column.name.clone() });
     }
     notes.extend(found);
-    let schema = Schema { inputs, targets: wanted.targets.clone(), target_kind, missing: wanted.missing, positions };
+    let (targets, exposure, missing) = (wanted.targets.clone(), wanted.exposure.clone(), wanted.missing);
+    let schema = Schema { inputs, targets, target_kind, exposure, missing, positions };
     Ok((schema, notes))
 }
 
@@ -69,8 +71,10 @@ fn is_unnamed_index(source: &Source, name: &str) -> bool {
 /// What is wanted of each column. Fails if a name is unknown or asked for twice, or nothing is left.
 fn roles(source: &Source, wanted: &Wanted) -> Result<Vec<Role>> {
     let (path, known) = (source.path(), source.names());
+    let exposure: Vec<String> = wanted.exposure.iter().cloned().collect();
     let asked = [
         (&wanted.targets, Role::Target, "asked to be a target"),
+        (&exposure, Role::Exposure, "asked to be the exposure"),
         (&wanted.ignore, Role::Ignored, "asked to be ignored"),
         (&wanted.categorical, Role::Category, "asked to be a category"),
     ];
@@ -139,7 +143,7 @@ impl Tally {
                 keep &= match missing {
                     Missing::Reject => true,
                     Missing::Drop => false,
-                    Missing::Mean => *role != Role::Target,
+                    Missing::Mean => !matches!(role, Role::Target | Role::Exposure),
                 };
             }
         }
@@ -156,6 +160,7 @@ impl Tally {
                         seen.add(source, name, place, &cells[column])?;
                     }
                 }
+                Role::Exposure => _ = exposure(source, name, place, &cells[column])?,
                 Role::Input | Role::Category => self.columns[column].add(source, name, place, &cells[column])?,
             }
         }
@@ -171,6 +176,7 @@ impl Tally {
             let name = source.names()[column].clone();
             let advice = match roles[column] {
                 Role::Target => "name another target".into(),
+                Role::Exposure => "name another --exposure".into(),
                 _ => format!("leave it out with --ignore {name}"),
             };
             return Err(Error::AllMissing { path: source.path().into(), column: name, rows: self.rows, advice });
@@ -188,18 +194,30 @@ impl Tally {
             0 => ", the only one in the table".into(),
             others => format!(", and {others} more in the table"),
         };
-        let advice = missing_advice(roles[column] == Role::Target);
+        let advice = missing_advice(matches!(roles[column], Role::Target | Role::Exposure));
         let (path, column) = (source.path().into(), source.names()[column].clone());
         Err(Error::Missing { path, place, column, others, advice })
     }
 }
 
-/// What to do about a missing cell, which may be a target.
-pub(super) fn missing_advice(is_target: bool) -> &'static str {
-    if is_target {
-        "a target cannot be filled in: leave such rows out with --missing drop"
+/// What to do about a missing cell, which may be of a column that cannot be filled in.
+pub(super) fn missing_advice(must_be_there: bool) -> &'static str {
+    if must_be_there {
+        "targets and exposures cannot be filled in: leave such rows out with --missing drop"
     } else {
         "leave such rows out with --missing drop, or fill them in with --missing mean"
+    }
+}
+
+/// An exposure, which must be a number above 0; `None` if it is missing.
+pub(super) fn exposure(source: &Source, name: &str, place: Place, cell: &Cell) -> Result<Option<f64>> {
+    match cell {
+        Cell::Missing => Ok(None),
+        Cell::Number(value) if *value > 0.0 && value.is_finite() => Ok(Some(*value)),
+        Cell::Number(_) | Cell::Boolean(_) | Cell::Date(_) | Cell::Text(_) => {
+            let advice = "an exposure is how long, or how much, was watched for events: mend the cell";
+            Err(value(source, name, place, cell, "a number above 0", advice))
+        }
     }
 }
 

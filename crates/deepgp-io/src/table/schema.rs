@@ -22,6 +22,8 @@ pub struct Wanted {
     pub missing: Missing,
     /// What is to be predicted.
     pub task: Task,
+    /// The column of exposures, if counts have some: it is no input.
+    pub exposure: Option<String>,
 }
 
 /// What to do about missing cells in columns that are used.
@@ -48,6 +50,9 @@ pub struct Schema {
     /// What the targets are; numbers in files that are older than classes and counts.
     #[serde(default, skip_serializing_if = "TargetKind::is_numbers")]
     pub target_kind: TargetKind,
+    /// The column of exposures, which counts grow with, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exposure: Option<String>,
     /// What to do about missing cells.
     pub missing: Missing,
     /// How many columns the table had, if they have no names: then they are known by their positions alone.
@@ -165,6 +170,7 @@ mod tests {
             ],
             targets: vec!["y".into()],
             target_kind: TargetKind::Numbers,
+            exposure: None,
             missing: Missing::Mean,
             positions: None,
         };

@@ -264,7 +264,7 @@ impl SeenTarget {
     /// A note on whole numbers that may be meant to be classes, or to count something.
     fn whole_numbers(&self, name: &str) -> Option<Note> {
         let (values, rows) = (self.values.len(), self.numbers);
-        if self.fraction.is_some() || self.dates > 0 || rows < FEW_ROWS || values > COUNTED_VALUES || values < 2 {
+        if self.fraction.is_some() || self.dates > 0 || rows < FEW_ROWS || !(2..=COUNTED_VALUES).contains(&values) {
             return None;
         }
         let may_be_classes = values <= FEW_VALUES && values as u64 * ROWS_EACH <= rows;

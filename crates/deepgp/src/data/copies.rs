@@ -62,7 +62,7 @@ impl<'a> Copies<'a> {
     fn part(&self, counts: &[u64]) -> Result<Dataset> {
         let rows: Vec<u32> = (0..counts.len() as u32).filter(|&row| counts[row as usize] > 0).collect();
         let weights = rows.iter().map(|&row| (counts[row as usize] * self.weight) as f64).collect();
-        self.data.gather_unweighted(&rows)?.with_weights(weights)
+        self.data.gather_unweighted(&rows).with_weights(weights)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::numeric::mat::{Mat, View};
 /// The number that class numbers are below; larger ones are likely something else.
 const MOST_CLASSES: f64 = 1e6;
 
-/// Inputs, targets and row weights that belong together: finite numbers, as many rows in each.
+/// Inputs, targets, and weights and offsets of rows that belong together: finite numbers, as many rows in each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dataset {
     /// The inputs, `[N, D]`.
@@ -21,6 +21,8 @@ pub struct Dataset {
     y: Mat,
     /// The weight of each row, `[N]`, if there are any.
     weights: Option<Vec<f64>>,
+    /// The offset of each row, `[N]`, if there are any.
+    offsets: Option<Vec<f64>>,
     /// The sparse form of the inputs, if it was asked for.
     sparse: Sparse,
 }
@@ -66,7 +68,7 @@ impl Dataset {
         }
         check_finite("x", x.view())?;
         check_finite("y", y.view())?;
-        Ok(Self { x, y, weights: None, sparse: Sparse::default() })
+        Ok(Self { x, y, weights: None, offsets: None, sparse: Sparse::default() })
     }
 
     /// The same data with a weight for each row: a factor on its term of the objective.
@@ -89,9 +91,21 @@ impl Dataset {
         Ok(self)
     }
 
-    /// The same rows in other units; weights stay as they are.
+    /// The same data with an offset for each row, which is added to the logarithm of its rate: the logarithm of its exposure. For likelihoods
+    /// of counts.
+    pub fn with_offsets(mut self, offsets: Vec<f64>) -> Result<Self> {
+        if offsets.len() != self.len() {
+            let (expected, found) = (self.len().to_string(), offsets.len().to_string());
+            return Err(Error::Shape { what: "offsets", expected, found });
+        }
+        check_finite("offsets", View::new(&offsets, offsets.len(), 1))?;
+        self.offsets = Some(offsets);
+        Ok(self)
+    }
+
+    /// The same rows in other units; weights and offsets stay as they are.
     pub(super) fn with_units(&self, x: Mat, y: Mat) -> Self {
-        Self { x, y, weights: self.weights.clone(), sparse: Sparse::default() }
+        Self { x, y, weights: self.weights.clone(), offsets: self.offsets.clone(), sparse: Sparse::default() }
     }
 
     /// The number of rows, `N`.
@@ -120,6 +134,11 @@ impl Dataset {
         self.weights.as_deref()
     }
 
+    /// The offsets of the rows, `[N]`, if there are any.
+    pub fn offsets(&self) -> Option<&[f64]> {
+        self.offsets.as_deref()
+    }
+
     /// The rows of `index`, in that order. Fails if there are none, or one does not exist.
     pub fn gather(&self, index: &[u32]) -> Result<Self> {
         match index.iter().copied().max() {
@@ -134,12 +153,19 @@ impl Dataset {
 
     /// The rows of `index`, all of which exist.
     fn gather_checked(&self, index: &[u32]) -> Self {
+        let gather = |all: &Vec<f64>| index.iter().map(|&i| all[i as usize]).collect();
         Self {
             x: self.x.gather(index),
             y: self.y.gather(index),
-            weights: self.weights.as_ref().map(|w| index.iter().map(|&i| w[i as usize]).collect()),
+            weights: self.weights.as_ref().map(gather),
+            offsets: self.offsets.as_ref().map(gather),
             sparse: Sparse::default(),
         }
+    }
+
+    /// The rows of `index`, all of which exist, in that order and without weights.
+    pub(super) fn gather_unweighted(&self, index: &[u32]) -> Self {
+        Self { weights: None, ..self.gather_checked(index) }
     }
 
     /// The rows whose weight is not 0.
@@ -216,10 +242,30 @@ mod tests {
         assert!(message(data.clone().with_weights(vec![1.0])).contains("expected 2, found 1"));
         assert!(message(data.clone().with_weights(vec![1.0, -2.0])).contains("row 1 has -2"));
         assert!(message(data.clone().with_weights(vec![0.0, 0.0])).contains("not all zero"));
+        assert!(message(data.clone().with_offsets(vec![0.0])).contains("offsets: expected 2, found 1"));
+        let infinite = data.clone().with_offsets(vec![0.0, f64::NEG_INFINITY]);
+        assert!(message(infinite).contains("offsets: row 1, column 0 is -inf"));
         assert!(message(data.gather(&[])).contains("found none") && message(data.gather(&[2])).contains("below 2"));
         assert!(message(data.split(1.0, 0)).contains("`fraction` is 1, but must be above 0"));
         assert!(message(data.gather(&[0]).unwrap().split(0.5, 0)).contains("at least 2 rows"));
         assert!(message(split_rows(9, f64::NAN, 0)).contains("`fraction` is NaN"));
         assert!(message(split_rows(1 << 32, 0.5, 0)).contains("`rows` is 4294967296"));
+    }
+
+    #[test]
+    fn offsets_go_where_their_rows_go() {
+        let column = |v: &[f64]| Mat::column(v.to_vec());
+        let data = Dataset::new(column(&[1.0, 1.0, 1.0, 2.0]), column(&[3.0, 3.0, 3.0, 0.0])).unwrap();
+        let data = data.with_offsets(vec![0.5, 0.1, 0.5, -0.2]).unwrap();
+        assert_eq!(data.gather(&[3, 1]).unwrap().offsets(), Some(&[-0.2, 0.1][..]));
+        // Rows that differ in nothing but their offset are not the same.
+        let merged = data.clone().merged().unwrap();
+        assert_eq!(merged.offsets(), Some(&[0.1, 0.5, -0.2][..]));
+        assert_eq!(merged.weights(), Some(&[1.0, 2.0, 1.0][..]));
+        let (rest, out) = merged.split(0.3, 1).unwrap();
+        assert_eq!(rest.offsets().map(<[f64]>::len), Some(rest.len()));
+        assert_eq!(out.offsets().map(<[f64]>::len), Some(out.len()));
+        let weighted = data.with_weights(vec![1.0, 0.0, 1.0, 1.0]).unwrap();
+        assert_eq!(weighted.with_positive_weights().offsets(), Some(&[0.5, 0.5, -0.2][..]));
     }
 }

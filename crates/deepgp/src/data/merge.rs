@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::layer::compare_rows;
 
 impl Dataset {
-    /// The dataset with equal rows (inputs and targets) merged into one that has the sum of their weights; rows of weight 0 are left out.
+    /// The dataset with equal rows (inputs, targets and offsets) merged into one that has the sum of their weights; rows of weight 0 are left out.
     ///
     /// Rows then stand in an order that follows from their numbers alone. Where all rows differ and weigh 1 there is nothing to
     /// merge, and they stay where they are, without weights. Costs a sort.
@@ -20,7 +20,9 @@ impl Dataset {
         let weight = |i: u32| self.weights().map_or(1.0, |all| all[i as usize]);
         let compare = |i: u32, j: u32| {
             let (i, j) = (i as usize, j as usize);
-            compare_rows(self.x().row(i), self.x().row(j)).then_with(|| compare_rows(self.y().row(i), self.y().row(j)))
+            let by_offset = || self.offsets().map_or(Ordering::Equal, |all| compare_rows(&all[i..=i], &all[j..=j]));
+            let by_target = || compare_rows(self.y().row(i), self.y().row(j));
+            compare_rows(self.x().row(i), self.x().row(j)).then_with(by_target).then_with(by_offset)
         };
         let mut order: Vec<u32> = (0..self.len() as u32).filter(|&i| weight(i) > 0.0).collect();
         // By weight at last, so that equal rows are added up in one order.
@@ -38,14 +40,9 @@ impl Dataset {
         if weights.iter().all(|w| *w == 1.0) {
             firsts.sort_unstable();
             let nothing_changes = firsts.len() == self.len() && self.weights().is_none();
-            return if nothing_changes { Ok(self) } else { self.gather_unweighted(&firsts) };
+            return if nothing_changes { Ok(self) } else { Ok(self.gather_unweighted(&firsts)) };
         }
         self.gather(&firsts)?.with_weights(weights)
-    }
-
-    /// The rows of `index`, in that order, without weights.
-    pub(crate) fn gather_unweighted(&self, rows: &[u32]) -> Result<Self> {
-        Self::new(self.x().gather(rows), self.y().gather(rows))
     }
 }
 

@@ -73,7 +73,7 @@ impl Standardiser {
         Ok(Self { x, y, transform: None })
     }
 
-    /// The dataset in the model's units; weights stay as they are. Fails if targets are outside of the domain of their transform.
+    /// The dataset in the model's units; weights and offsets stay as they are. Fails if targets are outside of the domain of their transform.
     pub fn apply(&self, data: &Dataset) -> Result<Dataset> {
         Ok(data.with_units(self.x.apply("x", data.x().view())?, self.targets(data.y().view())?))
     }

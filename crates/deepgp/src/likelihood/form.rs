@@ -1,7 +1,7 @@
 //! The choice of a likelihood as settings make it, with starting values.
 
 use super::negative_binomial::LEAST_DISPERSION;
-use super::start::{class_shares, mean_count};
+use super::start::{class_shares, log_rate};
 use super::student_t::LEAST_DEGREES;
 use super::{
     Bernoulli, Gaussian, Heteroscedastic, Likelihood, Link, NOISE_FLOOR, NegativeBinomial, Ordered, Outcomes, Poisson,
@@ -185,8 +185,8 @@ impl LikelihoodForm {
             Self::Bernoulli { link } => Box::new(Bernoulli::new(link, shares()[1])),
             Self::Softmax { .. } => Box::new(Softmax::new(&shares())),
             Self::Ordered { .. } => Box::new(Ordered::new(&shares())),
-            Self::Poisson => Box::new(Poisson::new(mean_count(data))),
-            Self::NegativeBinomial { dispersion } => Box::new(NegativeBinomial::new(mean_count(data), dispersion)),
+            Self::Poisson => Box::new(Poisson { level: log_rate(data) }),
+            Self::NegativeBinomial { dispersion } => Box::new(NegativeBinomial { level: log_rate(data), dispersion }),
         })
     }
 

@@ -129,6 +129,25 @@ impl DeepGp {
                 });
             }
         }
+        if data.offsets().is_some() {
+            self.check_offsets()?;
+        }
         self.likelihood().check(data.y().view())
+    }
+
+    /// Fails unless the likelihood has a latent function that offsets are added to.
+    pub(crate) fn check_offsets(&self) -> Result<()> {
+        if (0..self.latent_width()).any(|latent| self.likelihood().takes_offset(latent)) {
+            return Ok(());
+        }
+        Err(Error::NoRate { likelihood: self.likelihood().name() })
+    }
+
+    /// Adds a row's offset to the means of those latent functions that take it; `mean` is `[samples, P]`.
+    pub(crate) fn add_offset(&self, offset: f64, mean: &mut [f64]) {
+        let width = self.latent_width();
+        for latent in (0..width).filter(|latent| self.likelihood().takes_offset(*latent)) {
+            mean[latent..].iter_mut().step_by(width).for_each(|own| *own += offset);
+        }
     }
 }

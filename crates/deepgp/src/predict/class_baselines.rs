@@ -146,7 +146,8 @@ impl ClassNeighbours {
         let x = self.units.apply("x", x)?;
         let near = self.threads.run(|| averages(&self.rows, x.view(), None, self.k));
         let k = self.k as f64;
-        let share = |i: usize, class: usize| (k * near[(i, class)] + SHARES_COUNT * self.shares[class]) / (k + SHARES_COUNT);
+        let share =
+            |i: usize, class: usize| (k * near[(i, class)] + SHARES_COUNT * self.shares[class]) / (k + SHARES_COUNT);
         Ok(Mat::from_fn(near.nrows(), near.ncols(), share))
     }
 }

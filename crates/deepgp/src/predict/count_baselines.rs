@@ -71,7 +71,13 @@ impl PoissonRegression {
                 off[(i, 0)] = unit * (rate - y);
             }
             let mut gradient = Mat::zeros(d, 1);
-            product(gradient.view_mut().faer(), Accumulate::Replace, 1.0, x.view().faer().transpose(), off.view().faer());
+            product(
+                gradient.view_mut().faer(),
+                Accumulate::Replace,
+                1.0,
+                x.view().faer().transpose(),
+                off.view().faer(),
+            );
             for ((to, own), weight) in slope.iter_mut().zip(gradient.as_slice()).zip(&weights[..d]) {
                 *to = own + ridge * weight;
                 value += 0.5 * ridge * weight * weight;

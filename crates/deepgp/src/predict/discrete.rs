@@ -1,6 +1,6 @@
 //! What is said of a row whose target is a class or a count: probabilities, quantiles that are whole numbers, ranked scores that are sums.
 
-use crate::likelihood::Likelihood;
+use crate::likelihood::{Likelihood, Outcomes};
 use crate::numeric::root_finding::smallest_count;
 use crate::predict::mixture::Mixture;
 
@@ -22,6 +22,15 @@ impl Mixture<'_> {
             }
         }
         there
+    }
+
+    /// The distribution function at `at`; where it jumps there, as that of classes and counts does, the middle of the jump.
+    pub(super) fn middle_of_jump(self, likelihood: &dyn Likelihood, p: usize, at: f64) -> f64 {
+        let below = |at: f64| self.cumulative(likelihood, p, at);
+        match likelihood.outcomes() {
+            Outcomes::Real => below(at),
+            Outcomes::Classes(_) | Outcomes::Counts => 0.5 * (below(at - 1.0) + below(at)),
+        }
     }
 
     /// The smallest class number at which the sum of probabilities reaches `level`.

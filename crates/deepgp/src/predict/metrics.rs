@@ -20,7 +20,8 @@ pub struct Assessment {
     pub mean: Mat,
     /// The predicted standard deviation of `y`.
     pub deviation: Mat,
-    /// The probability integral transform `P(Y ≤ y)`: uniform between 0 and 1 where the model is calibrated.
+    /// The probability integral transform `P(Y ≤ y)`: uniform between 0 and 1 where the model is calibrated. Of classes and counts, which jump,
+    /// the middle of the jump.
     pub pit: Mat,
     /// The continuous ranked probability score: an absolute error that rewards honest spread, in the units of `y`.
     pub crps: Mat,

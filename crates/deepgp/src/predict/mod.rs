@@ -9,13 +9,20 @@
 
 mod absolute;
 pub mod baseline;
+mod class_baselines;
+pub(crate) mod class_metrics;
+mod count_baselines;
+pub(crate) mod count_metrics;
 mod discrete;
 mod distribution_on_grid;
 pub(crate) mod joint;
 pub(crate) mod metrics;
 pub(crate) mod mixture;
 pub(crate) mod neighbours;
+mod rows;
 pub(crate) mod transformed;
+
+pub use rows::Rows;
 
 use std::sync::OnceLock;
 
@@ -31,6 +38,7 @@ use crate::likelihood::Outcomes;
 use crate::model::DeepGp;
 use crate::numeric::mat::{Mat, View};
 use crate::numeric::threads::Threads;
+use crate::predict::count_metrics::CountAssessment;
 use crate::predict::metrics::Assessment;
 use crate::predict::mixture::Mixture;
 use crate::random::noise::{Key, Noise, Purpose, RowNumbers, fill_row, row_words};
@@ -161,9 +169,10 @@ impl Predictor<'_> {
     }
 
     /// Mean and variance of `f` and `y` at each row.
-    pub fn moments(&self, x: View<'_>) -> Result<Prediction> {
+    pub fn moments<'r>(&self, rows: impl Into<Rows<'r>>) -> Result<Prediction> {
+        let rows = rows.into();
         let (p, o) = (self.model.latent_width(), self.model.likelihood().observed_width());
-        let all = self.map_rows(x, 2 * p + 3 * o, |_, mixture, out| {
+        let all = self.map_rows(rows, 2 * p + 3 * o, |_, mixture, out| {
             let (f, y) = out.split_at_mut(2 * p);
             let (f_mean, f_variance) = f.split_at_mut(p);
             mixture.moments_of_f(f_mean, f_variance);
@@ -172,7 +181,7 @@ impl Predictor<'_> {
             mixture.moments_of_y(self.model.likelihood(), y_mean, y_variance);
             mixture.noise_variance(self.model.likelihood(), noise);
         })?;
-        let columns = |from: usize, width| Mat::from_fn(x.nrows(), width, |i, j| all[(i, from + j)]);
+        let columns = |from: usize, width| Mat::from_fn(rows.x.nrows(), width, |i, j| all[(i, from + j)]);
         Ok(Prediction {
             f: Moments { mean: columns(0, p), variance: columns(p, p) },
             y: Moments { mean: columns(2 * p, o), variance: columns(2 * p + o, o) },
@@ -182,14 +191,15 @@ impl Predictor<'_> {
 
     /// Quantiles of `y` at each row: column `p · levels + l` of the result is level `l` of output `p`. Levels lie between 1e-10
     /// and 1 − 1e-10.
-    pub fn quantiles(&self, x: View<'_>, levels: &[f64]) -> Result<Mat> {
+    pub fn quantiles<'r>(&self, rows: impl Into<Rows<'r>>, levels: &[f64]) -> Result<Mat> {
+        let rows = rows.into();
         let answerable = EXTREME_LEVEL..=1.0 - EXTREME_LEVEL;
         if let Some(bad) = levels.iter().find(|q| !answerable.contains(q)) {
             let requirement = "between 1e-10 and 1 - 1e-10";
             return Err(Error::Setting { name: "quantile level", value: bad.to_string(), requirement });
         }
         let outputs = self.model.likelihood().observed_width();
-        self.map_rows(x, outputs * levels.len(), |_, mixture, out| {
+        self.map_rows(rows, outputs * levels.len(), |_, mixture, out| {
             for (p, out) in out.chunks_exact_mut(levels.len().max(1)).enumerate() {
                 for (q, &level) in out.iter_mut().zip(levels) {
                     *q = mixture.quantile(self.model.likelihood(), p, level);
@@ -199,10 +209,11 @@ impl Predictor<'_> {
     }
 
     /// The probability of each class at each row, `[N, C]`. Fails if the likelihood is not one of classes.
-    pub fn class_probabilities(&self, x: View<'_>) -> Result<Mat> {
+    pub fn class_probabilities<'r>(&self, rows: impl Into<Rows<'r>>) -> Result<Mat> {
+        let rows = rows.into();
         let likelihood = self.model.likelihood();
         match likelihood.outcomes() {
-            Outcomes::Classes(classes) => self.map_rows(x, classes, |_, mixture, out| {
+            Outcomes::Classes(classes) => self.map_rows(rows, classes, |_, mixture, out| {
                 let there = mixture.class_probabilities(likelihood, out);
                 assert!(there, "a likelihood of classes has their probabilities");
             }),
@@ -211,18 +222,20 @@ impl Predictor<'_> {
     }
 
     /// The log density `log p(y_n | x_n)` of each row, jointly over outputs: `log 1/S Σ_s exp log p_s(y_n)`.
-    pub fn log_density(&self, x: View<'_>, y: View<'_>) -> Result<Vec<f64>> {
-        self.check_targets(x, y)?;
-        let all = self.map_rows(x, 1, |row, mixture, out| {
+    pub fn log_density<'r>(&self, rows: impl Into<Rows<'r>>, y: View<'_>) -> Result<Vec<f64>> {
+        let rows = rows.into();
+        self.check_targets(rows.x, y)?;
+        let all = self.map_rows(rows, 1, |row, mixture, out| {
             out[0] = mixture.log_density(self.model.likelihood(), y.row(row));
         })?;
         Ok(all.into_vec())
     }
 
     /// The continuous ranked probability score of each row, the mean over outputs.
-    pub fn crps(&self, x: View<'_>, y: View<'_>) -> Result<Vec<f64>> {
-        self.check_targets(x, y)?;
-        let all = self.map_rows(x, 1, |row, mixture, out| {
+    pub fn crps<'r>(&self, rows: impl Into<Rows<'r>>, y: View<'_>) -> Result<Vec<f64>> {
+        let rows = rows.into();
+        self.check_targets(rows.x, y)?;
+        let all = self.map_rows(rows, 1, |row, mixture, out| {
             let each = (0..y.ncols()).map(|p| mixture.crps(self.model.likelihood(), p, y[(row, p)]));
             out[0] = each.sum::<f64>() / y.ncols() as f64;
         })?;
@@ -230,9 +243,10 @@ impl Predictor<'_> {
     }
 
     /// The probability integral transform: `P(Y ≤ y_np)` for each target, `[N, P]`, uniform in (0, 1) if the model is calibrated.
-    pub fn cumulative(&self, x: View<'_>, y: View<'_>) -> Result<Mat> {
-        self.check_targets(x, y)?;
-        self.map_rows(x, y.ncols(), |row, mixture, out| {
+    pub fn cumulative<'r>(&self, rows: impl Into<Rows<'r>>, y: View<'_>) -> Result<Mat> {
+        let rows = rows.into();
+        self.check_targets(rows.x, y)?;
+        self.map_rows(rows, y.ncols(), |row, mixture, out| {
             for (p, out) in out.iter_mut().enumerate() {
                 *out = mixture.cumulative(self.model.likelihood(), p, y[(row, p)]);
             }
@@ -241,17 +255,19 @@ impl Predictor<'_> {
 
     /// Draws of `f` at each row, each from one sample of the hidden layers; `[N, P]` each. Right for each row by itself; for draws of
     /// whole functions see [`Predictor::joint_draws`].
-    pub fn draws_of_f(&self, x: View<'_>, draws: usize) -> Result<Vec<Mat>> {
+    pub fn draws_of_f<'r>(&self, rows: impl Into<Rows<'r>>, draws: usize) -> Result<Vec<Mat>> {
+        let rows = rows.into();
         let p = self.model.latent_width();
-        self.draws(x, draws, p, |_, f, _, out| out.copy_from_slice(f))
+        self.draws(rows, draws, p, |_, f, _, out| out.copy_from_slice(f))
     }
 
     /// Draws of observations `y` at each row, each from one sample of the hidden layers; `[N, P]` each. Each row has noise of its own, a
     /// function of the row's inputs (equal rows get equal noise), so that draws do not depend on the other rows either.
-    pub fn draws_of_y(&self, x: View<'_>, draws: usize) -> Result<Vec<Mat>> {
+    pub fn draws_of_y<'r>(&self, rows: impl Into<Rows<'r>>, draws: usize) -> Result<Vec<Mat>> {
+        let rows = rows.into();
         let key = Key::new(self.settings.seed, Purpose::Observe);
-        self.draws(x, draws, self.model.likelihood().observed_width(), |row, f, k, out| {
-            let [low, high] = row_words(x.row(row));
+        self.draws(rows, draws, self.model.likelihood().observed_width(), |row, f, k, out| {
+            let [low, high] = row_words(rows.x.row(row));
             self.model.likelihood().draw(f, key, [low, high, k as u32, 0], out);
         })
     }
@@ -271,7 +287,7 @@ impl Predictor<'_> {
     /// sent through `observe(row, f, k, out)`.
     fn draws(
         &self,
-        x: View<'_>,
+        rows: Rows<'_>,
         draws: usize,
         width: usize,
         observe: impl Fn(usize, &[f64], usize, &mut [f64]) + Sync,
@@ -279,7 +295,7 @@ impl Predictor<'_> {
         let p = self.model.latent_width();
         let last = (self.model.layers().len() as u32 - 1) << 16;
         let key = Key::new(self.settings.seed, Purpose::Predict);
-        let all = self.map_rows(x, draws * width, |row, mixture, out| {
+        let all = self.map_rows(rows, draws * width, |row, mixture, out| {
             let mut f = vec![0.0; p];
             for (k, out) in out.chunks_exact_mut(width).enumerate() {
                 let part = mixture.part(self.part_of_draw(k));
@@ -290,7 +306,7 @@ impl Predictor<'_> {
                 observe(row, &f, k, out);
             }
         })?;
-        Ok((0..draws).map(|k| Mat::from_fn(x.nrows(), width, |i, j| all[(i, k * width + j)])).collect())
+        Ok((0..draws).map(|k| Mat::from_fn(rows.x.nrows(), width, |i, j| all[(i, k * width + j)])).collect())
     }
 
     /// The slopes of the predicted mean and variance of `f` in the inputs.
@@ -304,28 +320,55 @@ impl Predictor<'_> {
     }
 
     /// The predictions beside what was observed, row by row.
-    pub fn assess(&self, x: View<'_>, y: View<'_>) -> Result<Assessment> {
-        self.check_targets(x, y)?;
+    pub fn assess<'r>(&self, rows: impl Into<Rows<'r>>, y: View<'_>) -> Result<Assessment> {
+        let rows = rows.into();
+        self.check_targets(rows.x, y)?;
         let (p, likelihood) = (y.ncols(), self.model.likelihood());
-        let all = self.map_rows(x, 4 * p + 1, |row, mixture, out| {
+        let all = self.map_rows(rows, 4 * p + 1, |row, mixture, out| {
             let (mean, rest) = out.split_at_mut(p);
             let (variance, rest) = rest.split_at_mut(p);
             let (pit, rest) = rest.split_at_mut(p);
             let (crps, density) = rest.split_at_mut(p);
             mixture.moments_of_y(likelihood, mean, variance);
             for o in 0..p {
-                pit[o] = mixture.cumulative(likelihood, o, y[(row, o)]);
+                pit[o] = mixture.middle_of_jump(likelihood, o, y[(row, o)]);
                 crps[o] = mixture.crps(likelihood, o, y[(row, o)]);
             }
             density[0] = mixture.log_density(likelihood, y.row(row));
         })?;
-        let columns = |from: usize| Mat::from_fn(x.nrows(), p, |i, j| all[(i, from * p + j)]);
+        let columns = |from: usize| Mat::from_fn(rows.x.nrows(), p, |i, j| all[(i, from * p + j)]);
         Ok(Assessment {
             mean: columns(0),
             deviation: columns(1).map(f64::sqrt),
             pit: columns(2),
             crps: columns(3),
-            log_density: (0..x.nrows()).map(|i| all[(i, 4 * p)]).collect(),
+            log_density: (0..rows.x.nrows()).map(|i| all[(i, 4 * p)]).collect(),
+        })
+    }
+
+    /// The predictions of counts beside what was observed, row by row. Fails if the likelihood is not one of counts.
+    pub fn assess_counts<'r>(&self, rows: impl Into<Rows<'r>>, y: View<'_>) -> Result<CountAssessment> {
+        let (rows, likelihood) = (rows.into(), self.model.likelihood());
+        match likelihood.outcomes() {
+            Outcomes::Counts => {}
+            Outcomes::Real | Outcomes::Classes(_) => return Err(Error::NoCounts { likelihood: likelihood.name() }),
+        }
+        self.check_targets(rows.x, y)?;
+        let all = self.map_rows(rows, 5, |row, mixture, out| {
+            let (observed, mut variance) = (y[(row, 0)], [0.0]);
+            mixture.moments_of_y(likelihood, &mut out[..1], &mut variance);
+            out[1] = mixture.cumulative(likelihood, 0, observed - 1.0);
+            out[2] = mixture.cumulative(likelihood, 0, observed);
+            out[3] = mixture.log_density(likelihood, y.row(row));
+            out[4] = mixture.cumulative(likelihood, 0, 0.0);
+        })?;
+        let column = |j: usize| (0..all.nrows()).map(|i| all[(i, j)]).collect();
+        Ok(CountAssessment {
+            mean: column(0),
+            below: column(1),
+            up_to: column(2),
+            log_mass: column(3),
+            zero: column(4),
         })
     }
 
@@ -349,15 +392,28 @@ impl Predictor<'_> {
         self.model.likelihood().check(y)
     }
 
+    /// Fails unless offsets, if there are any, are as many as rows, finite, and of use to the likelihood.
+    fn check_offsets(&self, rows: Rows<'_>) -> Result<()> {
+        let Some(offsets) = rows.offsets else { return Ok(()) };
+        self.model.check_offsets()?;
+        if offsets.len() != rows.x.nrows() {
+            let (expected, found) = (rows.x.nrows().to_string(), offsets.len().to_string());
+            return Err(Error::Shape { what: "offsets", expected, found });
+        }
+        check_finite("offsets", View::new(offsets, offsets.len(), 1))
+    }
+
     /// Reduces the mixture at each row to `width` numbers, as many rows at a time as the backend wants. Memory is that of the result and
     /// of one chunk's moments.
     fn map_rows(
         &self,
-        x: View<'_>,
+        rows: Rows<'_>,
         width: usize,
         reduce: impl Fn(usize, Mixture<'_>, &mut [f64]) + Sync,
     ) -> Result<Mat> {
+        let Rows { x, offsets } = rows;
         check_inputs(self.model, x)?;
+        self.check_offsets(rows)?;
         let mut out = Mat::zeros(x.nrows(), width);
         if width == 0 {
             return Ok(out);
@@ -366,8 +422,13 @@ impl Predictor<'_> {
         for (chunk, out) in out.as_mut_slice().chunks_mut(at_once * width).enumerate() {
             let first = chunk * at_once;
             let rows = within_reach(x.rows(first..x.nrows().min(first + at_once)));
-            let Moments { mean, variance } = self.threads.run(|| self.mixtures.moments(rows.view()))?;
+            let Moments { mut mean, variance } = self.threads.run(|| self.mixtures.moments(rows.view()))?;
             let each = mean.as_slice().len() / rows.nrows();
+            if let Some(offsets) = offsets {
+                for (mean, offset) in mean.as_mut_slice().chunks_exact_mut(each).zip(&offsets[first..]) {
+                    self.model.add_offset(*offset, mean);
+                }
+            }
             let reduce_row = |(i, out): (usize, &mut [f64])| {
                 let own = i * each..(i + 1) * each;
                 let (mean, variance) = (&mean.as_slice()[own.clone()], &variance.as_slice()[own]);

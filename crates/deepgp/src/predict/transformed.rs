@@ -217,7 +217,7 @@ impl Predictor<'_> {
     pub(crate) fn transformed_moments(&self, x: View<'_>, units: &Standardiser) -> Result<Moments> {
         let width = self.model.likelihood().observed_width();
         let rule = GaussHermite::new(NODES);
-        let all = self.map_rows(x, 2 * width, |_, mixture, out| {
+        let all = self.map_rows(x.into(), 2 * width, |_, mixture, out| {
             let (mean, variance) = out.split_at_mut(width);
             self.transformed(mixture, units, &rule).moments(mean, variance);
         })?;
@@ -229,7 +229,7 @@ impl Predictor<'_> {
     pub(crate) fn transformed_log_density(&self, x: View<'_>, y: View<'_>, units: &Standardiser) -> Result<Vec<f64>> {
         self.check_user_targets(x, y)?;
         let rule = GaussHermite::new(NODES);
-        let all = self.map_rows(x, 1, |row, mixture, out| {
+        let all = self.map_rows(x.into(), 1, |row, mixture, out| {
             out[0] = self.transformed(mixture, units, &rule).log_density(y.row(row));
         })?;
         Ok(all.into_vec())
@@ -239,7 +239,7 @@ impl Predictor<'_> {
     pub(crate) fn transformed_cumulative(&self, x: View<'_>, y: View<'_>, units: &Standardiser) -> Result<Mat> {
         self.check_user_targets(x, y)?;
         let rule = GaussHermite::new(NODES);
-        self.map_rows(x, y.ncols(), |row, mixture, out| {
+        self.map_rows(x.into(), y.ncols(), |row, mixture, out| {
             let own = self.transformed(mixture, units, &rule);
             for (p, out) in out.iter_mut().enumerate() {
                 *out = own.cumulative(p, y[(row, p)]);
@@ -251,7 +251,7 @@ impl Predictor<'_> {
     pub(crate) fn transformed_assess(&self, x: View<'_>, y: View<'_>, units: &Standardiser) -> Result<Assessment> {
         self.check_user_targets(x, y)?;
         let (width, rule) = (y.ncols(), GaussHermite::new(NODES));
-        let all = self.map_rows(x, 4 * width + 1, |row, mixture, out| {
+        let all = self.map_rows(x.into(), 4 * width + 1, |row, mixture, out| {
             let own = self.transformed(mixture, units, &rule);
             let (mean, rest) = out.split_at_mut(width);
             let (variance, rest) = rest.split_at_mut(width);

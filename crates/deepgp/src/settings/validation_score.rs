@@ -20,10 +20,10 @@ pub enum ValidationScore {
 impl ValidationScore {
     /// The score of rows in the model's units, which count by their weights.
     pub(crate) fn score(self, predictor: &Predictor<'_>, rows: &Dataset) -> Result<f64> {
-        let (x, y) = (rows.x().view(), rows.y().view());
+        let y = rows.y().view();
         let each = match self.suiting(predictor.model.likelihood().outcomes()) {
-            Self::LogDensity => predictor.log_density(x, y)?,
-            Self::Crps => predictor.crps(x, y)?.into_iter().map(|own| -own).collect(),
+            Self::LogDensity => predictor.log_density(rows, y)?,
+            Self::Crps => predictor.crps(rows, y)?.into_iter().map(|own| -own).collect(),
         };
         Ok(weighted_mean(&each, rows.weights()))
     }

@@ -265,6 +265,9 @@ impl DeepGp {
             widen(&last.mean.as_slice()[own.clone()], mean);
             widen(&last.variance.as_slice()[own.clone()], variance);
             widen(&last.conditional[own_samples.clone()], conditional);
+            if let Some(offsets) = batch.data.offsets() {
+                self.add_offset(offsets[id as usize], mean);
+            }
             let term = RowTerm {
                 likelihood: self.likelihood(),
                 shared: self.shared_values(),
