@@ -40,11 +40,16 @@ pub fn report(args: ReportArgs) -> Result<Outcome> {
             Some(data)
         }
     };
+    // Of classes and counts the page has the scores of the fit, and no pictures of predictions.
+    let pictured = file.regressor.model.likelihood().outcomes() == Outcomes::Real;
+    if !pictured && table.is_some() {
+        notes.push(
+            "`deepgp evaluate` scores classes and counts of another table: the page has the scores of the fit".into(),
+        );
+    }
     output::notes(voice, &notes);
     sampling.device.place(&mut file.regressor.model, voice)?;
     let settings = sampling.settings();
-    // Of classes and counts the page has no pictures of predictions.
-    let pictured = file.regressor.model.likelihood().outcomes() == Outcomes::Real;
     let scored = match test.as_ref().filter(|_| pictured) {
         None => None,
         Some(test) => match Scored::with(&file, train.as_ref(), test, settings, voice)? {

@@ -105,6 +105,12 @@ pub fn remarks(scores: &[ScoreRecord<ClassScore>], rows: &ScoredRows) -> Vec<Not
 
 /// A table of scores, a line for each model, and one of who is taken for whom, unless there are many classes.
 pub fn table(scores: &[ScoreRecord<ClassScore>], labels: &[String]) -> String {
+    let confusion = confusion_cells(scores, labels).map_or(String::new(), |cells| format!("\n{}", aligned(&cells)));
+    aligned(&cells(scores)) + &confusion
+}
+
+/// The cells of the table of scores: a heading, and a row for each model.
+pub fn cells(scores: &[ScoreRecord<ClassScore>]) -> Vec<Vec<String>> {
     let with_auc = scores.iter().any(|record| record.score.auc.is_some());
     let mut head = ["", "log loss", "accuracy", "Brier", "calibration error"].map(String::from).to_vec();
     head.extend(with_auc.then(|| "AUC".to_string()));
@@ -115,15 +121,15 @@ pub fn table(scores: &[ScoreRecord<ClassScore>], labels: &[String]) -> String {
         row.extend(with_auc.then(|| score.auc.map_or(String::new(), number)));
         rows.push(row);
     }
-    let model = scores.iter().find(|record| record.of.baseline().is_none());
-    let confusion = model.map_or(String::new(), |model| confusion_table(&model.score.confusion, labels));
-    aligned(&rows) + &confusion
+    rows
 }
 
-/// A table of who is taken for whom: a line for each class, and a column for each class that the model says.
-fn confusion_table(confusion: &[Vec<f64>], labels: &[String]) -> String {
+/// The cells of the table of who is taken for whom by the model: a heading, and a row for each class, with a column for each class that the
+/// model says. `None` if there are many classes.
+pub fn confusion_cells(scores: &[ScoreRecord<ClassScore>], labels: &[String]) -> Option<Vec<Vec<String>>> {
+    let confusion = &scores.iter().find(|record| record.of.baseline().is_none())?.score.confusion;
     if confusion.len() > SHOWN_CLASSES || confusion.len() != labels.len() {
-        return String::new();
+        return None;
     }
     let short = |label: &String| match label.char_indices().nth(SHOWN_LABEL) {
         Some((at, _)) => format!("{}…", &label[..at]),
@@ -134,7 +140,7 @@ fn confusion_table(confusion: &[Vec<f64>], labels: &[String]) -> String {
     for (label, own) in labels.iter().zip(confusion) {
         rows.push([vec![short(label)], own.iter().map(|rows| rows.to_string()).collect()].concat());
     }
-    format!("\n{}", aligned(&rows))
+    Some(rows)
 }
 
 /// A score on so many rows for scripts; who is taken for whom where it is known.

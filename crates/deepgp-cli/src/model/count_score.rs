@@ -98,6 +98,11 @@ pub fn remarks(scores: &[ScoreRecord<CountScore>], rows: &ScoredRows, count: usi
 
 /// A table of scores: a line for each model.
 pub fn table(scores: &[ScoreRecord<CountScore>]) -> String {
+    aligned(&cells(scores))
+}
+
+/// The cells of the table of scores: a heading, and a row for each model.
+pub fn cells(scores: &[ScoreRecord<CountScore>]) -> Vec<Vec<String>> {
     let head = ["", "log score", "deviance", "RMSE", "MAE", "in 50 %", "in 90 %", "in 95 %"];
     let mut rows = vec![head.map(String::from).to_vec()];
     for ScoreRecord { of, score } in scores {
@@ -106,7 +111,7 @@ pub fn table(scores: &[ScoreRecord<CountScore>]) -> String {
         let shares = [coverage_50, coverage_90, coverage_95].map(percent);
         rows.push([&[of.to_string()][..], &numbers, &shares].concat());
     }
-    aligned(&rows)
+    rows
 }
 
 /// A score on so many rows for scripts.

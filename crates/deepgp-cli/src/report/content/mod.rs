@@ -5,6 +5,7 @@ mod densities;
 mod inducing;
 mod noise;
 mod outputs;
+mod score_tables;
 mod settings;
 
 use std::path::Path;
@@ -18,6 +19,7 @@ use deepgp_io::{ModelFile, Note, Record, ScoreRecord, noise_of_first_target};
 use choices::choices;
 use inducing::inducing;
 use outputs::outputs;
+use score_tables::score_tables;
 use settings::all_settings;
 
 use crate::arguments::paths::file_name;
@@ -67,6 +69,7 @@ pub fn gather(file: &ModelFile, sources: &ReportSources<'_>) -> Result<Report> {
         version: format!("deepgp {}", env!("CARGO_PKG_VERSION")),
         targets: schema.targets.clone(),
         scores: score_rows(file, scores),
+        score_tables: score_tables(file),
         scored_on: (!scores.is_empty()).then_some(scored_on),
         choices: choices(file),
         outputs: scored.map_or(Ok(Vec::new()), |scored| outputs(file, scored, settings))?,

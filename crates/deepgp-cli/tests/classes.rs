@@ -4,8 +4,10 @@ mod common;
 
 use std::f64::consts::PI;
 use std::fmt::Write as _;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
-use common::{Place, assert_same, column};
+use common::{Ended, Place, assert_same, column, signal};
 use deepgp::noise::{Key, Purpose};
 use serde_json::Value;
 
@@ -107,6 +109,7 @@ fn two_classes_of_text_are_fitted_scored_and_predicted_by_their_labels() {
     assert!(number(&place.json("info m.deepgp"), &["scores", "deep GP", "accuracy"]) > 0.95);
     place.done("report m.deepgp --out r.html");
     let page = place.read("r.html");
+    assert!(page.contains("What the model takes rows for") && page.contains("Calibration error"));
     assert!(page.contains("Learning curves") && !page.contains("Residuals") && !page.contains("NaN"));
 
     let mut unseen = moons(4, "up", "down");
@@ -196,7 +199,7 @@ fn targets_that_are_no_classes_or_counts_are_refused() {
         "--likelihood probit is for",
     );
     refused("fit moons.csv --target a --class-weights balanced --out m.deepgp", 2, "the target is a number");
-    refused("fit moons.csv --target a --exposure b --out m.deepgp", 1, "is not a count");
+    refused("fit moons.csv --target a --exposure b --out m.deepgp", 1, "is not a number above 0; an exposure is");
     assert_eq!(place.files(), ["moons.csv", "negative.csv", "one.csv"]);
 }
 
@@ -216,12 +219,21 @@ fn a_rare_class_is_told_of_and_stays_in_training() {
 fn a_fit_of_classes_goes_on_to_the_same_bits_with_its_labels() {
     let place = Place::new();
     place.write("clouds.csv", clouds(240));
-    let fit =
-        "fit clouds.csv --target cloud --class-weights balanced --test 0.2 --hidden-layers 0 --inducing 15 --threads 1";
-    place.done(&format!("{fit} --steps 60 --out whole.deepgp"));
-    place.done(&format!("{fit} --steps 60 --time-limit 0s --out cut.deepgp"));
+    let fit = "fit clouds.csv --target cloud --class-weights balanced --test 0.2 --hidden-layers 0 --inducing 15 --threads 1 \
+               --steps 1500 --patience 1000 --checkpoint-every 10";
+    place.done(&format!("{fit} --out whole.deepgp"));
+    let child = place.start(&format!("{fit} --out cut.deepgp"));
+    let started = Instant::now();
+    let is_trained =
+        || place.path("cut.deepgp.checkpoint").exists() && place.model("cut.deepgp.checkpoint").record.steps > 0;
+    while !is_trained() {
+        assert!(started.elapsed() < Duration::from_secs(60), "the first step never came");
+        sleep(Duration::from_millis(5));
+    }
+    signal(&child, "INT");
+    assert_eq!(Ended::from(child.wait_with_output().unwrap()).code, Some(130));
     let checkpoint = place.model("cut.deepgp.checkpoint");
-    assert!(checkpoint.record.steps < 60, "{}", checkpoint.record.steps);
+    assert!(checkpoint.record.steps < 1500, "{}", checkpoint.record.steps);
     assert_eq!(checkpoint.schema.target_kind.labels().unwrap(), ["big", "rare", "some"]);
     place.done("resume cut.deepgp.checkpoint");
     let (whole, cut) = (place.model("whole.deepgp"), place.model("cut.deepgp"));
