@@ -5,8 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use deepgp::kernel::{Combination, Kernel, Matern32, Profile, RationalQuadratic, SquaredExponential, Stationary};
-use deepgp::likelihood::Gaussian;
-use deepgp::likelihood::Quantity;
+use deepgp::likelihood::{Gaussian, LikelihoodForm, Quantity};
 use deepgp::params::Constraint;
 use deepgp::{
     CovarianceForm, Dataset, DeepGp, FitSettings, InducingSize, KernelChoice, MeanForm, Precision, PredictSettings,
@@ -190,6 +189,35 @@ fn every_form_kernel_precision_and_size_comes_back() {
 }
 
 #[test]
+fn likelihoods_of_classes_and_counts_come_back() {
+    let arm = simulate::eight_link_arm(60, 1);
+    let classes = arm.y().map(|y: f64| (3.0 * (y + 1.0)).floor().clamp(0.0, 3.0));
+    let two = classes.map(|class: f64| class.min(1.0));
+    for (form, y) in [
+        (LikelihoodForm::PROBIT, &two),
+        (LikelihoodForm::LOGIT, &two),
+        (LikelihoodForm::SOFTMAX, &classes),
+        (LikelihoodForm::Softmax { classes: Some(6) }, &classes),
+        (LikelihoodForm::ORDERED, &classes),
+        (LikelihoodForm::ORDERED, &two),
+        (LikelihoodForm::Poisson, &classes),
+        (LikelihoodForm::NEGATIVE_BINOMIAL, &classes),
+    ] {
+        let mut settings = settings();
+        settings.model.likelihood = form;
+        settings.train.steps = 3;
+        let data = Dataset::new(arm.x().clone(), y.clone()).unwrap();
+        let fit = Regressor::fit(&data, &settings, |_, _| ControlFlow::Continue(())).unwrap();
+        let before = fit.regressor.predict(data.x().view()).unwrap();
+        let parameters = fit.regressor.model.parameters();
+        let again = reload(&file(fit.regressor, Some(fit.state.clone()), settings.clone()));
+        assert_eq!(again.regressor.model.parameters(), parameters, "{form:?}");
+        assert_eq!(again.regressor.predict(data.x().view()).unwrap(), before, "{form:?}");
+        assert_eq!((again.record.settings, again.state), (settings, Some(fit.state)), "{form:?}");
+    }
+}
+
+#[test]
 fn combined_kernels_come_back() {
     let (regressor, _) = trained(&settings());
     let mut layers = regressor.model.layers().to_vec();
@@ -306,6 +334,10 @@ fn a_description_that_does_not_fit_the_arrays_is_damage() {
     let likelihood =
         wrong(|d| d["model"]["likelihood"] = serde_json::json!({"gaussian": {"outputs": 3_000_000_000_000u64}}));
     assert!(likelihood.contains("reads 3000000000000 functions, but its last layer has"), "{likelihood}");
+    let ordered = wrong(|d| d["model"]["likelihood"] = serde_json::json!({"ordered": {"classes": u64::MAX}}));
+    assert!(ordered.contains("`likelihood.first_cutpoint` is missing"), "{ordered}");
+    let softmax = wrong(|d| d["model"]["likelihood"] = serde_json::json!({"softmax": {"classes": 1}}));
+    assert!(softmax.contains("width"), "{softmax}");
     let twice = serde_json::json!([{"name": "a", "constraint": "real"}, {"name": "a", "constraint": "real"}]);
     let shared = load(&with_description(move |d| d["model"]["shared"] = twice)).unwrap_err().to_string();
     assert!(shared.contains("`shared.a` is missing") || shared.contains("described twice"), "{shared}");

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use deepgp::noise::{Key, Purpose};
 use deepgp::{
-    CovarianceForm, Dataset, DeepGp, InducingSize, Mat, ModelSettings, Precision, TrainSettings, Trainer, simulate,
+    CovarianceForm, Dataset, DeepGp, InducingSize, LikelihoodForm, Mat, ModelSettings, ObjectiveForm, Precision,
+    TrainSettings, Trainer, simulate,
 };
 
 /// Counts allocations and their bytes, on all threads.
@@ -42,8 +43,8 @@ static COUNTING: Counting = Counting;
 
 /// The medians over steps of the allocations and of their bytes, after five steps to warm up. (Medians, because a thread that the
 /// system kept waiting until then makes its working memory on its first block.)
-fn steady(model: DeepGp, data: &Dataset) -> (usize, usize) {
-    let settings = TrainSettings { threads: 2, batch_size: data.len(), ..TrainSettings::plain() };
+fn steady(model: DeepGp, data: &Dataset, objective: Option<ObjectiveForm>) -> (usize, usize) {
+    let settings = TrainSettings { threads: 2, batch_size: data.len(), objective, ..TrainSettings::plain() };
     let mut trainer = Trainer::new(model, data, None, settings).unwrap();
     for _ in 0..5 {
         trainer.step().unwrap();
@@ -62,9 +63,33 @@ fn steady(model: DeepGp, data: &Dataset) -> (usize, usize) {
     (median(|step| step.0), median(|step| step.1))
 }
 
+/// The allocations of steps with likelihoods of classes and counts, by the bound and by the predictive objective: none for a row.
+fn classes_and_counts() {
+    for form in [
+        LikelihoodForm::PROBIT,
+        LikelihoodForm::LOGIT,
+        LikelihoodForm::Softmax { classes: Some(10) },
+        LikelihoodForm::Ordered { classes: Some(5) },
+        LikelihoodForm::Poisson,
+        LikelihoodForm::NEGATIVE_BINOMIAL,
+    ] {
+        for objective in [ObjectiveForm::Elbo, ObjectiveForm::PREDICTIVE] {
+            let arm = simulate::eight_link_arm(1000, 1);
+            let data = Dataset::new(arm.x().clone(), Mat::from_fn(1000, 1, |i, _| (i % 2) as f64)).unwrap();
+            let inducing = InducingSize::nested(60, 40);
+            let settings = ModelSettings { hidden_layers: 1, inducing, likelihood: form, ..ModelSettings::default() };
+            let model = DeepGp::for_regression(data.x().view(), 1, &settings).unwrap();
+            let (allocations, bytes) = steady(model, &data, Some(objective));
+            assert!(allocations <= 64, "{form:?}, {objective:?}: {allocations} allocations");
+            assert!(bytes <= 64 << 10, "{form:?}, {objective:?}: {bytes} bytes");
+        }
+    }
+}
+
 /// One test, because the counters are the whole program's.
 #[test]
 fn a_step_makes_at_most_64_allocations_of_64_kib_in_all() {
+    classes_and_counts();
     let bits = |rows: usize| {
         let key = Key::new(2, Purpose::Simulate);
         let x = Mat::from_fn(rows, 40, |i, j| f64::from(u8::from(key.uniform([i as u32, j as u32, 0, 0]) < 0.09)));
@@ -85,7 +110,7 @@ fn a_step_makes_at_most_64_allocations_of_64_kib_in_all() {
                     let settings =
                         ModelSettings { hidden_layers: 2, inducing: size, covariance_form, precision, ..usual };
                     let model = DeepGp::for_regression(data.x().view(), 1, &settings).unwrap();
-                    let (allocations, bytes) = steady(model, &data);
+                    let (allocations, bytes) = steady(model, &data, TrainSettings::plain().objective);
                     let place = format!("{what}, {size:?}, {precision:?}, {rows} rows");
                     assert!(allocations <= 64, "{place}: {allocations} allocations");
                     assert!(bytes <= 64 << 10, "{place}: {bytes} bytes");

@@ -343,6 +343,25 @@ mod tests {
     }
 
     #[test]
+    fn a_likelihood_without_kernels_is_refused_with_what_to_do() {
+        use deepgp::likelihood::{LikelihoodForm, Poisson};
+        let x = Mat::from_fn(30, 2, |i, j| (i * (j + 2) % 31) as f64);
+        let inducing = InducingSize::Tied(9);
+        for likelihood in [LikelihoodForm::PROBIT, LikelihoodForm::SOFTMAX, LikelihoodForm::ORDERED] {
+            let settings = ModelSettings { likelihood, inducing, ..ModelSettings::default() };
+            let model = DeepGp::for_regression(x.view(), 1, &settings).unwrap();
+            let Err(Fault::Device(message)) = Blueprint::new(&model) else { panic!("{likelihood:?}") };
+            assert!(
+                message.contains("was not written for this device") && message.contains("--device cpu"),
+                "{message}"
+            );
+        }
+        let settings = ModelSettings { inducing, ..ModelSettings::default() };
+        let counts = DeepGp::with_likelihood(x.view(), Box::new(Poisson::new(1.0)), &settings).unwrap();
+        assert!(Blueprint::new(&counts).is_err());
+    }
+
+    #[test]
     fn a_nested_layer_has_the_columns_of_one_set_and_a_decoupled_one_those_of_two() {
         let shape = |sets| {
             let (_, blueprint) = blueprint(MeanForm::Whitened, CovarianceForm::Diagonal, sets);
