@@ -147,3 +147,26 @@ fn a_later_table_is_numbered_by_the_first_ones_labels() {
             .contains("\"-1\" is not a count (0, 1, 2, …); the model was fitted to counts")
     );
 }
+
+#[test]
+fn an_exposure_is_read_beside_the_inputs_and_must_be_above_0() {
+    let wanted = || Wanted { task: Task::Counts, exposure: Some("hours".into()), ..target("y") };
+    let (schema, chunk, notes) = fit("hours,x,y\n2,1,0\n0.5,7,3\n", &wanted()).unwrap();
+    assert_eq!((schema.feature_names(), chunk.exposure), (names(&["x"]), Some(vec![2.0, 0.5])));
+    assert!(notes.is_empty(), "{notes:?}");
+    // It is needed to predict, too, and says nothing of rows that are left out.
+    let other = TableFile::new("x,hours\n1,4\n,3\n2,8\n");
+    let dropping = Schema { missing: deepgp_io::table::Missing::Drop, ..schema.clone() };
+    let (chunk, _) = dropping.encoder(&other.source(), Targets::Unneeded).unwrap().read_all().unwrap();
+    assert_eq!((chunk.kept, chunk.exposure), (vec![0, 2], Some(vec![4.0, 8.0])));
+    let lacking = TableFile::new("x,y\n1,4\n");
+    let error = schema.encoder(&lacking.source(), Targets::Unneeded).unwrap_err().to_string();
+    assert!(error.contains("there is no column `hours`, which is the exposure of the model"), "{error}");
+    let said = |table: &str, wanted: &Wanted| fit(table, wanted).unwrap_err().to_string();
+    let zero = said("hours,x,y\n2,1,0\n0,7,3\n", &wanted());
+    assert!(zero.contains("line 3, column `hours`: \"0\" is not a number above 0; an exposure is"), "{zero}");
+    let missing = said("hours,x,y\n,1,0\n1,7,3\n", &wanted());
+    assert!(missing.contains("targets and exposures cannot be filled in"), "{missing}");
+    let twice = said("hours,x,y\n1,1,0\n1,7,3\n", &Wanted { ignore: names(&["hours"]), ..wanted() });
+    assert!(twice.contains("asked to be the exposure and asked to be ignored"), "{twice}");
+}

@@ -180,11 +180,10 @@ impl ModelFile {
                 return Err(format!("its scores are not for {targets} targets"));
             }
         }
-        if let (Some(labels), Outcomes::Classes(classes)) =
-            (description.schema.target_kind.labels(), model.likelihood().outcomes())
-            && labels.len() != classes
+        if let Some(labels) = description.schema.target_kind.labels()
+            && model.likelihood().outcomes() != Outcomes::Classes(labels.len())
         {
-            return Err(format!("it has labels for {} classes, not {classes}", labels.len()));
+            return Err(format!("it has labels for {} classes, which its likelihood has not", labels.len()));
         }
         if description.transform.as_ref().is_some_and(|transform| !transform.fits(targets)) {
             return Err(format!("its transforms are not those of {targets} targets"));
