@@ -63,6 +63,12 @@ impl DensityArgument {
             Self::Power => {
                 let given: Option<f64> = serde_json::from_value(value)?;
                 train.objective = ObjectiveChoice::of(train.objective, model.sites).form(given);
+                if let (Some(power), None) = (given, train.objective.and_then(ObjectiveForm::power)) {
+                    let objectives = "objective=\"predictive\", \"faithful\" or \"sites\"";
+                    return Err(serde::de::Error::custom(format!(
+                        "{power} is that of {objectives}: give one of these"
+                    )));
+                }
             }
             Self::Sites => {
                 let given: usize = serde_json::from_value(value)?;

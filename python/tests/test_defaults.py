@@ -62,6 +62,7 @@ def test_the_documentation_has_every_argument_with_its_default():
         ("likelihood", "cauchy", "`likelihood`: unknown variant `cauchy`, expected one of `gaussian`"),
         ("objective", "loss", "`objective`: unknown variant `loss`, expected one of `auto`"),
         ("validation_score", "rmse", "`validation_score`: unknown variant `rmse`"),
+        ("power", 0.5, '`power`: 0.5 is that of objective="predictive"'),
         ("kl_weight", 0.0, "`kl_weight` is 0"),
         ("noise", -1.0, "`noise` is -1.0"),
         ("noise", float("nan"), "`noise` is nan"),

@@ -63,7 +63,7 @@ import pickle, warnings
 import numpy as np
 from deepgp import DeepGPRegressor, datasets
 
-X, y = datasets.eight_link_arm(150, seed=3)
+X, y = datasets.eight_link_arm(150, seed=4)
 regressor = DeepGPRegressor(
     hidden_layers=1, width=2, mean_inducing=20, covariance_inducing=10, covariance_form="whitened", steps=600
 )

@@ -20,7 +20,7 @@ fn settings(likelihood: LikelihoodForm, steps: u64) -> FitSettings {
     settings.model.hidden_layers = 1;
     settings.model.width = 2;
     settings.model.inducing = InducingSize::nested(40, 25);
-    settings.train.steps = steps;
+    (settings.train.steps, settings.train.learning_rate) = (steps, Some(0.02));
     settings.train.validate_every = 50;
     settings
 }

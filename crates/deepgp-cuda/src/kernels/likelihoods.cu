@@ -45,3 +45,15 @@ template <int N> __device__ __forceinline__ double to_shares(double (&each)[N]) 
     for (int j = 0; j < N; j++) each[j] /= sum;
     return largest + log(sum);
 }
+
+// The digamma function of a positive number: by psi(x) = psi(x + 1) - 1 / x up to where its asymptotic series holds.
+__device__ __forceinline__ double digamma(double x) {
+    double below = 0;
+    for (; x < 10; x++) below += 1 / x;
+    const double square = 1 / (x * x);
+    // The coefficients are B_2k / 2k, with the Bernoulli numbers B_2k.
+    const double series[] = {1. / 12, -1. / 120, 1. / 252, -1. / 240, 1. / 132, -691. / 32760, 1. / 12};
+    double tail = 0;
+    for (int k = 6; k >= 0; k--) tail = (tail + series[k]) * square;
+    return log(x) - 0.5 / x - tail - below;
+}

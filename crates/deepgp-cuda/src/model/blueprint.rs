@@ -208,7 +208,7 @@ impl LayerBlueprint {
 
 impl LikelihoodBlueprint {
     fn new(likelihood: &dyn Likelihood, list: &mut ParameterList) -> Outcome<Self> {
-        let Some(text) = likelihood.description().and_then(LikelihoodText::new) else {
+        let Some(text) = likelihood.description().map(LikelihoodText::new) else {
             return Err(Fault::Device(format!(
                 "the likelihood `{}` was not written for this device; compute this model on the CPU (`--device cpu`)",
                 likelihood.name()
@@ -220,7 +220,7 @@ impl LikelihoodBlueprint {
             let expected = format!("{} latent functions for every {} columns of y", text.latents, text.observed);
             return Err(mismatch(expected, format!("{latents} for {observed}")));
         }
-        let own = text.parameters.iter().map(|name| list.take(&format!("likelihood.{name}"), terms));
+        let own = text.parameters.iter().map(|(name, each)| list.take(&format!("likelihood.{name}"), each * terms));
         let parameters = match &own.collect::<Outcome<Vec<_>>>()?[..] {
             [] => list.numbers()..list.numbers(),
             ranges => joined(ranges)?,
@@ -343,22 +343,29 @@ mod tests {
     }
 
     #[test]
-    fn a_likelihood_without_kernels_is_refused_with_what_to_do() {
-        use deepgp::likelihood::{LikelihoodForm, Poisson};
+    fn the_parameters_of_classes_and_counts_are_found() {
+        use deepgp::likelihood::{LikelihoodForm, NegativeBinomial, Poisson};
         let x = Mat::from_fn(30, 2, |i, j| (i * (j + 2) % 31) as f64);
-        let inducing = InducingSize::Tied(9);
-        for likelihood in [LikelihoodForm::PROBIT, LikelihoodForm::SOFTMAX, LikelihoodForm::ORDERED] {
-            let settings = ModelSettings { likelihood, inducing, ..ModelSettings::default() };
-            let model = DeepGp::for_regression(x.view(), 1, &settings).unwrap();
-            let Err(Fault::Device(message)) = Blueprint::new(&model) else { panic!("{likelihood:?}") };
-            assert!(
-                message.contains("was not written for this device") && message.contains("--device cpu"),
-                "{message}"
-            );
+        let settings =
+            |likelihood| ModelSettings { likelihood, inducing: InducingSize::Tied(9), ..ModelSettings::default() };
+        let of_form = |form| DeepGp::for_regression(x.view(), 1, &settings(form)).unwrap();
+        let of = |own: Box<dyn Likelihood>| {
+            DeepGp::with_likelihood(x.view(), own, &settings(LikelihoodForm::GAUSSIAN)).unwrap()
+        };
+        let models = [
+            of_form(LikelihoodForm::PROBIT),
+            of_form(LikelihoodForm::SOFTMAX),
+            of_form(LikelihoodForm::ORDERED),
+            of(Box::new(Poisson::new(1.0))),
+            of(Box::new(NegativeBinomial::new(1.0, 2.0))),
+        ];
+        for model in models {
+            let blueprint = Blueprint::new(&model).unwrap();
+            let listed = model.parameters().into_iter().filter(|own| own.name.starts_with("likelihood."));
+            let numbers: usize = listed.map(|own| own.values.len()).sum();
+            assert_eq!(blueprint.likelihood.parameters.len(), numbers, "{}", model.likelihood().name());
+            assert_eq!(blueprint.likelihood.parameters.end, blueprint.parameters);
         }
-        let settings = ModelSettings { inducing, ..ModelSettings::default() };
-        let counts = DeepGp::with_likelihood(x.view(), Box::new(Poisson::new(1.0)), &settings).unwrap();
-        assert!(Blueprint::new(&counts).is_err());
     }
 
     #[test]

@@ -6,7 +6,7 @@ use cudarc::nvrtc::compile_ptx_with_opts;
 use deepgp::KernelChoice;
 use deepgp::ObjectiveForm;
 use deepgp::kernel::KernelForm;
-use deepgp::likelihood::LikelihoodDescription;
+use deepgp::likelihood::{LikelihoodDescription, Link};
 
 use super::Source;
 use super::covariance::CovarianceText;
@@ -41,12 +41,20 @@ fn data_terms<T: Real>() -> Vec<Source<DataTerm>> {
         LikelihoodDescription::Gaussian { outputs },
         LikelihoodDescription::Heteroscedastic { outputs },
         LikelihoodDescription::StudentT { outputs },
+        LikelihoodDescription::Bernoulli { link: Link::Probit },
+        LikelihoodDescription::Bernoulli { link: Link::Logit },
+        LikelihoodDescription::Softmax { classes: 2 },
+        LikelihoodDescription::Softmax { classes: 10 },
+        LikelihoodDescription::Ordered { classes: 2 },
+        LikelihoodDescription::Ordered { classes: 5 },
+        LikelihoodDescription::Poisson,
+        LikelihoodDescription::NegativeBinomial,
     ];
     let objectives = [ObjectiveForm::Elbo, ObjectiveForm::PREDICTIVE];
     let pairs = likelihoods.into_iter().flat_map(|likelihood| objectives.map(|objective| (likelihood, objective)));
     let faithful = (likelihoods[1], ObjectiveForm::Faithful { power: 1.0, hold: 0.5, release: 1.0 });
     let pairs = pairs.chain([(likelihoods[0], ObjectiveForm::Tighter), faithful]);
-    pairs.map(|(likelihood, objective)| LikelihoodText::new(likelihood).unwrap().source::<T>(objective)).collect()
+    pairs.map(|(likelihood, objective)| LikelihoodText::new(likelihood).source::<T>(objective)).collect()
 }
 
 /// Compiles a source for an architecture, and looks for every kernel that a device of it can run.

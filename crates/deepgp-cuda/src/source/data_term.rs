@@ -2,9 +2,12 @@
 //! the rule of its quadrature.
 
 use deepgp::ObjectiveForm;
-use deepgp::likelihood::{GaussHermite, LikelihoodDescription};
+use deepgp::likelihood::{GaussHermite, LikelihoodDescription, Link};
 
-use super::{Definition, GAUSSIAN, HETEROSCEDASTIC, STUDENT_T, Source};
+use super::{
+    BERNOULLI, Definition, GAUSSIAN, HETEROSCEDASTIC, LOG_CONCAVE, NEGATIVE_BINOMIAL, ORDERED, POISSON, SOFTMAX,
+    STUDENT_T, Source,
+};
 use crate::device::real::Real;
 use crate::kernels::DataTerm;
 
@@ -24,51 +27,64 @@ pub fn power(objective: ObjectiveForm) -> f64 {
 }
 
 /// A likelihood as its program needs it. The log likelihood of a row is a sum of independent terms.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct LikelihoodText {
     /// Its name in its text.
     name: &'static str,
-    /// Its text.
-    text: &'static str,
+    /// Its text, in parts that follow one another.
+    text: &'static [&'static str],
     /// Latent functions that a term reads.
     pub latents: usize,
     /// Columns of `y` that a term reads.
     pub observed: usize,
-    /// The names of its parameters in the library; a term has one of each.
-    pub parameters: &'static [&'static str],
-    /// Nodes of its quadrature, as many as in the library; `None` for a likelihood in closed form.
+    /// The names of its parameters in the library, each with how many of it a term has; more than one only where there is one term.
+    pub parameters: Vec<(&'static str, usize)>,
+    /// Nodes of its quadrature, as many as in the library; `None` for a likelihood that has none.
     nodes: Option<usize>,
 }
 
 impl LikelihoodText {
-    /// The text for one of the library's likelihoods; `None` for those that were not written for a device yet.
-    pub fn new(form: LikelihoodDescription) -> Option<Self> {
-        Some(match form {
-            LikelihoodDescription::Gaussian { .. } => {
-                Self { name: "Gaussian", text: GAUSSIAN, latents: 1, observed: 1, parameters: &["noise"], nodes: None }
+    /// The text for one of the library's likelihoods.
+    pub fn new(form: LikelihoodDescription) -> Self {
+        let of = |name, text, latents, parameters: &[(&'static str, usize)], nodes| Self {
+            name,
+            text,
+            latents,
+            observed: 1,
+            parameters: parameters.to_vec(),
+            nodes,
+        };
+        let level = [("level", 1)];
+        match form {
+            LikelihoodDescription::Gaussian { .. } => of("Gaussian", &[GAUSSIAN], 1, &[("noise", 1)], None),
+            LikelihoodDescription::Heteroscedastic { .. } => {
+                of("Heteroscedastic", &[HETEROSCEDASTIC], 2, &[("noise", 1)], Some(9))
             }
-            LikelihoodDescription::Heteroscedastic { .. } => Self {
-                name: "Heteroscedastic",
-                text: HETEROSCEDASTIC,
-                latents: 2,
-                observed: 1,
-                parameters: &["noise"],
-                nodes: Some(9),
-            },
-            LikelihoodDescription::StudentT { .. } => Self {
-                name: "StudentT",
-                text: STUDENT_T,
-                latents: 1,
-                observed: 1,
-                parameters: &["noise", "degrees"],
-                nodes: Some(20),
-            },
-            LikelihoodDescription::Bernoulli { .. }
-            | LikelihoodDescription::Softmax { .. }
-            | LikelihoodDescription::Ordered { .. }
-            | LikelihoodDescription::Poisson
-            | LikelihoodDescription::NegativeBinomial => return None,
-        })
+            LikelihoodDescription::StudentT { .. } => {
+                of("StudentT", &[STUDENT_T], 1, &[("noise", 1), ("degrees", 1)], Some(20))
+            }
+            LikelihoodDescription::Bernoulli { link: Link::Probit } => {
+                of("Probit", &[LOG_CONCAVE, BERNOULLI], 1, &level, None)
+            }
+            LikelihoodDescription::Bernoulli { link: Link::Logit } => {
+                of("Logit", &[LOG_CONCAVE, BERNOULLI], 1, &level, None)
+            }
+            LikelihoodDescription::Softmax { classes } => {
+                of("Softmax", &[LOG_CONCAVE, BERNOULLI, SOFTMAX], classes, &[("levels", classes)], None)
+            }
+            LikelihoodDescription::Ordered { classes: 2 } => {
+                of("Ordered", &[LOG_CONCAVE, ORDERED], 1, &[("first_cutpoint", 1)], None)
+            }
+            LikelihoodDescription::Ordered { classes } => {
+                let parameters = [("first_cutpoint", 1), ("cutpoint_gaps", classes - 2)];
+                of("Ordered", &[LOG_CONCAVE, ORDERED], 1, &parameters, None)
+            }
+            LikelihoodDescription::Poisson => of("Poisson", &[LOG_CONCAVE, POISSON], 1, &level, None),
+            LikelihoodDescription::NegativeBinomial => {
+                let parameters = [("level", 1), ("dispersion", 1)];
+                of("NegativeBinomial", &[LOG_CONCAVE, NEGATIVE_BINOMIAL], 1, &parameters, None)
+            }
+        }
     }
 
     /// The whole text of the data term, for rows of type `T`.
@@ -76,9 +92,9 @@ impl LikelihoodText {
         let sizes = [
             Definition::new("LATENTS", self.latents),
             Definition::new("OBSERVED", self.observed),
-            Definition::new("PARAMETERS", self.parameters.len()),
+            Definition::new("PARAMETERS", self.parameters.iter().map(|(_, each)| each).sum::<usize>()),
         ];
-        let own = self.nodes.map(rule).unwrap_or_default() + self.text;
+        let own = self.nodes.map(rule).unwrap_or_default() + &self.text.concat();
         let choice = format!("using Objective = {}<{}>;\n", objective_name(objective), self.name);
         Source::data_term::<T>(&sizes, &own, &choice)
     }
@@ -105,12 +121,12 @@ mod tests {
 
     #[test]
     fn objective_and_likelihood_are_chosen_when_the_text_is_written() {
-        let gaussian = LikelihoodText::new(LikelihoodDescription::Gaussian { outputs: 3 }).unwrap();
+        let gaussian = LikelihoodText::new(LikelihoodDescription::Gaussian { outputs: 3 });
         let text = gaussian.source::<f32>(ObjectiveForm::Elbo).text;
         for line in ["#define LATENTS 1\n", "#define PARAMETERS 1\n", "using Objective = Elbo<Gaussian>;\n"] {
             assert!(text.contains(line), "`{line}` is missing");
         }
-        let other = LikelihoodText::new(LikelihoodDescription::Gaussian { outputs: 1 }).unwrap();
+        let other = LikelihoodText::new(LikelihoodDescription::Gaussian { outputs: 1 });
         assert_eq!(text, other.source::<f32>(ObjectiveForm::Elbo).text, "one program serves all numbers of outputs");
         let tempered = |power| gaussian.source::<f32>(ObjectiveForm::Predictive { power }).text;
         assert_eq!(tempered(0.5), tempered(1.0), "one program serves all powers");

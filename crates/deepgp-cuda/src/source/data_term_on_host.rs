@@ -3,7 +3,10 @@
 use std::fmt::Write as _;
 
 use deepgp::ObjectiveForm;
-use deepgp::likelihood::{Gaussian, Heteroscedastic, Latent, Likelihood, StudentT};
+use deepgp::likelihood::{
+    Bernoulli, Gaussian, Heteroscedastic, Latent, Likelihood, Link, NegativeBinomial, Ordered, Outcomes, Poisson,
+    Softmax, StudentT,
+};
 use deepgp::objective::{RowBars, RowTerm, Samples};
 
 use super::data_term::{LikelihoodText, power};
@@ -58,7 +61,16 @@ impl Case {
     fn of(samples: usize, likelihood: &dyn Likelihood) -> Self {
         let mut theta = Vec::new();
         likelihood.clone_box().visit(&mut |leaf| theta.extend_from_slice(leaf.values));
-        Self::new(samples, likelihood.latent_width(), likelihood.observed_width(), theta)
+        let mut case = Self::new(samples, likelihood.latent_width(), likelihood.observed_width(), theta);
+        for (i, y) in case.y.iter_mut().enumerate() {
+            *y = match likelihood.outcomes() {
+                Outcomes::Real => *y,
+                // The rows that count have different ones, the first and the last class among them.
+                Outcomes::Classes(classes) => [0, 1, classes / 2, classes - 1, 1][i] as f64,
+                Outcomes::Counts => [0.0, 3.0, 1.0, 400.0, 7.0][i],
+            };
+        }
+        case
     }
 
     /// The same with learned sites in place of samples.
@@ -168,6 +180,21 @@ fn likelihoods() -> [Box<dyn Likelihood>; 3] {
     [Box::new(Gaussian { noise: vec![0.3, 1.2] }), Box::new(noise), Box::new(tails)]
 }
 
+/// Every likelihood of classes and counts.
+fn discrete() -> Vec<Box<dyn Likelihood>> {
+    vec![
+        Box::new(Bernoulli { link: Link::Probit, level: 0.3 }),
+        Box::new(Bernoulli { link: Link::Logit, level: -0.4 }),
+        Box::new(Softmax { levels: vec![0.2, -0.3] }),
+        Box::new(Softmax { levels: vec![0.2, -0.3, 0.0, 1.1] }),
+        Box::new(Ordered { first: 0.2, gaps: vec![] }),
+        Box::new(Ordered { first: -0.7, gaps: vec![0.6, 1.1] }),
+        Box::new(Poisson { level: 0.7 }),
+        Box::new(NegativeBinomial { level: 0.7, dispersion: 2.3 }),
+        Box::new(NegativeBinomial { level: 0.7, dispersion: 60.0 }),
+    ]
+}
+
 const OBJECTIVES: [ObjectiveForm; 3] =
     [ObjectiveForm::Elbo, ObjectiveForm::PREDICTIVE, ObjectiveForm::Predictive { power: 0.3 }];
 
@@ -175,7 +202,7 @@ const OBJECTIVES: [ObjectiveForm; 3] =
 fn agrees(case: &Case, objective: ObjectiveForm, likelihood: &dyn Likelihood) {
     let samples = if case.logits.is_empty() { "samples" } else { "sites" };
     let name = format!("{objective:?} of {} with {} {samples}", likelihood.name(), case.samples);
-    let source = LikelihoodText::new(likelihood.description().unwrap()).unwrap().source::<f64>(objective);
+    let source = LikelihoodText::new(likelihood.description().unwrap()).source::<f64>(objective);
     // The name is that of a folder too.
     let test = name.replace(|c: char| !c.is_alphanumeric(), "-");
     let Some(found) = case.on_host(&test, &source, power(objective)) else { return };
@@ -195,6 +222,25 @@ fn every_objective_of_every_likelihood_is_the_librarys() {
     let followed = &likelihoods()[1];
     for case in [Case::of(1, &**followed), Case::of(3, &**followed), Case::of(4, &**followed).with_sites()] {
         agrees(&case, ObjectiveForm::Faithful { power: 0.3, hold: 0.5, release: 1.0 }, &**followed);
+    }
+}
+
+#[test]
+fn every_objective_of_classes_and_counts_is_the_librarys() {
+    for likelihood in discrete() {
+        for objective in OBJECTIVES {
+            agrees(&Case::of(1, &*likelihood), objective, &*likelihood);
+            agrees(&Case::of(3, &*likelihood).with_sites(), objective, &*likelihood);
+        }
+        // Variances from none to far more than a prior has, and means far out.
+        let mut case = Case::of(1, &*likelihood);
+        for i in 0..case.mean.len() {
+            case.mean[i] *= [1.0, 30.0, 5.0][i % 3];
+            case.variance[i] = [0.0, 3.0, 1e-3, 40.0][i % 4];
+        }
+        for objective in OBJECTIVES {
+            agrees(&case, objective, &*likelihood);
+        }
     }
 }
 
