@@ -172,7 +172,7 @@ mod tests {
 
     /// Three classes whose logits are linear in two inputs: drawn from these probabilities, which come beside.
     fn linear(rows: usize, seed: u64) -> (Dataset, Mat) {
-        let (x, key) = (uniform(rows, 2, seed), Key::new(seed, Purpose::Simulate));
+        let (x, key) = (uniform(rows, 2, seed), Key::new(seed, Purpose::Observe));
         let mut p = Mat::from_fn(rows, 3, |i, c| match c {
             0 => 2.0 * x[(i, 0)],
             1 => 1.0 - 3.0 * x[(i, 1)],

@@ -224,7 +224,8 @@ mod tests {
 
     #[test]
     fn an_option_has_a_default_or_is_known_to_have_none() {
-        let without = ["target", "ignore", "categorical", "inducing", "power", "epochs", "test", "time_limit"];
+        let without =
+            ["target", "exposure", "ignore", "categorical", "inducing", "power", "epochs", "test", "time_limit"];
         let options = <FitOptions as clap::Args>::augment_args(clap::Command::new("options"));
         for argument in options.get_arguments() {
             let id = argument.get_id().as_str();
