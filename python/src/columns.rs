@@ -1,7 +1,7 @@
 //! What a model file says of a model that came from arrays, so that the command line can use it.
 
 use deepgp::{DeepGp, FitSettings, Regressor, Scaling, Standardiser};
-use deepgp_io::table::{InputColumn, Kind, Missing, Schema, by_position};
+use deepgp_io::table::{InputColumn, Kind, Missing, Schema, TargetKind, by_position};
 use deepgp_io::{History, ModelFile, Provenance, Record};
 
 /// `width` columns of numbers, known by their names or, without, by their positions, and targets, named or counted.
@@ -13,7 +13,15 @@ pub fn schema(names: Option<Vec<String>>, width: usize, targets: Option<Vec<Stri
     let positions = if names.is_none() { Some(width) } else { None };
     let names = names.unwrap_or_else(|| by_position(width));
     let column = |name| InputColumn { name, kind: Kind::Number { fill: None } };
-    Schema { inputs: names.into_iter().map(column).collect(), targets, missing: Missing::Reject, positions }
+    let (target_kind, exposure) = (TargetKind::Numbers, None);
+    Schema {
+        inputs: names.into_iter().map(column).collect(),
+        targets,
+        target_kind,
+        exposure,
+        missing: Missing::Reject,
+        positions,
+    }
 }
 
 /// The columns of a model that is trained further: as they were, but for targets that have names now.

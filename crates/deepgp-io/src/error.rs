@@ -295,6 +295,71 @@ pub enum Error {
         advice: &'static str,
     },
 
+    /// A target has too many different values to be classes.
+    #[error(
+        "{}: the target `{column}` has {classes}; {advice}",
+        path.display()
+    )]
+    ManyClasses {
+        /// The file.
+        path: PathBuf,
+        /// The target.
+        column: String,
+        /// How many different values there are, in how many rows, one of them, and how many may be classes.
+        classes: String,
+        /// What to do.
+        advice: String,
+    },
+
+    /// A target of classes or counts has one value.
+    #[error(
+        "{}: the target `{column}` is \"{value}\" in all {rows} rows, so there is nothing to learn; {advice}",
+        path.display()
+    )]
+    OneValue {
+        /// The file.
+        path: PathBuf,
+        /// The target.
+        column: String,
+        /// Its value.
+        value: String,
+        /// Cells that are not missing.
+        rows: u64,
+        /// What to do.
+        advice: String,
+    },
+
+    /// A target of classes or counts is one of several targets.
+    #[error(
+        "{}: the target `{column}` is one of classes or counts, which are predicted one target at a time; name no other --target",
+        path.display()
+    )]
+    SeveralTargets {
+        /// The file.
+        path: PathBuf,
+        /// The target.
+        column: String,
+    },
+
+    /// A table has a class that the model was not fitted to.
+    #[error(
+        "{}, {place}, column `{column}`: \"{value}\" is no class that the model knows, which are {known}; leave such rows out, or fit \
+         the model to a table that has them",
+        path.display()
+    )]
+    UnknownClass {
+        /// The file.
+        path: PathBuf,
+        /// Where.
+        place: Place,
+        /// The target.
+        column: String,
+        /// The label.
+        value: String,
+        /// Those that the model knows.
+        known: String,
+    },
+
     /// A column with nothing in it.
     #[error("{}: column `{column}` has no value in any of {rows} rows; {advice}", path.display())]
     AllMissing {

@@ -8,14 +8,15 @@ use deepgp::kernel::{Combination, Kernel, Matern32, Profile, RationalQuadratic, 
 use deepgp::likelihood::{Gaussian, LikelihoodForm, Quantity};
 use deepgp::params::Constraint;
 use deepgp::{
-    CovarianceForm, Dataset, DeepGp, FitSettings, InducingSize, KernelChoice, MeanForm, Precision, PredictSettings,
-    Real, Regressor, Score, SharedParameter, SharedParameters, TrainState, TransformChoice, simulate,
+    ClassScore, CountScore, CovarianceForm, Dataset, DeepGp, FitSettings, InducingSize, KernelChoice, Mat, MeanForm,
+    Precision, PredictSettings, Real, Regressor, Score, SharedParameter, SharedParameters, TrainState, TransformChoice,
+    simulate,
 };
 use deepgp_io::note::{Note, Number, TrainingEvent};
-use deepgp_io::table::{InputColumn, Kind, Missing, Schema};
+use deepgp_io::table::{InputColumn, Kind, Missing, Schema, TargetKind};
 use deepgp_io::{
-    Baseline, History, HistoryPoint, ModelError, ModelFile, Provenance, Record, RowSample, ScoreRecord, StopReason,
-    Subject, TableRecord,
+    Baseline, ClassWeights, History, HistoryPoint, ModelError, ModelFile, Provenance, Record, RowSample, ScoreRecord,
+    StopReason, Subject, TableRecord,
 };
 use proptest::prelude::*;
 use safetensors::SafeTensors;
@@ -54,6 +55,8 @@ fn file(regressor: Regressor, state: Option<TrainState>, settings: FitSettings) 
         schema: Schema {
             inputs: inputs.collect(),
             targets: vec!["y \"ü\"".into()],
+            target_kind: TargetKind::Numbers,
+            exposure: None,
             missing: Missing::Mean,
             positions: None,
         },
@@ -213,6 +216,42 @@ fn likelihoods_of_classes_and_counts_come_back() {
         assert_eq!(again.regressor.predict(data.x().view()).unwrap(), before, "{form:?}");
         assert_eq!((again.record.settings, again.state), (settings, Some(fit.state)), "{form:?}");
     }
+}
+
+#[test]
+fn labels_exposures_and_scores_of_classes_and_counts_come_back() {
+    let arm = simulate::eight_link_arm(60, 1);
+    let mut settings = settings();
+    settings.model.likelihood = LikelihoodForm::Softmax { classes: Some(3) };
+    settings.train.steps = 2;
+    let y = arm.y().map(|y: f64| (3.0 * (y + 1.0)).floor().clamp(0.0, 2.0));
+    let data = Dataset::new(arm.x().clone(), y).unwrap();
+    let fit = Regressor::fit(&data, &settings, |_, _| ControlFlow::Continue(())).unwrap();
+    let mut own = file(fit.regressor, None, settings);
+    own.schema.target_kind = TargetKind::Classes { labels: ["near", "ü", "far"].map(String::from).into() };
+    own.schema.exposure = Some("hours".into());
+    own.record.class_weights = ClassWeights::Balanced;
+    let p = Mat::from_fn(60, 3, |_, _| 1.0 / 3.0);
+    let score = ClassScore::new(data.y().view(), &p, None).unwrap();
+    own.record.class_scores = vec![ScoreRecord { of: Subject::Baseline(Baseline::ClassShares), score }];
+    let among = Some(RowSample { rows: 5, of: 60 });
+    let counts = CountScore {
+        log_score: -1.0 / 3.0,
+        deviance: 1.0,
+        rmse: 2.0,
+        mae: 0.1 + 0.2,
+        coverage_50: 0.5,
+        coverage_90: 0.9,
+        coverage_95: 1.0,
+    };
+    let of = Subject::Baseline(Baseline::PoissonRegression { among });
+    own.record.count_scores = vec![ScoreRecord { of, score: counts }];
+    let again = reload(&own);
+    assert_eq!((again.schema, &again.record), (own.schema.clone(), &own.record));
+    // Labels that are not those of the likelihood are damage.
+    own.schema.target_kind = TargetKind::Classes { labels: vec!["one".into(), "two".into()] };
+    let error = load(&own.to_bytes().unwrap()).unwrap_err().to_string();
+    assert!(error.contains("it has labels for 2 classes, which its likelihood has not"), "{error}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use deepgp::{Matrix, TransformChoice};
 use deepgp_io::Baseline;
-use deepgp_io::note::{NoTransform, Note, Number, ScoredRows, TrainingEvent};
+use deepgp_io::note::{ClassRows, NoTransform, Note, Number, ScoredRows, TrainingEvent};
 use deepgp_io::table::Place;
 
 /// One of each variant, with the sentence that people read.
@@ -52,6 +52,33 @@ fn all() -> Vec<(Note, &'static str)> {
             Note::NamedLikeId { column: column() },
             "column `n` is taken for numbers, though its name is that of an id: leave it out with --ignore n, or take it as \
              categories with --categorical n",
+        ),
+        (
+            Note::RareClasses {
+                target: column(),
+                classes: [("a", 1), ("b", 4)].map(|(label, rows)| ClassRows { label: label.into(), rows }).into(),
+            },
+            "`n`: few rows are of \"a\" (1), \"b\" (4): little can be learnt about so rare a class",
+        ),
+        (
+            Note::WholeNumbers { target: column(), values: 3, may_be_classes: true, may_be_counts: true },
+            "`n` is taken for numbers, of which there are 3 different ones, all of them whole: if they are classes, say so with \
+             --task classification, or if they count something, with --task counts; --task regression says that they are numbers",
+        ),
+        (
+            Note::WholeNumbers { target: column(), values: 3, may_be_classes: true, may_be_counts: false },
+            "`n` is taken for numbers, of which there are 3 different ones, all of them whole: if they are classes, say so with \
+             --task classification; --task regression says that they are numbers",
+        ),
+        (
+            Note::WholeNumbers { target: column(), values: 90, may_be_classes: false, may_be_counts: true },
+            "`n` is taken for numbers, of which there are 90 different ones, all of them whole: if they count something, say so \
+             with --task counts; --task regression says that they are numbers",
+        ),
+        (
+            Note::TruthAsNumbers { target: column() },
+            "`n`: true and false are taken for 1 and 0: they are classes where all cells are one of them, and there is no other \
+             target",
         ),
         (
             Note::UnusedColumns { columns: vec!["a".into(), "b".into()], may_be_kept: false },
@@ -107,6 +134,20 @@ fn all() -> Vec<(Note, &'static str)> {
                 rows: other(),
             },
             "on the rows of new.csv the model is beaten by linear regression: a log likelihood of NaN against -1.250",
+        ),
+        (
+            Note::BeatenInLogLoss {
+                baseline: Baseline::LogisticRegression { among: None },
+                model: Number(0.5),
+                theirs: Number(0.25),
+                rows: other(),
+            },
+            "on the rows of new.csv the model is beaten by logistic regression: a log loss of 0.5000 against 0.2500",
+        ),
+        (
+            Note::NoBetterThanShares { rows: 2, model: Number(0.5), shares: Number(0.25) },
+            "on 2 validation rows the model is no better than the shares of the classes: a log loss of 0.5000 against 0.2500; if \
+             there is something to learn, try a smaller --learning-rate or more --steps",
         ),
         (Note::NoScores { rows: ScoredRows::Test }, "on the test rows the model has no scores that are numbers"),
         (

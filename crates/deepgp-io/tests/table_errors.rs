@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use deepgp_io::Result;
-use deepgp_io::table::{InputColumn, Kind, Missing, Schema, Source, Targets, Wanted};
+use deepgp_io::table::{InputColumn, Kind, Missing, Schema, Source, TargetKind, Targets, Wanted};
 use parquet::basic::Compression;
 
 /// The message, which must begin with the file, without it.
@@ -198,16 +198,16 @@ fn text_among_numbers() {
     assert!(fit("x,y\n1,1\na,2\n", &target("y")).is_ok());
     let long = "z".repeat(60);
     assert_fit_says(
-        format!("x,y\n1,1\n2,{long}\n"),
+        format!("x,y\n1,1\n2,{long}\n3,4\n"),
         &target("y"),
         &format!(
-            ", line 3, column `y`: \"{}…\" is not a number; a target must be one, as classes are not predicted: mend the cell, or name another \
-             target",
+            ", line 3, column `y`: \"{}…\" is not a number; mend the cell, or take the target as classes with --task classification",
             "z".repeat(40)
         ),
     );
-    let said = ", line 2, column `y`: \"1.3027€\" is not a number; a target must be one: write it without units and separators";
-    assert_fit_says("x,y\n1,1.3027€\n", &target("y"), said);
+    let said = ", line 2, column `y`: \"1.3027€\" is not a number; write it without units and separators, or take the target as \
+                classes with --task classification";
+    assert_fit_says("x,y\n1,1.3027€\n2,3\n2,4\n", &target("y"), said);
     let (schema, ..) = fit("x,b,y\n1,true,1\n2,false,2\n", &target("y")).unwrap();
     let said = message(apply(&schema, "x,b\n1,true\nlots,true\n"));
     assert_eq!(said, ", line 3, column `x`: \"lots\" is not a number; it was at fitting: mend the cell");
@@ -305,7 +305,7 @@ fn missing_cells() {
     let table = "x,z,y\n1,2,3\n4,,5\n,6,\n";
     let said = format!(", line 3, column `z`: the cell is missing, and 2 more in the table; {advice}");
     assert_fit_says(table, &target("y"), &said);
-    let left_out = "a target cannot be filled in: leave such rows out with --missing drop";
+    let left_out = "targets and exposures cannot be filled in: leave such rows out with --missing drop";
     let said = format!(", line 2, column `y`: the cell is missing, the only one in the table; {left_out}");
     assert_fit_says("x,y\n1,\n2,3\n", &target("y"), &said);
     let (schema, ..) = fit("x,y\n1,2\n", &target("y")).unwrap();
@@ -327,7 +327,14 @@ fn missing_cells() {
     let said = ": column `x` has no value in any of 1 rows; leave it out with --ignore x";
     assert_fit_says("x,z,y\n1,5,\n,5,2\n", &mean, said);
     let column = InputColumn { name: "x".into(), kind: Kind::Number { fill: None } };
-    let schema = Schema { inputs: vec![column], targets: names(&["y"]), missing: Missing::Mean, positions: None };
+    let schema = Schema {
+        inputs: vec![column],
+        targets: names(&["y"]),
+        target_kind: TargetKind::Numbers,
+        exposure: None,
+        missing: Missing::Mean,
+        positions: None,
+    };
     assert!(message(apply(&schema, "x,w\n,1\n")).contains("the model has no mean to fill it in with"));
 }
 

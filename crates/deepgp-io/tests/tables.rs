@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use deepgp_io::table::{Cell, Chunk, InputColumn, Kind, Missing, Schema, Source, Targets, Wanted};
+use deepgp_io::table::{Cell, Chunk, InputColumn, Kind, Missing, Schema, Source, TargetKind, Targets, Wanted};
 use parquet::basic::Compression;
 use proptest::prelude::*;
 
@@ -297,7 +297,14 @@ fn who_waits_sees_the_records_of_both_passes() {
 /// Columns carried along a table of one input, `x`, in chunks of two records.
 fn carried(bytes: impl AsRef<[u8]>, columns: &[&str]) -> Vec<String> {
     let column = InputColumn { name: "x".into(), kind: Kind::Number { fill: None } };
-    let schema = Schema { inputs: vec![column], targets: names(&["y"]), missing: Missing::Drop, positions: None };
+    let schema = Schema {
+        inputs: vec![column],
+        targets: names(&["y"]),
+        target_kind: TargetKind::Numbers,
+        exposure: None,
+        missing: Missing::Drop,
+        positions: None,
+    };
     let encoder = schema.encoder(&TableFile::new(bytes).source(), Targets::Unneeded).unwrap();
     let mut encoder = encoder.carrying(&names(columns)).unwrap();
     let mut all = Vec::new();

@@ -121,7 +121,7 @@ mod train;
 pub use backend::Evaluation;
 pub use data::{
     ConstantColumns, Dataset, MOST_KNOTS, MonotoneSpline, Scaling, Standardiser, TargetTransform, TargetTransforms,
-    TransformChoice, YeoJohnson, simulate, split_rows,
+    TransformChoice, YeoJohnson, simulate, split_rows, split_rows_by_class,
 };
 pub use error::{Error, Matrix, Result};
 #[doc(hidden)]

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use deepgp::{CovarianceForm, FitSettings, InducingSize, Schedule, Score, Training, simulate};
-use deepgp_io::table::{Missing, Schema, Source, Wanted};
+use deepgp_io::table::{Missing, Schema, Source, Task, Wanted};
 use deepgp_io::{TableRecord, atomic};
 use serde_json::{Map, Value, json};
 
@@ -59,7 +59,9 @@ pub fn demo(args: DemoArgs) -> Result<Outcome> {
     output::say(voice, &format!("{ROWS} simulated postures: {}\n", path.display()));
     let source = Source::open(&path)?;
     let (targets, ignore, categorical) = (vec!["distance".to_string()], Vec::new(), Vec::new());
-    let (schema, _) = Schema::scan(&source, &Wanted { targets, ignore, categorical, missing: Missing::Reject })?;
+    let (missing, task, exposure) = (Missing::Reject, Task::Regression, None);
+    let wanted = Wanted { targets, ignore, categorical, missing, task, exposure };
+    let (schema, _) = Schema::scan(&source, &wanted)?;
     let data = rows::load(&schema, &source, rows::reading(voice))?.data;
     let (train, test) = data.split(TEST, SEED)?;
     let table = TableRecord { path: paths::absolute(&path), sha256: source.sha256()?, rows: data.len() };

@@ -5,8 +5,8 @@ use deepgp_io::ModelFile;
 use serde_json::{Value, json};
 
 use crate::arguments::EvaluateArgs;
-use crate::model::score::{self, Scored};
-use crate::model::{json_summary, rows};
+use crate::model::rows;
+use crate::model::scores::Scores;
 use crate::terminal::output::{self, Outcome};
 use crate::terminal::text::count;
 
@@ -18,17 +18,17 @@ pub fn evaluate(args: EvaluateArgs) -> Result<Outcome> {
     let (data, notes) = rows::to_score(&file, &schema, &table, None, voice)?;
     output::notes(voice, &notes);
     sampling.device.place(&mut file.regressor.model, voice)?;
-    let Some(scored) = Scored::with(&file, None, &data, sampling.settings(), voice)? else {
+    let Some(scored) = Scores::with(&file, None, &data, sampling.settings(), voice)? else {
         return Ok(Outcome::Interrupted);
     };
     if voice.json {
         let mut summary = json!({ "version": env!("CARGO_PKG_VERSION"), "model": model.display().to_string() });
         if let Value::Object(summary) = &mut summary {
-            summary.extend(json_summary::scores(&scored, &schema.targets));
+            summary.extend(scored.json(&file));
         }
         output::json(&summary)?;
     } else {
-        let text = format!("{}\n{}", count(scored.rows(), "row"), score::table(&scored, &schema.targets));
+        let text = format!("{}\n{}", count(scored.data().len(), "row"), scored.table(&file));
         output::print(text.as_bytes())?;
     }
     Ok(Outcome::Done)

@@ -15,7 +15,7 @@ use crate::fit::finish::finish;
 use crate::fit::start::{begin, start};
 use crate::fit::time_limit::TimeLimit;
 use crate::fit::training_run::{self, RunOptions};
-use crate::model::description::{columns_in_words, describe};
+use crate::model::description::{columns_in_words, describe, target_in_words};
 use crate::model::device;
 use crate::model::notes::{inducing_notes, repeated_values, sites_note};
 use crate::model::rows::{self, LoadedRows};
@@ -71,6 +71,8 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
         stage.show(rows);
     })?;
     drop(stage);
+    // Before the rows are read: options that are not for such a target are wrong whatever the rows.
+    options.settings_for(1, &schema.target_kind)?;
     let loaded = rows::load(&schema, &source, Stage::new(voice, "reading", Extent::Rows(all)))?;
     let LoadedRows { data, notes: more, positions } = loaded;
     // Of the whole table, so that a message names its rows, those for testing included.
@@ -90,16 +92,22 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
         rows::check_constant(&schema, &data)?;
     }
     let test = options.test.filter(|share| *share > 0.0);
-    let (train, held_out) = rows::split(&data, test, options.seed.unwrap_or(0))?;
+    let (train, held_out) = rows::split(&data, &schema.target_kind, test, options.seed.unwrap_or(0))?;
     output::say(voice, &format!("{}: {}; {}", table.display(), count(data.len(), "row"), columns_in_words(&schema)));
+    if let Some(target) = target_in_words(&schema) {
+        output::say(voice, &target);
+    }
     let table = TableRecord { path: paths::absolute(&table), sha256: source.sha256()?, rows: data.len() };
     // Its bytes need not stay in memory while the model is trained.
     drop(source);
-    let settings = options.settings(train.len());
-    notes.extend(repeated_values(&schema.targets, train.y().view()));
+    let settings = options.settings_for(train.len(), &schema.target_kind)?;
+    if schema.target_kind.is_numbers() {
+        notes.extend(repeated_values(&schema.targets, train.y().view()));
+    }
     notes.extend(sites_note(&settings, train.len()));
+    let weighted = rows::weighted(&train, options.class_weights())?;
     let limit = options.time_limit.map(|span| TimeLimit::new(started, span.0));
-    let (mut training, cut_short) = start(&train, &settings, limit, voice).map_err(|e| in_words_of(&schema, e))?;
+    let (mut training, cut_short) = start(&weighted, &settings, limit, voice).map_err(|e| in_words_of(&schema, e))?;
     notes.extend(inducing_notes(&settings, training.model()).into_iter().chain(cut_short));
     let findings = schema.targets.iter().zip(training.transform_findings());
     // Who asked for nothing need not be told that nothing was done.
@@ -117,6 +125,7 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
     file.record.out = paths::absolute(&out);
     file.record.checkpoint_every = every.to_string();
     file.record.device = device.name().into();
+    file.record.class_weights = options.class_weights();
     let threads = file.record.settings.train.threads;
     let room = |limit: TimeLimit| limit.with_scoring(training.regressor(), &train, held_out.as_ref(), threads);
     let run = RunOptions { checkpoint, every, time_limit: limit.map(room).transpose()?, quiet: voice.quiet };

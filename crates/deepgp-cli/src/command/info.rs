@@ -3,15 +3,17 @@
 use std::fmt::Write;
 
 use anyhow::Result;
-use deepgp::{Inducing, ValidationScore};
-use deepgp_io::table::Kind;
+use deepgp::Inducing;
+use deepgp::likelihood::Outcomes;
+use deepgp_io::table::{Kind, TargetKind};
 use deepgp_io::{ModelFile, StopReason};
 use serde_json::{Value, json};
 
 use crate::arguments::InfoArgs;
 use crate::model::description::{describe, inputs_in_words, transforms_in_words};
 use crate::model::relevance::relevance;
-use crate::model::{json_summary, notes, score, units};
+use crate::model::units::Judge;
+use crate::model::{json_summary, labels, notes, scores, units};
 use crate::terminal::date::date;
 use crate::terminal::output::{self, Outcome};
 use crate::terminal::text::{count, duration, number, table as aligned};
@@ -61,10 +63,6 @@ fn as_json(file: &ModelFile) -> Value {
     let transform_of = |p: usize| file.regressor.standardiser.transform_of(p).choice();
     let transforms: Vec<_> = (0..file.schema.targets.len()).map(transform_of).collect();
     let table = record.data.table();
-    let scores = record
-        .scores
-        .iter()
-        .map(|own| (own.of.to_string(), json_summary::score(&own.score, record.test_rows, &file.schema.targets)));
     json!({
         "version": record.version,
         "written": date(record.written),
@@ -74,6 +72,8 @@ fn as_json(file: &ModelFile) -> Value {
         "parameters": file.regressor.model.raw().len(),
         "precision": file.regressor.model.precision(),
         "targets": file.schema.targets,
+        "target_kind": file.schema.target_kind,
+        "exposure": file.schema.exposure,
         "transforms": transforms,
         "columns": file.schema.inputs,
         "inputs": file.schema.feature_names(),
@@ -88,7 +88,7 @@ fn as_json(file: &ModelFile) -> Value {
         "kept": json_summary::kept(file),
         "stop": record.stop.as_ref().map(StopReason::to_string),
         "settings": record.settings,
-        "scores": Value::Object(scores.collect()),
+        "scores": scores::json_of_fit(file),
         "notes": notes::sentences(&notes::all(file)),
     })
 }
@@ -107,6 +107,20 @@ fn in_words(file: &ModelFile) -> Result<String, std::fmt::Error> {
         record.version
     )?;
     writeln!(out, "predicts  {}", file.schema.targets.join(", "))?;
+    match &file.schema.target_kind {
+        TargetKind::Numbers if file.regressor.model.likelihood().outcomes() == Outcomes::Real => {}
+        TargetKind::Classes { .. } | TargetKind::Numbers if !labels::of(file).is_empty() => {
+            let labels = labels::of(file);
+            let more = if labels.len() > SHOWN_INPUTS { ", …" } else { "" };
+            let shown = labels[..labels.len().min(SHOWN_INPUTS)].join(", ");
+            writeln!(out, "          one of {} classes: {shown}{more}", labels.len())?;
+        }
+        TargetKind::Classes { .. } | TargetKind::Numbers | TargetKind::Counts => {
+            let exposure =
+                file.schema.exposure.as_ref().map_or(String::new(), |own| format!(", for an exposure of `{own}`"));
+            writeln!(out, "          a count{exposure}")?;
+        }
+    }
     for transform in transforms_in_words(file) {
         writeln!(out, "through   {transform}")?;
     }
@@ -125,9 +139,10 @@ fn in_words(file: &ModelFile) -> Result<String, std::fmt::Error> {
     let steps = count(record.steps as usize, "step");
     writeln!(out, "training  {steps} in {}; {stop}", duration(record.train_seconds))?;
     if let Some((step, score)) = units::kept(file) {
-        let name = match file.record.settings.train.validation_score {
-            ValidationScore::LogDensity => "log likelihood",
-            ValidationScore::Crps => "CRPS",
+        let name = match units::judge(file) {
+            Judge::LogDensity => "log likelihood",
+            Judge::LogLoss => "log loss",
+            Judge::Crps => "CRPS",
         };
         writeln!(out, "kept      step {step}, the best by the validation rows ({name} {})", number(score))?;
     }
@@ -144,13 +159,8 @@ fn in_words(file: &ModelFile) -> Result<String, std::fmt::Error> {
         writeln!(out, "          (1 / lengthscale in the first layer: how fast the function bends along an input;")?;
         writeln!(out, "          it is near 0 along a straight line, too, however much that input matters)")?;
     }
-    if !record.scores.is_empty() {
-        writeln!(
-            out,
-            "\nOn {}:\n{}",
-            count(record.test_rows, "test row"),
-            score::record_table(&record.scores, &file.schema.targets)
-        )?;
+    if let Some(table) = scores::table_of_fit(file) {
+        writeln!(out, "\nOn {}:\n{table}", count(record.test_rows, "test row"))?;
     }
     let mut rows = vec![["parameter", "shape"].map(String::from).to_vec()];
     rows.extend(model.parameters().iter().map(|p| {

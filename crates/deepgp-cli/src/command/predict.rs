@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use deepgp::{JOINT_ROWS, Mat};
+use deepgp::{JOINT_ROWS, Mat, Rows};
 use deepgp_io::table::{Source, Targets};
 use deepgp_io::{ModelFile, chunks};
 use serde_json::json;
@@ -15,7 +15,7 @@ use crate::arguments::usage::Usage;
 use crate::arguments::value::stdio_path;
 use crate::model::device;
 use crate::model::notes::sentences;
-use crate::model::prediction_table::{PredictionColumns, lines};
+use crate::model::prediction_table::{Answers, PredictionColumns};
 use crate::terminal::delimited::Delimiter;
 use crate::terminal::interrupt;
 use crate::terminal::output::{self, Outcome, Reader};
@@ -34,15 +34,22 @@ pub fn predict(mut args: PredictArgs) -> Result<Outcome> {
     // One pass over the rows, a chunk at a time: nothing is gained by keeping the file in memory.
     let source = Source::open_streamed(&table)?;
     let keep = source.named(&keep);
-    let noise = file.regressor.model.likelihood().noise_follows_inputs();
+    let answers = Answers::of(&file);
     let (keep, targets, quantiles) = (&keep[..], &schema.targets[..], &quantiles[..]);
-    let columns = PredictionColumns { keep, targets, quantiles, draws, joint, noise };
+    let columns = PredictionColumns { keep, targets, quantiles, draws, joint, answers };
     columns.check()?;
+    if let (true, Some(exposure)) = (joint, &schema.exposure) {
+        bail!(Usage(format!(
+            "--joint: rows with an exposure, here `{exposure}`, are not drawn together: leave it out"
+        )));
+    }
     let mut encoder = schema.encoder(&source, Targets::Unneeded)?.carrying(keep)?;
     sampling.device.place(&mut file.regressor.model, voice)?;
     let predictor = file.regressor.predictor(sampling.settings()).map_err(device::explain)?;
     // The levels are checked before anything is written.
-    predictor.quantiles(Mat::zeros(0, schema.width()).view(), quantiles)?;
+    if !quantiles.is_empty() {
+        predictor.quantiles(Mat::zeros(0, schema.width()).view(), quantiles)?;
+    }
     let rows_at_once =
         if joint { JOINT_ROWS + 1 } else { chunks::rows_at_once(sampling.samples.saturating_add(draws)) };
     let live = !voice.quiet && io::stderr().is_terminal();
@@ -60,7 +67,9 @@ pub fn predict(mut args: PredictArgs) -> Result<Outcome> {
             output::say(voice, if out.is_some() { "interrupted: nothing was written" } else { "interrupted" });
             return Ok(Outcome::Interrupted);
         }
-        let text = lines(&chunk, rows, &columns.predictions(&predictor, &chunk.x)?, delimiter);
+        let offsets: Option<Vec<f64>> = chunk.exposure.as_ref().map(|all| all.iter().map(|own| own.ln()).collect());
+        let at = Rows { x: chunk.x.view(), offsets: offsets.as_deref() };
+        let text = columns.lines(&chunk, rows, &columns.predictions(&predictor, at)?, delimiter);
         if sink.write(&text)? == Reader::Gone {
             return Ok(Outcome::Done);
         }

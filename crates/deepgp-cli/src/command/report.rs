@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
+use deepgp::likelihood::Outcomes;
 use deepgp_io::ModelFile;
 
 use crate::arguments::ReportArgs;
@@ -23,8 +24,9 @@ pub fn report(args: ReportArgs) -> Result<Outcome> {
     let of_fit = file.record.data.table().map(|table| PathBuf::from(&table.path));
     paths::check_distinct(&[("the table of the fit", of_fit.as_ref()), ("--out", Some(&out))])?;
     paths::check_writable(&out)?;
-    let training = rows::of_fit(&file, None, voice)
-        .and_then(|data| rows::split(&data, file.record.test, file.record.settings.train.seed));
+    let training = rows::of_fit(&file, None, voice).and_then(|data| {
+        rows::split(&data, &file.schema.target_kind, file.record.test, file.record.settings.train.seed)
+    });
     let mut notes = Vec::new();
     if let Err(reason) = &training {
         notes.push(format!("{}: {reason:#}", missing_without_rows(&file, table.is_some())));
@@ -38,16 +40,24 @@ pub fn report(args: ReportArgs) -> Result<Outcome> {
             Some(data)
         }
     };
+    // Of classes and counts the page has the scores of the fit, and no pictures of predictions.
+    let pictured = file.regressor.model.likelihood().outcomes() == Outcomes::Real;
+    if !pictured && table.is_some() {
+        notes.push(
+            "`deepgp evaluate` scores classes and counts of another table: the page has the scores of the fit".into(),
+        );
+    }
     output::notes(voice, &notes);
     sampling.device.place(&mut file.regressor.model, voice)?;
     let settings = sampling.settings();
-    let scored = match &test {
+    let scored = match test.as_ref().filter(|_| pictured) {
         None => None,
         Some(test) => match Scored::with(&file, train.as_ref(), test, settings, voice)? {
             None => return Ok(Outcome::Interrupted),
             scored => scored,
         },
     };
+    let table = table.filter(|_| pictured);
     let sources =
         ReportSources { scored: scored.as_ref(), table: table.as_deref(), train: train.as_ref(), settings, notes };
     let content = gather(&file, &sources)?;

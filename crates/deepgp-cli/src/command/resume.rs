@@ -53,7 +53,8 @@ pub fn resume(args: ResumeArgs) -> Result<Outcome> {
         None => error.context("name the table of the fit with --table FILE"),
         Some(_) => error,
     })?;
-    let (train, held_out) = rows::split(&data, file.record.test, file.record.settings.train.seed)?;
+    let (train, held_out) =
+        rows::split(&data, &file.schema.target_kind, file.record.test, file.record.settings.train.seed)?;
     let every = match checkpoint_every {
         Some(every) => every,
         None => file.record.checkpoint_every.parse().unwrap_or_default(),
@@ -65,7 +66,8 @@ pub fn resume(args: ResumeArgs) -> Result<Outcome> {
     file.record.checkpoint_every = every.to_string();
     file.record.device = device.name().into();
     output::say(voice, &format!("going on from step {} of {}", file.record.steps, file.record.settings.train.steps));
-    let mut training = Training::of(file.regressor.clone(), &train, &file.record.settings)?;
+    let weighted = rows::weighted(&train, file.record.class_weights)?;
+    let mut training = Training::of(file.regressor.clone(), &weighted, &file.record.settings)?;
     device::place_on(accelerator, training.model_mut(), voice);
     let threads = file.record.settings.train.threads;
     let limit = time_limit.map(|span| TimeLimit::new(started, span.0));

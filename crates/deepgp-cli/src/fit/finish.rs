@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::learned_nothing;
 use super::training_run::{Ending, FinishedRun, RunOptions};
-use crate::model::score::{self, Scored};
+use crate::model::scores::{self, Scores};
 use crate::model::{json_summary, notes as model_notes, rows};
 use crate::report;
 use crate::terminal::output::{self, Outcome, Voice};
@@ -44,17 +44,17 @@ pub fn finish(
     };
     let held_out = sample.as_ref().map(|(rows, _)| rows).or(held_out);
     let scored = match held_out {
-        Some(test) if ending != Ending::Interrupted => Scored::new(&file, Some(train), test, threads, voice)?,
+        Some(test) if ending != Ending::Interrupted => Scores::new(&file, Some(train), test, threads, voice)?,
         _ => None,
     };
     // Whoever does not want to wait for the scores has the model already.
     let unscored = ending != Ending::Interrupted && held_out.is_some() && scored.is_none();
     if let Some(scored) = &scored {
-        file.record.scores = scored.records();
+        scored.take_down(&mut file.record);
         if let Some((_, note)) = &sample {
             file.record.remark(note.clone());
         }
-        if let Some(note) = rows::copies_note(train, scored.data, ScoredRows::Test) {
+        if let Some(note) = rows::copies_note(train, scored.data(), ScoredRows::Test) {
             file.record.remark(note);
         }
         file.save(out)?;
@@ -70,16 +70,16 @@ pub fn finish(
     }
     let report = report.filter(|_| !unscored);
     if let Some(path) = report {
-        report::write_of_fit(&file, scored.as_ref(), Some(train), path)?;
+        report::write_of_fit(&file, scored.as_ref().and_then(Scores::numbers), Some(train), path)?;
     }
     let Record { steps, train_seconds, stop, notes, .. } = &file.record;
     let (steps, stop) = (count(*steps as usize, "step"), stop.as_ref().map_or(String::new(), StopReason::to_string));
     output::say(voice, &format!("{steps} in {}: {stop}", duration(*train_seconds)));
     output::notes(voice, &notes[known_notes.min(notes.len())..]);
-    output::notes(voice, &score::remarks_of_fit(&file));
+    output::notes(voice, &scores::remarks_of_fit(&file));
     if let Some(scored) = &scored {
-        let table = score::table(scored, &file.schema.targets);
-        output::say(voice, &format!("\nOn {}:\n{table}", count(scored.rows(), "test row")));
+        let table = scored.table(&file);
+        output::say(voice, &format!("\nOn {}:\n{table}", count(scored.data().len(), "test row")));
     }
     if unscored {
         output::say(voice, "interrupted: the model has no scores; `deepgp evaluate` gives it some");
@@ -112,7 +112,7 @@ fn is_finished(path: &Path) -> bool {
 /// The JSON object of `fit --json`.
 fn as_json(
     file: &ModelFile,
-    scored: Option<&Scored>,
+    scored: Option<&Scores<'_>>,
     out: &Path,
     run: &RunOptions,
     (ending, outcome): (Ending, Outcome),
@@ -129,6 +129,7 @@ fn as_json(
         "interrupted": outcome == Outcome::Interrupted,
         "rows": record.data.rows(),
         "targets": file.schema.targets,
+        "target_kind": file.schema.target_kind,
         "inputs": file.schema.feature_names(),
         "settings": record.settings,
         "notes": model_notes::sentences(&model_notes::all(file)),
@@ -138,7 +139,7 @@ fn as_json(
             summary.insert("checkpoint".into(), json!(run.checkpoint.display().to_string()));
         }
         if let Some(scored) = scored {
-            summary.extend(json_summary::scores(scored, &file.schema.targets));
+            summary.extend(scored.json(file));
         }
     }
     summary

@@ -1,10 +1,11 @@
 //! Fits that have learnt nothing: how they are recognised where there are no test rows.
 
-use deepgp::{Dataset, PredictSettings, Result, Score, TrainSettings, Training, ValidationScore, baseline};
+use deepgp::likelihood::Outcomes;
+use deepgp::{ClassScore, CountScore, Dataset, PredictSettings, Result, Score, TrainSettings, Training, baseline};
 use deepgp_io::{ModelFile, Note};
 
 use crate::model::score::ENOUGH_ROWS;
-use crate::model::units;
+use crate::model::units::{self, Judge};
 
 /// Remarks on a model that came of this training: that it is no better than the mean and the spread of the targets, by
 /// the validation rows, or by the training rows where there are no others.
@@ -15,10 +16,21 @@ pub fn remarks(file: &ModelFile, training: &Training) -> Result<Vec<Note>> {
     }
 }
 
-/// The mean log density of `rows`, in the targets' units, if each is predicted with the mean and the spread of the training rows.
+/// The mean log density of `rows`, in the targets' units, if each is predicted with the mean and the spread of the training rows, or with the
+/// shares of their classes.
 fn of_the_mean(training: &Training, rows: &Dataset) -> Result<f64> {
-    let score = Score::new(rows.y().view(), &baseline::mean(training.rows(), rows)?);
-    Ok(score.log_likelihood - training.standardiser().log_volume_of(rows))
+    let (train, y) = (training.rows(), rows.y().view());
+    match training.model().likelihood().outcomes() {
+        Outcomes::Real => {
+            let score = Score::new(y, &baseline::mean(train, rows)?);
+            Ok(score.log_likelihood - training.standardiser().log_volume_of(rows))
+        }
+        Outcomes::Classes(classes) => {
+            let shares = baseline::shares(train, classes, rows.len())?;
+            Ok(-ClassScore::new(y, &shares, rows.weights())?.log_loss)
+        }
+        Outcomes::Counts => Ok(CountScore::new(y, &baseline::mean_count(train, rows)?, rows.weights())?.log_score),
+    }
 }
 
 /// The mean log density of `rows`, which are in the model's units, in the targets' units.
@@ -35,12 +47,18 @@ fn by_validation_rows(file: &ModelFile, training: &Training, held_out: &Dataset)
         return Ok(None);
     }
     let mean = of_the_mean(training, held_out)?;
-    let model = match file.record.settings.train.validation_score {
-        ValidationScore::LogDensity => units::kept(file).map_or(f64::NEG_INFINITY, |(_, score)| score),
-        ValidationScore::Crps => log_likelihood(file, held_out)?,
+    let kept = || units::kept(file).map(|(_, score)| score);
+    let model = match units::judge(file) {
+        Judge::LogDensity => kept().unwrap_or(f64::NEG_INFINITY),
+        Judge::LogLoss => kept().map_or(f64::NEG_INFINITY, |loss| -loss),
+        Judge::Crps => log_likelihood(file, held_out)?,
     };
     let rows = held_out.len();
-    Ok((model <= mean).then(|| Note::NoBetterThanMean { rows, model: model.into(), mean: mean.into() }))
+    let note = match training.model().likelihood().outcomes() {
+        Outcomes::Classes(_) => Note::NoBetterThanShares { rows, model: (-model).into(), shares: (-mean).into() },
+        Outcomes::Real | Outcomes::Counts => Note::NoBetterThanMean { rows, model: model.into(), mean: mean.into() },
+    };
+    Ok((model <= mean).then_some(note))
 }
 
 /// Remarks if the noise is larger than the target's own spread, or the training rows are explained no better than by
@@ -52,6 +70,10 @@ fn by_training_rows(file: &ModelFile, training: &Training) -> Result<Vec<Note>> 
     let mut all: Vec<Note> = drowned
         .map(|((target, own), noise)| Note::NoiseAboveSpread { target, noise: noise.into(), spread: (*own).into() })
         .collect();
+    if matches!(training.model().likelihood().outcomes(), Outcomes::Classes(_)) {
+        // The bound of a class is below what the model says of it.
+        return Ok(all);
+    }
     let mean = of_the_mean(training, training.rows())?;
     let data_term = file.history.points().last().map_or(f64::NAN, |point| point.data_term);
     let model = data_term / training.rows().len() as f64 - standardiser.log_volume_of(training.rows());

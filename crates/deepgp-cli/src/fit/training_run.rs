@@ -68,7 +68,7 @@ pub fn train(mut file: ModelFile, training: Training, run: &RunOptions) -> Resul
     let started = Instant::now();
     let mut saved = Instant::now();
     let (mut time_up, mut failed, mut due) = (false, None, false);
-    let judge = settings.train.validation_score;
+    let judge = units::judge(&file);
     let target_units = start.standardiser.clone();
     let log_volume = file.record.validation_log_volume;
     let mut last_look = units::validation(&file).last().map(|(_, score)| *score);
@@ -78,7 +78,7 @@ pub fn train(mut file: ModelFile, training: Training, run: &RunOptions) -> Resul
         let step = file.log(report, state, watch.summary(state), earlier + seconds);
         let look = step.validation.map(|score| units::validation_score(judge, score, &target_units, log_volume));
         last_look = look.or(last_look);
-        progress.show(&step, last_look, run.time_limit.map(|limit| limit.left_to_train()));
+        progress.show(&step, last_look.map(|score| (judge, score)), run.time_limit.map(|limit| limit.left_to_train()));
         due |= match run.every {
             CheckpointInterval::Steps(steps) => report.step.is_multiple_of(steps),
             CheckpointInterval::Seconds(seconds) => saved.elapsed().as_secs_f64() >= seconds,

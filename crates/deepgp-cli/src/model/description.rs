@@ -2,7 +2,7 @@
 
 use deepgp::{Inducing, Regressor, TargetTransform};
 use deepgp_io::ModelFile;
-use deepgp_io::table::{Kind, Schema};
+use deepgp_io::table::{Kind, Schema, TargetKind};
 
 use crate::terminal::text::count;
 
@@ -49,6 +49,27 @@ pub fn columns_in_words(schema: &Schema) -> String {
         parts.push(format!("{} ({})", plural(levels.len(), "category", "categories"), levels.join(", ")));
     }
     format!("inputs: {}", parts.join(", "))
+}
+
+/// The number of labels that are shown.
+const SHOWN_LABELS: usize = 10;
+
+/// What a target of classes or counts is: `predicting which of 3 classes species is: setosa, versicolor, virginica`; `None` for numbers.
+pub fn target_in_words(schema: &Schema) -> Option<String> {
+    let target = schema.targets.join(", ");
+    match &schema.target_kind {
+        TargetKind::Numbers => None,
+        TargetKind::Classes { labels } => {
+            let more = if labels.len() > SHOWN_LABELS { ", …" } else { "" };
+            let shown = labels[..labels.len().min(SHOWN_LABELS)].join(", ");
+            Some(format!("predicting which of {} classes `{target}` is: {shown}{more}", labels.len()))
+        }
+        TargetKind::Counts => {
+            let exposure =
+                schema.exposure.as_ref().map_or(String::new(), |own| format!(", for an exposure of `{own}`"));
+            Some(format!("predicting `{target}` as a count{exposure}"))
+        }
+    }
 }
 
 /// What each transformed target is transformed to: `ln price`, `the Yeo-Johnson transform of price (power 0.21)`.

@@ -1,11 +1,10 @@
 //! Summaries of a model and its scores for scripts: the JSON of `--json`.
 
-use deepgp::{Score, ValidationScore};
-use deepgp_io::{Baseline, ModelFile, RowSample, Subject};
-use serde_json::{Map, Value, json};
+use deepgp::Score;
+use deepgp_io::ModelFile;
+use serde_json::{Value, json};
 
-use super::score::Scored;
-use super::units;
+use super::units::{self, Judge};
 
 /// The values of a score: one number, or an object with one for each target where there are several.
 fn by_target(values: &[f64], targets: &[String]) -> Value {
@@ -30,35 +29,12 @@ pub fn score(score: &Score, rows: usize, targets: &[String]) -> Value {
     })
 }
 
-/// A baseline's score, with the sample of training rows that it was learnt from, if it was not all of them.
-fn with_sample(mut score: Value, baseline: Baseline) -> Value {
-    if let (Value::Object(score), Some(RowSample { rows, of })) = (&mut score, baseline.sample()) {
-        score.insert("training_rows".into(), json!({ "sampled": rows, "of": of }));
-    }
-    score
-}
-
-/// The score of the model as `test`, and those of the baselines as `baselines`.
-pub fn scores(scored: &Scored, targets: &[String]) -> Map<String, Value> {
-    let (mut out, mut baselines) = (Map::new(), Map::new());
-    for own in &scored.scores {
-        let shown = score(&own.score, scored.rows(), targets);
-        match own.of {
-            Subject::Model { .. } => out.insert("test".into(), shown),
-            Subject::Baseline(baseline) => baselines.insert(baseline.name(), with_sample(shown, baseline)),
-        };
-    }
-    if !baselines.is_empty() {
-        out.insert("baselines".into(), Value::Object(baselines));
-    }
-    out
-}
-
 /// The step whose parameters the model has, if validation rows chose it, with their score in the targets' units.
 pub fn kept(file: &ModelFile) -> Option<Value> {
-    let score_name = match file.record.settings.train.validation_score {
-        ValidationScore::LogDensity => "validation_log_likelihood",
-        ValidationScore::Crps => "validation_crps",
+    let score_name = match units::judge(file) {
+        Judge::LogDensity => "validation_log_likelihood",
+        Judge::LogLoss => "validation_log_loss",
+        Judge::Crps => "validation_crps",
     };
     units::kept(file).map(|(step, score)| json!({ "step": step, score_name: score }))
 }

@@ -1,11 +1,15 @@
 //! What several commands ask of a model: its rows, its scores, its predictions, what it is, and where it is computed.
 
+pub mod class_score;
+pub mod count_score;
 pub mod description;
 pub mod device;
 pub mod json_summary;
+pub mod labels;
 pub mod notes;
 pub mod prediction_table;
 pub mod relevance;
 pub mod rows;
 pub mod score;
+pub mod scores;
 pub mod units;

@@ -3,12 +3,12 @@
 use deepgp::{DeepGp, FitSettings, InducingSize, View};
 use deepgp_io::{ModelFile, Note};
 
-use super::score;
+use super::scores;
 
 /// All notes on a model: on its fit, then on its test scores.
 pub fn all(file: &ModelFile) -> Vec<Note> {
     let notes = &file.record.notes;
-    let remarks = score::remarks_of_fit(file).into_iter().filter(|remark| !notes.contains(remark));
+    let remarks = scores::remarks_of_fit(file).into_iter().filter(|remark| !notes.contains(remark));
     notes.iter().cloned().chain(remarks).collect()
 }
 

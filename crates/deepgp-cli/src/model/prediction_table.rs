@@ -1,9 +1,12 @@
 //! The table of predictions: its columns, and a line of text for each row.
 
 use anyhow::{Result, bail};
-use deepgp::{Mat, UserPredictor};
+use deepgp::likelihood::Outcomes;
+use deepgp::{Mat, Rows, UserPredictor};
+use deepgp_io::ModelFile;
 use deepgp_io::table::Chunk;
 
+use super::labels;
 use crate::arguments::usage::Usage;
 use crate::terminal::delimited::Delimiter;
 
@@ -16,13 +19,47 @@ pub struct PredictionColumns<'a> {
     pub draws: usize,
     /// Whether each draw is of all rows together.
     pub joint: bool,
-    /// Whether the noise differs from row to row, and so has a column of its own.
-    pub noise: bool,
+    /// What is predicted.
+    pub answers: Answers,
+}
+
+/// What a model predicts, and so what is told of a row.
+#[derive(Clone, Debug)]
+pub enum Answers {
+    /// Numbers.
+    Numbers {
+        /// Whether the noise differs from row to row, and so has a column of its own.
+        noise: bool,
+    },
+    /// Classes.
+    Classes {
+        /// Their labels.
+        labels: Vec<String>,
+    },
+    /// Counts.
+    Counts,
+}
+
+impl Answers {
+    /// What the model of a file predicts.
+    pub fn of(file: &ModelFile) -> Self {
+        let likelihood = file.regressor.model.likelihood();
+        match likelihood.outcomes() {
+            Outcomes::Real => Self::Numbers { noise: likelihood.noise_follows_inputs() },
+            Outcomes::Classes(_) => Self::Classes { labels: labels::of(file) },
+            Outcomes::Counts => Self::Counts,
+        }
+    }
 }
 
 impl PredictionColumns<'_> {
-    /// Fails if two columns would have the same name.
+    /// Fails if two columns would have the same name, or classes are asked for quantiles.
     pub fn check(&self) -> Result<()> {
+        if let (Answers::Classes { .. }, [level, ..]) = (&self.answers, self.quantiles) {
+            bail!(Usage(format!(
+                "--quantiles {level}: the model predicts classes, which have no quantiles: leave it out"
+            )));
+        }
         for (index, level) in self.quantiles.iter().enumerate() {
             if self.quantiles[..index].contains(level) {
                 bail!(Usage(format!("--quantiles {level}: give each level once")));
@@ -47,9 +84,18 @@ impl PredictionColumns<'_> {
         [self.keep, &self.predicted()].concat()
     }
 
-    /// The names of the moments: the noise has one where it differs from row to row.
-    fn moments(&self) -> &'static [&'static str] {
-        if self.noise { &["mean", "std", "f_std", "noise_std"] } else { &["mean", "std", "f_std"] }
+    /// The names of what is told of every row: moments of a number or a count, the class and its probabilities.
+    fn facts(&self) -> Vec<String> {
+        let moments: &[&str] = match &self.answers {
+            Answers::Numbers { noise: true } => &["mean", "std", "f_std", "noise_std"],
+            Answers::Numbers { noise: false } => &["mean", "std", "f_std"],
+            Answers::Counts => &["mean", "std", "p_zero"],
+            Answers::Classes { labels } => {
+                let probabilities = labels.iter().map(|label| format!("p_{label}"));
+                return ["class".to_string()].into_iter().chain(probabilities).chain(["entropy".to_string()]).collect();
+            }
+        };
+        moments.iter().map(|name| name.to_string()).collect()
     }
 
     /// The names of the predictions: `mean,std,f_std,q0.05,…,draw1,…`, after the target's name where there are several
@@ -60,9 +106,7 @@ impl PredictionColumns<'_> {
             let mut add = |name: String| {
                 names.push(if self.targets.len() == 1 { name } else { format!("{target}_{name}") });
             };
-            for name in self.moments() {
-                add((*name).into());
-            }
+            self.facts().into_iter().for_each(&mut add);
             for level in self.quantiles {
                 add(format!("q{level}"));
             }
@@ -73,47 +117,118 @@ impl PredictionColumns<'_> {
         names
     }
 
-    /// The predictions for each row of `x`, a column for each name.
-    pub fn predictions(&self, predictor: &UserPredictor<'_>, x: &Mat) -> Result<Mat> {
-        let (levels, outputs) = (self.quantiles.len(), self.targets.len());
-        let moments = predictor.moments(x.view())?;
-        let quantiles =
-            if levels > 0 { predictor.quantiles(x.view(), self.quantiles)? } else { Mat::zeros(x.nrows(), 0) };
+    /// The predictions for each row, a column for each name; classes by their numbers.
+    pub fn predictions(&self, predictor: &UserPredictor<'_>, rows: Rows<'_>) -> Result<Mat> {
+        let (x, levels, outputs) = (rows.x, self.quantiles.len(), self.targets.len());
+        let facts = self.facts_of(predictor, rows)?;
+        let quantiles = if levels > 0 { predictor.quantiles(rows, self.quantiles)? } else { Mat::zeros(x.nrows(), 0) };
         let draws = match (self.draws, self.joint && x.nrows() > 0) {
             (0, _) => Vec::new(),
-            (draws, true) => predictor.joint_draws(x.view(), draws)?.y,
-            (draws, false) => predictor.draws_of_y(x.view(), draws)?,
+            (draws, true) => predictor.joint_draws(x, draws)?.y,
+            (draws, false) => predictor.draws_of_y(rows, draws)?,
         };
-        let first = self.moments().len();
+        let first = facts.ncols() / outputs;
         let width = first + levels + self.draws;
         Ok(Mat::from_fn(x.nrows(), outputs * width, |i, column| {
             let (p, own) = (column / width, column % width);
             match own {
-                0 => moments.y.mean[(i, p)],
-                1 => moments.y.variance[(i, p)].sqrt(),
-                // Not every target has a function of its own.
-                2 => predictor.location(p).map_or(f64::NAN, |latent| moments.f.variance[(i, latent)].sqrt()),
-                3 if self.noise => moments.noise[(i, p)].sqrt(),
+                _ if own < first => facts[(i, p * first + own)],
                 _ if own < first + levels => quantiles[(i, p * levels + own - first)],
                 _ => draws[own - first - levels][(i, p)],
             }
         }))
     }
+
+    /// What is told of every row, in the order of the names: target after target.
+    fn facts_of(&self, predictor: &UserPredictor<'_>, rows: Rows<'_>) -> Result<Mat> {
+        let (count, facts) = (rows.x.nrows(), self.facts().len());
+        if let Answers::Classes { labels } = &self.answers {
+            let p = predictor.class_probabilities(rows)?;
+            return Ok(Mat::from_fn(count, facts, |i, column| match column.checked_sub(1) {
+                None => most_probable(p.row(i)) as f64,
+                Some(class) if class < labels.len() => p[(i, class)],
+                Some(_) => entropy(p.row(i)),
+            }));
+        }
+        let moments = predictor.moments(rows)?;
+        let zero = match &self.answers {
+            Answers::Counts => predictor.cumulative(rows, Mat::zeros(count, 1).view())?,
+            Answers::Numbers { .. } | Answers::Classes { .. } => Mat::zeros(0, 0),
+        };
+        Ok(Mat::from_fn(count, self.targets.len() * facts, |i, column| {
+            let (p, own) = (column / facts, column % facts);
+            match (own, &self.answers) {
+                (0, _) => moments.y.mean[(i, p)],
+                (1, _) => moments.y.variance[(i, p)].sqrt(),
+                (_, Answers::Counts) => zero[(i, p)],
+                // Not every target has a function of its own.
+                (2, _) => predictor.location(p).map_or(f64::NAN, |latent| moments.f.variance[(i, latent)].sqrt()),
+                _ => moments.noise[(i, p)].sqrt(),
+            }
+        }))
+    }
+
+    /// The text of a prediction in a column: a number, or the label of a class.
+    fn text(&self, column: usize, value: f64) -> String {
+        match &self.answers {
+            Answers::Classes { labels } if column == 0 || column >= self.facts().len() => {
+                labels.get(value as usize).cloned().unwrap_or_default()
+            }
+            Answers::Numbers { .. } | Answers::Counts | Answers::Classes { .. } => value.to_string(),
+        }
+    }
+
+    /// The lines of a chunk of rows, the first of which has number `first`. A row that could not be used has empty cells in
+    /// place of predictions.
+    pub fn lines(&self, chunk: &Chunk, first: u64, predictions: &Mat, delimiter: Delimiter) -> String {
+        let mut kept = chunk.kept.iter().enumerate().peekable();
+        let carried = chunk.carried.len() / chunk.read.max(1) as usize;
+        let mut text = String::new();
+        for row in 0..chunk.read as usize {
+            let cells: Vec<String> = match kept.next_if(|(_, at)| **at == first + row as u64) {
+                Some((i, _)) => {
+                    predictions.row(i).iter().enumerate().map(|(column, v)| self.text(column, *v)).collect()
+                }
+                None => vec![String::new(); predictions.ncols()],
+            };
+            let beside = &chunk.carried[row * carried..(row + 1) * carried];
+            text += &delimiter.line(beside.iter().chain(&cells).map(String::as_str));
+        }
+        text
+    }
 }
 
-/// The lines of a chunk of rows, the first of which has number `first`. A row that could not be used has empty cells in
-/// place of predictions.
-pub fn lines(chunk: &Chunk, first: u64, predictions: &Mat, delimiter: Delimiter) -> String {
-    let mut kept = chunk.kept.iter().enumerate().peekable();
-    let carried = chunk.carried.len() / chunk.read.max(1) as usize;
-    let mut text = String::new();
-    for row in 0..chunk.read as usize {
-        let cells: Vec<String> = match kept.next_if(|(_, at)| **at == first + row as u64) {
-            Some((i, _)) => predictions.row(i).iter().map(|v| v.to_string()).collect(),
-            None => vec![String::new(); predictions.ncols()],
-        };
-        let beside = &chunk.carried[row * carried..(row + 1) * carried];
-        text += &delimiter.line(beside.iter().chain(&cells).map(String::as_str));
+/// The most probable class; the lowest one of several.
+fn most_probable(probabilities: &[f64]) -> usize {
+    (1..probabilities.len())
+        .fold(0, |best, class| if probabilities[class] > probabilities[best] { class } else { best })
+}
+
+/// The entropy `−Σ p ln p`, in nats: 0 where one class is certain.
+fn entropy(probabilities: &[f64]) -> f64 {
+    let each = probabilities.iter().filter(|p| **p > 0.0).map(|p| -p * p.ln());
+    each.sum::<f64>().max(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entropy_is_greatest_where_classes_are_equally_likely() {
+        assert_eq!((entropy(&[1.0, 0.0]), entropy(&[0.5, 0.5])), (0.0, 2f64.ln()));
+        assert_eq!((most_probable(&[0.2, 0.5, 0.3]), most_probable(&[0.5, 0.5])), (1, 0));
     }
-    text
+
+    #[test]
+    fn classes_have_their_labels_and_probabilities() {
+        let (labels, targets) = (["no".to_string(), "yes".to_string()], ["y".to_string()]);
+        let answers = Answers::Classes { labels: labels.into() };
+        let columns =
+            PredictionColumns { keep: &[], targets: &targets, quantiles: &[], draws: 1, joint: false, answers };
+        assert_eq!(columns.names(), ["class", "p_no", "p_yes", "entropy", "draw1"]);
+        let chunk = Chunk { x: Mat::zeros(1, 1), y: None, exposure: None, kept: vec![4], read: 2, carried: Vec::new() };
+        let predictions = Mat::from_vec(1, 5, vec![1.0, 0.25, 0.75, 0.5, 0.0]).unwrap();
+        assert_eq!(columns.lines(&chunk, 4, &predictions, Delimiter::of(None)), "yes,0.25,0.75,0.5,no\n,,,,\n");
+    }
 }

@@ -1,13 +1,13 @@
 //! Rows of a table as a dataset: loaded, checked, split into training and test rows.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use deepgp::Dataset;
 use deepgp_io::note::ScoredRows;
-use deepgp_io::table::{Kind, Schema, Source, Targets};
-use deepgp_io::{ModelFile, Note, Provenance, TableRecord};
+use deepgp_io::table::{Kind, Schema, Source, TargetKind, Targets};
+use deepgp_io::{ClassWeights, ModelFile, Note, Provenance, TableRecord};
 
 use crate::arguments::paths;
 use crate::terminal::explain::impossible_in_model;
@@ -32,7 +32,11 @@ pub struct LoadedRows {
 pub fn load(schema: &Schema, source: &Source, mut stage: Stage) -> Result<LoadedRows> {
     let (chunk, notes) = schema.encoder(source, Targets::Needed)?.read_all_watched(&mut |rows| stage.show(rows))?;
     let y = chunk.y.context("the table has no targets")?;
-    Ok(LoadedRows { data: Dataset::new(chunk.x, y)?, notes, positions: chunk.kept })
+    let mut data = Dataset::new(chunk.x, y)?;
+    if let Some(exposure) = chunk.exposure {
+        data = data.with_offsets(exposure.into_iter().map(f64::ln).collect())?;
+    }
+    Ok(LoadedRows { data, notes, positions: chunk.kept })
 }
 
 /// The display of a pass over a table whose length is not known.
@@ -108,15 +112,29 @@ fn copies(train: &Dataset, test: &Dataset) -> usize {
     (0..test.len()).filter(|&i| found.contains(&bits(test, i))).count()
 }
 
-/// Splits rows into training and test rows. The same share and seed give the same rows.
-pub fn split(data: &Dataset, test: Option<f64>, seed: u64) -> Result<(Dataset, Option<Dataset>)> {
-    Ok(match test {
-        None => (data.clone(), None),
-        Some(share) => {
-            let (train, test) = data.split(share, seed)?;
-            (train, Some(test))
-        }
-    })
+/// Splits rows into training and test rows; every class gives its share. The same share and seed give the same rows.
+pub fn split(data: &Dataset, kind: &TargetKind, test: Option<f64>, seed: u64) -> Result<(Dataset, Option<Dataset>)> {
+    let Some(share) = test else { return Ok((data.clone(), None)) };
+    let (train, test) = match kind {
+        TargetKind::Classes { .. } => data.split_by_class(share, seed)?,
+        TargetKind::Numbers | TargetKind::Counts => data.split(share, seed)?,
+    };
+    Ok((train, Some(test)))
+}
+
+/// The rows as they are trained on: with weights, if classes are to weigh alike. A row of class `c` weighs `N / (C N_c)`, so that the weights of
+/// all rows have the mean 1.
+pub fn weighted(train: &Dataset, weights: ClassWeights) -> Result<Dataset> {
+    if weights == ClassWeights::None {
+        return Ok(train.clone());
+    }
+    let mut rows: BTreeMap<u64, usize> = BTreeMap::new();
+    for class in train.y().as_slice() {
+        *rows.entry(class.to_bits()).or_default() += 1;
+    }
+    let (all, classes) = (train.len() as f64, rows.len() as f64);
+    let weight = |class: &f64| all / (classes * rows[&class.to_bits()] as f64);
+    Ok(train.clone().with_weights(train.y().as_slice().iter().map(weight).collect())?)
 }
 
 /// Fails if input columns of the table are the same in every row, and names them.
@@ -162,6 +180,26 @@ fn in_words(kind: &Kind, encoded: &[f64]) -> String {
 mod tests {
     use super::*;
     use deepgp::Mat;
+
+    #[test]
+    fn balanced_classes_weigh_alike_and_their_split_keeps_shares() {
+        let y = |i: usize| if i.is_multiple_of(10) { 2.0 } else { (i % 2) as f64 };
+        let data = Dataset::new(Mat::from_fn(100, 1, |i, _| i as f64), Mat::from_fn(100, 1, |i, _| y(i))).unwrap();
+        assert_eq!(weighted(&data, ClassWeights::None).unwrap(), data);
+        let balanced = weighted(&data, ClassWeights::Balanced).unwrap();
+        let of = |class: f64| -> f64 {
+            let own = balanced.y().as_slice().iter().zip(balanced.weights().unwrap());
+            own.filter(|(y, _)| **y == class).map(|(_, weight)| weight).sum()
+        };
+        for class in [0.0, 1.0, 2.0] {
+            assert!((of(class) - 100.0 / 3.0).abs() < 1e-9, "{class}: {}", of(class));
+        }
+        let kind = TargetKind::Classes { labels: ["a", "b", "c"].map(String::from).into() };
+        let (_, test) = split(&data, &kind, Some(0.2), 3).unwrap();
+        let count = |class: f64| test.as_ref().unwrap().y().as_slice().iter().filter(|y| **y == class).count();
+        assert_eq!([0.0, 1.0, 2.0].map(count), [8, 10, 2]);
+        assert_eq!(split(&data, &TargetKind::Numbers, Some(0.2), 3).unwrap().0, data.split(0.2, 3).unwrap().0);
+    }
 
     #[test]
     fn a_row_with_the_same_inputs_and_target_is_a_copy() {

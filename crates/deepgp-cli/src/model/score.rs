@@ -3,7 +3,8 @@
 use std::time::Instant;
 
 use anyhow::Result;
-use deepgp::baseline::{self, NearestNeighbours};
+use deepgp::baseline::{self, ClassNeighbours, NearestNeighbours};
+use deepgp::likelihood::Outcomes;
 use deepgp::{Assessment, Dataset, PredictSettings, Regressor, Score};
 use deepgp_io::note::ScoredRows;
 use deepgp_io::{Baseline, ModelFile, Note, RowSample, ScoreRecord, Subject, chunks};
@@ -15,14 +16,14 @@ use crate::terminal::stage::{Extent, Stage};
 use crate::terminal::text::{number, percent, table as aligned};
 
 /// The number of nearest neighbours that are asked.
-const NEIGHBOURS: usize = 10;
+pub(super) const NEIGHBOURS: usize = 10;
 
 /// The baselines that a model has to beat: from the best to the plainest, as a rule.
 pub const BASELINES: [Baseline; 3] =
     [Baseline::NearestNeighbours { count: NEIGHBOURS, among: None }, Baseline::LinearRegression, Baseline::Mean];
 
 /// The number of rows whose neighbours are searched for between two looks at the clock.
-const NEIGHBOUR_ROWS: usize = 4096;
+pub(super) const NEIGHBOUR_ROWS: usize = 4096;
 /// The number of rows that are scored to find out how long all of them will take.
 const TRIED_ROWS: usize = 512;
 
@@ -88,28 +89,43 @@ impl<'a> Scored<'a> {
 }
 
 /// The settings that models are scored with where nobody asks for others.
-fn default_settings(threads: usize) -> PredictSettings {
+pub(super) fn default_settings(threads: usize) -> PredictSettings {
     PredictSettings { threads, ..PredictSettings::default() }
 }
 
-/// Assesses rows by `assess_some`, so many at once, and shows how far it is; `None` if somebody interrupted it. A row's
-/// numbers do not depend on the others.
-fn assess(
+/// Asks `of_some` for parts of the rows, so many at once, and shows how far it is; `None` if somebody interrupted it. A row's numbers do not
+/// depend on the others.
+pub(super) fn in_parts<T>(
     test: &Dataset,
     rows_at_once: usize,
     mut stage: Stage,
-    assess_some: impl Fn(&Dataset) -> deepgp::Result<Assessment>,
-) -> deepgp::Result<Option<Assessment>> {
+    of_some: impl Fn(&Dataset) -> deepgp::Result<T>,
+) -> deepgp::Result<Option<Vec<T>>> {
     let mut parts = Vec::new();
     for first in (0..test.len()).step_by(rows_at_once) {
         if interrupt::asked() {
             return Ok(None);
         }
         let rows: Vec<u32> = (first as u32..test.len().min(first + rows_at_once) as u32).collect();
-        parts.push(assess_some(&test.gather(&rows)?)?);
+        parts.push(of_some(&test.gather(&rows)?)?);
         stage.show((first + rows.len()) as u64);
     }
-    Ok(Some(Assessment::of_parts(&parts)))
+    Ok(Some(parts))
+}
+
+/// Assesses rows by `assess_some` in parts; `None` if somebody interrupted it.
+fn assess(
+    test: &Dataset,
+    rows_at_once: usize,
+    stage: Stage,
+    assess_some: impl Fn(&Dataset) -> deepgp::Result<Assessment>,
+) -> deepgp::Result<Option<Assessment>> {
+    Ok(in_parts(test, rows_at_once, stage, assess_some)?.map(|parts| Assessment::of_parts(&parts)))
+}
+
+/// The sample of training rows that a baseline was learnt from, so many of so many; `None` if it was all of them.
+pub(super) fn sample((rows, of): (usize, usize)) -> Option<RowSample> {
+    (rows < of).then_some(RowSample { rows, of })
 }
 
 /// The scores of the baselines on `test`, learnt from `train`: one for each of [`BASELINES`], with the sample that it was
@@ -121,19 +137,15 @@ pub fn baselines(
     voice: Voice,
 ) -> deepgp::Result<Option<Vec<ScoreRecord>>> {
     let mut records = Vec::new();
-    for own in BASELINES {
-        let (own, assessment) = match own {
-            Baseline::NearestNeighbours { count, .. } => {
-                let stage = Stage::new(voice, "scoring nearest neighbours", Extent::Rows(test.len() as u64));
-                let neighbours = NearestNeighbours::new(train, count, threads)?;
-                let (rows, of) = (neighbours.searched(), neighbours.training_rows());
-                let own = Baseline::NearestNeighbours { count, among: (rows < of).then_some(RowSample { rows, of }) };
-                (own, assess(test, NEIGHBOUR_ROWS, stage, |rows| neighbours.assess(rows))?)
-            }
-            Baseline::LinearRegression => (own, Some(baseline::linear(train, test)?)),
-            Baseline::Mean => (own, Some(baseline::mean(train, test)?)),
-        };
-        let Some(assessment) = assessment else { return Ok(None) };
+    let stage = Stage::new(voice, "scoring nearest neighbours", Extent::Rows(test.len() as u64));
+    let neighbours = NearestNeighbours::new(train, NEIGHBOURS, threads)?;
+    let among = sample((neighbours.searched(), neighbours.training_rows()));
+    let Some(near) = assess(test, NEIGHBOUR_ROWS, stage, |rows| neighbours.assess(rows))? else { return Ok(None) };
+    for (own, assessment) in [
+        (Baseline::NearestNeighbours { count: NEIGHBOURS, among }, near),
+        (Baseline::LinearRegression, baseline::linear(train, test)?),
+        (Baseline::Mean, baseline::mean(train, test)?),
+    ] {
         records.push(ScoreRecord { of: Subject::Baseline(own), score: Score::new(test.y().view(), &assessment) });
     }
     Ok(Some(records))
@@ -145,14 +157,34 @@ pub fn expected_seconds(regressor: &Regressor, train: &Dataset, test: &Dataset, 
     let rows: Vec<u32> = (0..test.len().min(TRIED_ROWS) as u32).collect();
     let (some, share) = (test.gather(&rows)?, test.len() as f64 / rows.len() as f64);
     let predictor = regressor.predictor(default_settings(threads)).map_err(device::explain)?;
+    let outcomes = regressor.model.likelihood().outcomes();
+    let predict = || -> deepgp::Result<()> {
+        match outcomes {
+            Outcomes::Real => predictor.assess(&some).map(|_| ()),
+            Outcomes::Classes(_) => predictor.class_probabilities(&some).map(|_| ()),
+            Outcomes::Counts => predictor.assess_counts(&some).map(|_| ()),
+        }
+    };
     // A device is slow the first time.
-    predictor.assess(&some)?;
+    predict()?;
     let started = Instant::now();
-    predictor.assess(&some)?;
+    predict()?;
     let of_model = started.elapsed().as_secs_f64();
-    let neighbours = NearestNeighbours::new(train, NEIGHBOURS, threads)?;
-    let beginning = started.elapsed().as_secs_f64() - of_model;
-    neighbours.assess(&some)?;
+    let mut beginning = 0.0;
+    // Regressions take little beside a search for neighbours.
+    match outcomes {
+        Outcomes::Real => {
+            let neighbours = NearestNeighbours::new(train, NEIGHBOURS, threads)?;
+            beginning = started.elapsed().as_secs_f64() - of_model;
+            neighbours.assess(&some)?;
+        }
+        Outcomes::Classes(classes) => {
+            let neighbours = ClassNeighbours::new(train, classes, NEIGHBOURS, threads)?;
+            beginning = started.elapsed().as_secs_f64() - of_model;
+            neighbours.probabilities(some.x().view())?;
+        }
+        Outcomes::Counts => {}
+    }
     let of_neighbours = started.elapsed().as_secs_f64() - of_model - beginning;
     Ok(beginning + share * (of_model + of_neighbours))
 }
@@ -160,7 +192,7 @@ pub fn expected_seconds(regressor: &Regressor, train: &Dataset, test: &Dataset, 
 /// The number of rows from which on intervals are judged.
 pub const ENOUGH_ROWS: usize = 30;
 /// The share of rows below which intervals that should hold nine of ten are too narrow.
-const TOO_FEW: f64 = 0.8;
+pub(super) const TOO_FEW: f64 = 0.8;
 /// The share of rows above which intervals that should hold half are too wide: neither chance nor heavy tails lead that
 /// far.
 const TOO_MANY: f64 = 0.8;
@@ -193,17 +225,7 @@ pub fn remarks(scores: &[ScoreRecord], rows: &ScoredRows, count: usize, targets:
     all
 }
 
-/// Remarks on the test scores in a model file.
-pub fn remarks_of_fit(file: &ModelFile) -> Vec<Note> {
-    remarks(&file.record.scores, &ScoredRows::Test, file.record.test_rows, &file.schema.targets)
-}
-
 /// A table of scores: a line for each model, and for each target where there are several.
-pub fn table(scored: &Scored, targets: &[String]) -> String {
-    record_table(&scored.scores, targets)
-}
-
-/// A table of scores from a model file: a line for each model, and for each target where there are several.
 pub fn record_table(scores: &[ScoreRecord], targets: &[String]) -> String {
     let head = ["", "log likelihood", "RMSE", "MAE", "CRPS", "in 50 %", "in 90 %", "in 95 %"];
     let mut rows = vec![head.map(String::from).to_vec()];

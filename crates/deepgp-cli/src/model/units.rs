@@ -2,7 +2,7 @@
 //!
 //! Where targets are transformed, the noise is around the transformed ones, and in their units.
 
-use deepgp::likelihood::Quantity;
+use deepgp::likelihood::{Outcomes, Quantity};
 use deepgp::{Standardiser, ValidationScore};
 use deepgp_io::ModelFile;
 
@@ -28,20 +28,47 @@ pub fn kept(file: &ModelFile) -> Option<(u64, f64)> {
     file.history.kept().map(|look| in_units(file, look))
 }
 
+/// The score by which validation rows judged, as users see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judge {
+    /// The mean log density of a row, or of a count its log mass: more is better.
+    LogDensity,
+    /// The mean log loss of a row's class: less is better.
+    LogLoss,
+    /// The continuous ranked probability score: less is better.
+    Crps,
+}
+
+impl Judge {
+    /// The score that a setting means for such targets.
+    pub fn of(setting: ValidationScore, outcomes: Outcomes) -> Self {
+        match (setting.suiting(outcomes), outcomes) {
+            (ValidationScore::LogDensity, Outcomes::Classes(_)) => Self::LogLoss,
+            (ValidationScore::LogDensity, Outcomes::Real | Outcomes::Counts) => Self::LogDensity,
+            (ValidationScore::Crps, _) => Self::Crps,
+        }
+    }
+}
+
+/// The score by which the validation rows of a fit judged.
+pub fn judge(file: &ModelFile) -> Judge {
+    Judge::of(file.record.settings.train.validation_score, file.regressor.model.likelihood().outcomes())
+}
+
 /// A step and its score in standardised units, with the score as users see it.
 fn in_units(file: &ModelFile, (step, score): (u64, f64)) -> (u64, f64) {
-    let units = &file.regressor.standardiser;
-    let (kind, log_volume) = (file.record.settings.train.validation_score, file.record.validation_log_volume);
-    (step, validation_score(kind, score, units, log_volume))
+    let (units, log_volume) = (&file.regressor.standardiser, file.record.validation_log_volume);
+    (step, validation_score(judge(file), score, units, log_volume))
 }
 
 /// A validation score in standardised units as users see it: a log density in the targets' units, which loses `log_volume` on the way, if
-/// that is not the same for every row; a CRPS without its sign, in the units of a single target (the transformed one, where it is
-/// transformed) and in standard deviations of several.
-pub fn validation_score(kind: ValidationScore, score: f64, units: &Standardiser, log_volume: Option<f64>) -> f64 {
-    match kind {
-        ValidationScore::LogDensity => score - log_volume.unwrap_or_else(|| units.y.log_volume()),
-        ValidationScore::Crps => match units.y.scale[..] {
+/// that is not the same for every row; a log loss and a CRPS without their sign, the latter in the units of a single target (the transformed
+/// one, where it is transformed) and in standard deviations of several.
+pub fn validation_score(judge: Judge, score: f64, units: &Standardiser, log_volume: Option<f64>) -> f64 {
+    match judge {
+        Judge::LogDensity => score - log_volume.unwrap_or_else(|| units.y.log_volume()),
+        Judge::LogLoss => -score,
+        Judge::Crps => match units.y.scale[..] {
             [scale] => -score * scale,
             _ => -score,
         },

@@ -49,6 +49,8 @@ pub struct Report {
     pub targets: Vec<String>,
     /// The scores of the model first, then those of baselines.
     pub scores: Vec<ScoreRow>,
+    /// The tables of scores where targets are classes or counts; empty where they are numbers.
+    pub score_tables: Vec<PlainTable>,
     /// The rows that were scored, in words.
     pub scored_on: Option<String>,
     /// The choices behind the model: likelihood, objective, validation score.
@@ -65,6 +67,17 @@ pub struct Report {
     pub settings: Vec<(String, String)>,
     /// The notes on the model, its fit and its scores.
     pub notes: Vec<String>,
+}
+
+/// A table of texts.
+#[derive(Debug, Clone)]
+pub struct PlainTable {
+    /// What it is a table of.
+    pub title: String,
+    /// The cells, row after row: headings first, and a name first in each row.
+    pub cells: Vec<Vec<String>>,
+    /// How to read it.
+    pub caption: String,
 }
 
 /// The scores of the model or of a baseline.

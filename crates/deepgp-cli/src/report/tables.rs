@@ -3,7 +3,7 @@
 use deepgp::Score;
 
 use super::number::{column, differences, duration, percent};
-use super::{Report, ScoreRow};
+use super::{PlainTable, Report, ScoreRow};
 use crate::picture::escape;
 
 /// A function that picks the scores of a row in the units of a table.
@@ -27,7 +27,7 @@ struct Column {
 pub(super) fn scores(report: &Report) -> String {
     let rows = &report.scores[..];
     if rows.is_empty() {
-        return String::new();
+        return report.score_tables.iter().map(plain).collect();
     }
     let (original, standardised): (Units, Units) = (|row| &row.original, |row| &row.standardised);
     let scored_on = report.scored_on.as_ref().map_or(String::new(), |rows| format!(" Scored on {}.", escape(rows)));
@@ -145,6 +145,26 @@ fn body(rows: &[ScoreRow], Group { title, columns }: &Group) -> String {
     });
     let heading = if title.is_empty() { String::new() } else { heading };
     format!("<tbody>{heading}{}</tbody>", lines.collect::<String>())
+}
+
+/// A table of texts as HTML.
+fn plain(PlainTable { title, cells, caption }: &PlainTable) -> String {
+    let (head, rows) = cells.split_first().map_or((&[][..], &[][..]), |(head, rows)| (&head[..], rows));
+    let headings = head.iter().skip(1).map(|heading| format!("<th scope=\"col\">{}</th>", escape(heading)));
+    let line = |row: &Vec<String>| {
+        let name = row.first().map_or("", String::as_str);
+        let cells: String = row.iter().skip(1).map(|cell| format!("<td>{}</td>", escape(cell))).collect();
+        format!("<tr><th scope=\"row\">{}</th>{cells}</tr>\n", escape(name))
+    };
+    format!(
+        "<div class=\"scroll\" tabindex=\"0\"><table><caption>{}</caption><thead><tr><td>{}</td>{}</tr></thead>\n\
+         <tbody>{}</tbody></table></div>\n<p class=\"caption\">{}</p>",
+        escape(title),
+        escape(head.first().map_or("", String::as_str)),
+        headings.collect::<String>(),
+        rows.iter().map(line).collect::<String>(),
+        escape(caption)
+    )
 }
 
 /// The settings as a table of two columns, as HTML.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use deepgp::Dataset;
-use deepgp_io::table::{Missing, Schema, Source, Wanted};
+use deepgp_io::table::{Missing, Schema, Source, Task, Wanted};
 
 use crate::data::{RECIPES, Recipe};
 use crate::model::rows;
@@ -52,7 +52,9 @@ pub fn load(folder: &Path, name: &str) -> Result<Dataset> {
     };
     let source = Source::open(path)?;
     let (targets, ignore, categorical) = (vec![TARGET.to_string()], Vec::new(), Vec::new());
-    let (schema, _) = Schema::scan(&source, &Wanted { targets, ignore, categorical, missing: Missing::Reject })?;
+    let (missing, task, exposure) = (Missing::Reject, Task::Regression, None);
+    let wanted = Wanted { targets, ignore, categorical, missing, task, exposure };
+    let (schema, _) = Schema::scan(&source, &wanted)?;
     let data = rows::load(&schema, &source, rows::reading(Voice::SILENT))?.data;
     if name == DISTINCT { distinct(&data) } else { Ok(data) }
 }

@@ -21,6 +21,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 
+use deepgp::likelihood::Outcomes;
 use deepgp::{Regressor, Scaling, Score, Standardiser, TargetTransforms, TrainState};
 use safetensors::{Dtype, SafeTensors, View};
 use serde::{Deserialize, Serialize};
@@ -32,7 +33,7 @@ pub use history::{History, HistoryPoint};
 pub use likelihood::{LikelihoodWatch, noise_of_first_target};
 pub use progress::{Bound, TrainingProgress};
 pub use provenance::{Provenance, TableRecord};
-pub use record::{Record, now};
+pub use record::{ClassWeights, Record, now};
 pub use score::{Baseline, RowSample, ScoreRecord, Subject};
 pub use stop::StopReason;
 
@@ -178,6 +179,11 @@ impl ModelFile {
             if [rmse, mae, crps, coverage_50, coverage_90, coverage_95].iter().any(|all| all.len() != targets) {
                 return Err(format!("its scores are not for {targets} targets"));
             }
+        }
+        if let Some(labels) = description.schema.target_kind.labels()
+            && model.likelihood().outcomes() != Outcomes::Classes(labels.len())
+        {
+            return Err(format!("it has labels for {} classes, which its likelihood has not", labels.len()));
         }
         if description.transform.as_ref().is_some_and(|transform| !transform.fits(targets)) {
             return Err(format!("its transforms are not those of {targets} targets"));

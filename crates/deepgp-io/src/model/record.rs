@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use deepgp::{FitSettings, Training};
+use deepgp::{ClassScore, CountScore, FitSettings, Training};
 use serde::{Deserialize, Serialize};
 
 use super::{Provenance, ScoreRecord, StopReason, format_1};
@@ -10,6 +10,24 @@ use crate::note::{Note, TrainingEvent};
 
 /// Kinds of event that are noted, once each.
 const MOST_NOTES: usize = 20;
+
+/// How classes weigh in training.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClassWeights {
+    /// By their rows.
+    #[default]
+    None,
+    /// All alike: a row weighs the less, the more rows are of its class.
+    Balanced,
+}
+
+impl ClassWeights {
+    /// Whether classes weigh by their rows.
+    pub fn is_none(&self) -> bool {
+        *self == Self::None
+    }
+}
 
 /// How a model came about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,12 +56,21 @@ pub struct Record {
     pub test_rows: usize,
     /// Scores on them, the model's and the baselines', those that are numbers.
     pub scores: Vec<ScoreRecord>,
+    /// Scores on them where targets are classes; those of baselines without confusion and reliability.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub class_scores: Vec<ScoreRecord<ClassScore>>,
+    /// Scores on them where targets are counts, those that are numbers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub count_scores: Vec<ScoreRecord<CountScore>>,
     /// What is worth telling: more jitter than asked for, steps rolled back, rows dropped.
     pub notes: Vec<Note>,
     /// Where the model goes when it is done.
     pub out: String,
     /// How often the state is saved, as on the command line.
     pub checkpoint_every: String,
+    /// How classes weigh in training.
+    #[serde(default, skip_serializing_if = "ClassWeights::is_none")]
+    pub class_weights: ClassWeights,
     /// Where it was to be computed, as on the command line; nothing in files that are older than the choice.
     #[serde(default)]
     pub device: String,
@@ -74,9 +101,12 @@ impl Record {
             version: env!("CARGO_PKG_VERSION").into(),
             test_rows: 0,
             scores: Vec::new(),
+            class_scores: Vec::new(),
+            count_scores: Vec::new(),
             notes: Vec::new(),
             out: String::new(),
             checkpoint_every: String::new(),
+            class_weights: ClassWeights::None,
             device: String::new(),
             prediction_samples: None,
             steps_before: 0,

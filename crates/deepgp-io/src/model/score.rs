@@ -7,14 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use super::format_1;
 
-/// How good a model, or a simpler one beside it, was on rows that training never saw.
+/// How good a model, or a simpler one beside it, was on rows that training never saw. The score is that of numbers, of classes
+/// ([`ClassScore`](deepgp::ClassScore)) or of counts ([`CountScore`](deepgp::CountScore)).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ScoreRecord {
+pub struct ScoreRecord<S = Score> {
     /// What was scored.
     #[serde(alias = "name", deserialize_with = "format_1::subject")]
     pub of: Subject,
     /// Its score, in the targets' units.
-    pub score: Score,
+    pub score: S,
 }
 
 /// What a score is of: the model, or something that it has to beat. `Display` gives the name that people read.
@@ -46,6 +47,22 @@ pub enum Baseline {
     LinearRegression,
     /// The mean and the spread of all training rows.
     Mean,
+    /// The share of each class among the training rows.
+    ClassShares,
+    /// Multinomial logistic regression.
+    LogisticRegression {
+        /// The sample of the training rows that it was learnt from; none if it is all of them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        among: Option<RowSample>,
+    },
+    /// The mean of the training rows' counts, with their spread.
+    MeanCount,
+    /// Counts at a rate whose logarithm is linear in the inputs.
+    PoissonRegression {
+        /// The sample of the training rows that it was learnt from; none if it is all of them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        among: Option<RowSample>,
+    },
 }
 
 /// A sample of rows.
@@ -64,14 +81,20 @@ impl Baseline {
             Self::NearestNeighbours { count, .. } => format!("{count} nearest neighbours"),
             Self::LinearRegression => "linear regression".into(),
             Self::Mean => "the mean".into(),
+            Self::ClassShares => "class shares".into(),
+            Self::LogisticRegression { .. } => "logistic regression".into(),
+            Self::MeanCount => "the mean count".into(),
+            Self::PoissonRegression { .. } => "Poisson regression".into(),
         }
     }
 
     /// The sample of the training rows that it was learnt from, if it is not all of them.
     pub fn sample(self) -> Option<RowSample> {
         match self {
-            Self::NearestNeighbours { among, .. } => among,
-            Self::LinearRegression | Self::Mean => None,
+            Self::NearestNeighbours { among, .. }
+            | Self::LogisticRegression { among }
+            | Self::PoissonRegression { among } => among,
+            Self::LinearRegression | Self::Mean | Self::ClassShares | Self::MeanCount => None,
         }
     }
 }

@@ -78,6 +78,29 @@ pub enum Note {
         /// The column.
         column: String,
     },
+    /// Classes of a target have very few rows.
+    RareClasses {
+        /// The target.
+        target: String,
+        /// The classes, each with its rows.
+        classes: Vec<ClassRows>,
+    },
+    /// A target is taken for numbers, and all of them are whole.
+    WholeNumbers {
+        /// The target.
+        target: String,
+        /// How many different ones there are.
+        values: usize,
+        /// Whether they are so few that they may be classes.
+        may_be_classes: bool,
+        /// Whether they may count something.
+        may_be_counts: bool,
+    },
+    /// A target of `true` and `false` is taken for numbers, as there are other targets or other numbers.
+    TruthAsNumbers {
+        /// The target.
+        target: String,
+    },
     /// A table has columns that the model does not read.
     UnusedColumns {
         /// Their names.
@@ -181,6 +204,17 @@ pub enum Note {
         /// On which rows.
         rows: ScoredRows,
     },
+    /// A simpler model has the better log loss.
+    BeatenInLogLoss {
+        /// The simpler model.
+        baseline: Baseline,
+        /// The log loss of the model.
+        model: Number,
+        /// The log loss of the simpler one.
+        theirs: Number,
+        /// On which rows.
+        rows: ScoredRows,
+    },
     /// The scores of the model are not numbers.
     NoScores {
         /// On which rows.
@@ -194,6 +228,15 @@ pub enum Note {
         model: Number,
         /// The log likelihood of the mean.
         mean: Number,
+    },
+    /// On the validation rows the model is no better than the shares of the classes.
+    NoBetterThanShares {
+        /// How many validation rows there are.
+        rows: usize,
+        /// The log loss of the model.
+        model: Number,
+        /// The log loss of the shares.
+        shares: Number,
     },
     /// What the model takes for noise is more than the whole spread of the target.
     NoiseAboveSpread {
@@ -268,6 +311,15 @@ pub enum Note {
     /// A fact that this version does not know, as it stands in the file: a later version wrote it.
     #[serde(untagged)]
     Unknown(serde_json::Value),
+}
+
+/// A class and the number of its rows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClassRows {
+    /// The label of the class.
+    pub label: String,
+    /// How many rows are of this class.
+    pub rows: u64,
 }
 
 /// Why a target is left as it is.

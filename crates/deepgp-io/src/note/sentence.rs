@@ -9,6 +9,9 @@ use crate::words::{count, percent};
 /// What to do about a model that has learnt nothing.
 const LEARN_MORE: &str = "if there is something to learn, try a smaller --learning-rate or more --steps";
 
+/// The number of classes that a note lists.
+const LISTED_CLASSES: usize = 10;
+
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -56,6 +59,34 @@ impl fmt::Display for Note {
                 f,
                 "column `{column}` is taken for numbers, though its name is that of an id: leave it out with --ignore \
                  {column}, or take it as categories with --categorical {column}"
+            ),
+            Self::RareClasses { target, classes } => {
+                let listed = classes.iter().take(LISTED_CLASSES);
+                let listed = listed.map(|class| format!("\"{}\" ({})", names::shorten(&class.label), class.rows));
+                let more = classes.len().saturating_sub(LISTED_CLASSES);
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                write!(
+                    f,
+                    "`{target}`: few rows are of {}{more}: little can be learnt about so rare a class",
+                    listed.collect::<Vec<_>>().join(", ")
+                )
+            }
+            Self::WholeNumbers { target, values, may_be_classes, may_be_counts } => {
+                write!(
+                    f,
+                    "`{target}` is taken for numbers, of which there are {values} different ones, all of them whole: if they "
+                )?;
+                match (may_be_classes, may_be_counts) {
+                    (true, true) => f.write_str("are classes, say so with --task classification, or if they count something, with --task counts")?,
+                    (true, false) => f.write_str("are classes, say so with --task classification")?,
+                    (false, _) => f.write_str("count something, say so with --task counts")?,
+                }
+                f.write_str("; --task regression says that they are numbers")
+            }
+            Self::TruthAsNumbers { target } => write!(
+                f,
+                "`{target}`: true and false are taken for 1 and 0: they are classes where all cells are one of them, and there is no \
+                 other target"
             ),
             Self::UnusedColumns { columns, may_be_kept } => {
                 let advice = if *may_be_kept { " (--keep COLUMN carries one along)" } else { "" };
@@ -112,6 +143,9 @@ impl fmt::Display for Note {
                 f,
                 "on the {rows} the model is beaten by {baseline}: a log likelihood of {model} against {theirs}"
             ),
+            Self::BeatenInLogLoss { baseline, model, theirs, rows } => {
+                write!(f, "on the {rows} the model is beaten by {baseline}: a log loss of {model} against {theirs}")
+            }
             Self::NoScores { rows } => write!(f, "on the {rows} the model has no scores that are numbers"),
             Self::FewerInducing { asked, found } => write!(
                 f,
@@ -121,6 +155,12 @@ impl fmt::Display for Note {
                 f,
                 "on {} the model is no better than the mean of the training rows: a log likelihood of {model} against \
                  {mean}; {LEARN_MORE}",
+                count(*rows, "validation row")
+            ),
+            Self::NoBetterThanShares { rows, model, shares } => write!(
+                f,
+                "on {} the model is no better than the shares of the classes: a log loss of {model} against {shares}; \
+                 {LEARN_MORE}",
                 count(*rows, "validation row")
             ),
             Self::NoiseAboveSpread { target, noise, spread } => write!(

@@ -8,8 +8,8 @@ use super::{Cell, Kind, Note, Place, Source, date, names, scan};
 use crate::error::{Error, Result};
 
 /// The most levels a category may have, and one that was asked for.
-const MOST_LEVELS: usize = 100;
-const MOST_ASKED_LEVELS: usize = 1000;
+pub(super) const MOST_LEVELS: usize = 100;
+pub(super) const MOST_ASKED_LEVELS: usize = 1000;
 
 /// Up to this many rows a category may have a level for each.
 const FEW_ROWS: u64 = 20;
@@ -160,7 +160,7 @@ impl Seen {
     fn kind_of_category(&self, source: &Source, name: &str, cells: u64) -> Result<Kind> {
         let levels = self.levels();
         let most = if self.category { MOST_ASKED_LEVELS } else { MOST_LEVELS };
-        let tells_apart = 2 * levels.len() as u64 > cells && cells > FEW_ROWS;
+        let tells_apart = tell_rows_apart(levels.len(), cells);
         if levels.len() <= most && !tells_apart {
             return Ok(Kind::Category { levels: levels.into_iter().collect() });
         }
@@ -233,6 +233,11 @@ impl Seen {
         let most = if self.category { COUNTED_LEVELS } else { MOST_LEVELS };
         self.different_texts.len() <= COUNTED_LEVELS && self.different.len() <= most
     }
+}
+
+/// Whether so many levels in so many rows tell the rows apart and say nothing else.
+pub(super) fn tell_rows_apart(levels: usize, rows: u64) -> bool {
+    2 * levels as u64 > rows && rows > FEW_ROWS
 }
 
 /// The mean of `count` numbers, of which the last is `value` and the others have this `mean`.

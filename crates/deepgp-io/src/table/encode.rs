@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use deepgp::Mat;
 
-use super::scan::{TOLD_EVERY, missing_advice, not_finite, target, value};
+use super::scan::{TOLD_EVERY, exposure, missing_advice, not_finite, value};
+use super::target::TargetCode;
 use super::{Cell, Kind, Missing, Note, Place, Rows, Schema, Source, Targets, date, names};
 use crate::error::{DATE, Error, Result};
 
@@ -15,6 +16,8 @@ pub struct Chunk {
     pub x: Mat,
     /// Targets, if they are read.
     pub y: Option<Mat>,
+    /// The exposure of each row of `x`, where the model has a column of exposures.
+    pub exposure: Option<Vec<f64>>,
     /// The position in the table, from 0, of each row of `x`.
     pub kept: Vec<u64>,
     /// How many records the chunk has, those included that are left out.
@@ -30,6 +33,10 @@ pub struct Encoder {
     inputs: Vec<Input>,
     /// Position and name of each target.
     targets: Option<Vec<(usize, String)>>,
+    /// Position and name of the column of exposures.
+    exposure: Option<(usize, String)>,
+    /// How targets become numbers.
+    target_code: TargetCode,
     missing: Missing,
     /// Positions of columns that are handed on as they are written.
     carried: Vec<usize>,
@@ -102,15 +109,21 @@ impl Encoder {
                 Some(found.collect::<Result<Vec<_>>>()?)
             }
         };
+        let exposure = schema.exposure.as_ref();
+        let exposure = exposure.map(|name| Ok((find(name, "the exposure of the model")?, name.clone()))).transpose()?;
         let mut read = vec![false; source.names().len()];
-        for at in inputs.iter().map(|input| input.at).chain(read_targets.iter().flatten().map(|(at, _)| *at)) {
+        let others = read_targets.iter().flatten().chain(&exposure).map(|(at, _)| *at);
+        for at in inputs.iter().map(|input| input.at).chain(others) {
             read[at] = true;
         }
-        let used: HashSet<&String> = schema.inputs.iter().map(|column| &column.name).chain(&schema.targets).collect();
+        let columns = schema.inputs.iter().map(|column| &column.name);
+        let used: HashSet<&String> = columns.chain(&schema.targets).chain(&schema.exposure).collect();
         Ok(Self {
             rows: source.rows_using(read)?,
             inputs,
             targets: read_targets,
+            exposure,
+            target_code: TargetCode::of(&schema.target_kind),
             missing: schema.missing,
             carried: Vec::new(),
             cells: Vec::new(),
@@ -140,12 +153,16 @@ impl Encoder {
         let width = self.inputs.iter().map(|input| input.code.width()).sum();
         let outputs = self.targets.as_ref().map_or(0, Vec::len);
         let (mut x, mut y, mut kept, mut carried) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut exposures = Vec::new();
         let begin = self.read;
         let mut cells = std::mem::take(&mut self.cells);
         while self.read - begin < rows.max(1) as u64 {
             let Some(number) = self.rows.next(&mut cells)? else { break };
             if self.encode(self.source.place(number), &cells, &mut x, &mut y)? {
                 kept.push(self.read);
+                if let Some((at, name)) = &self.exposure {
+                    exposures.extend(exposure(&self.source, name, self.source.place(number), &cells[*at])?);
+                }
             } else {
                 self.dropped += 1;
             }
@@ -162,7 +179,8 @@ impl Encoder {
                 .expect("a row that is kept adds as many numbers as there are columns")
         };
         let (x, y) = (matrix(width, x), self.targets.is_some().then(|| matrix(outputs, y)));
-        Ok((read > 0).then_some(Chunk { x, y, kept, read, carried }))
+        let exposure = self.exposure.is_some().then_some(exposures);
+        Ok((read > 0).then_some(Chunk { x, y, exposure, kept, read, carried }))
     }
 
     /// Everything that is left, and what is worth knowing about it.
@@ -214,7 +232,7 @@ impl Encoder {
     /// Puts a record behind `x` and `y`, or leaves it out and returns false.
     fn encode(&mut self, place: Place, cells: &[Cell], x: &mut Vec<f64>, y: &mut Vec<f64>) -> Result<bool> {
         let targets = self.targets.as_deref().unwrap_or_default();
-        let used = targets.iter().map(|(at, name)| (*at, name, true));
+        let used = targets.iter().chain(&self.exposure).map(|(at, name)| (*at, name, true));
         let used = used.chain(self.inputs.iter().map(|input| (input.at, &input.name, false)));
         for (_, name, is_target) in used.filter(|(at, ..)| cells[*at] == Cell::Missing) {
             match self.missing {
@@ -225,7 +243,7 @@ impl Encoder {
             }
         }
         for (at, name) in targets {
-            y.extend(target(&self.source, name, place, &cells[*at])?);
+            y.extend(self.target_code.encode(&self.source, name, place, &cells[*at])?);
         }
         for input in &mut self.inputs {
             input.encode(&self.source, place, &cells[input.at], x)?;

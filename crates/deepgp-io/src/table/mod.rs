@@ -34,6 +34,7 @@ mod parquet_type;
 mod scan;
 mod schema;
 mod source;
+mod target;
 mod text;
 
 pub use cell::{Cell, MISSING_MARKERS};
@@ -43,6 +44,7 @@ pub use names::by_position;
 pub use parquet::panic_is_expected;
 pub use schema::{InputColumn, Kind, Missing, Schema, Targets, Wanted};
 pub use source::Source;
+pub use target::{TargetKind, Task};
 
 use std::borrow::Cow;
 

@@ -110,7 +110,7 @@ fn edits(from: &str, to: &str) -> usize {
 }
 
 /// At most forty characters of a value, on one line.
-pub(super) fn shorten(value: &str) -> String {
+pub(crate) fn shorten(value: &str) -> String {
     let visible = |c: char| if c.is_control() { ' ' } else { c };
     match value.char_indices().nth(SHOWN) {
         Some((end, _)) => value[..end].chars().map(visible).chain(['…']).collect(),

@@ -2,9 +2,9 @@
 //!
 //! What is counted comes from the rows that will be kept, so a level that only a dropped row has is no level.
 
-use super::cell::mostly_digits;
 use super::column::Seen;
-use super::{Cell, InputColumn, Missing, Note, Place, Schema, Source, Wanted, date, names};
+use super::target::SeenTarget;
+use super::{Cell, InputColumn, Missing, Note, Place, Schema, Source, TargetKind, Wanted, names};
 use crate::error::{Error, Result};
 
 /// How the name of a data frame's index begins in Parquet.
@@ -19,6 +19,7 @@ enum Role {
     Input,
     Category,
     Target,
+    Exposure,
     Ignored,
 }
 
@@ -41,13 +42,22 @@ pub(super) fn scan(source: &Source, wanted: &Wanted, watch: &mut dyn FnMut(u64))
         }
     }
     tally.check_missing(source, &roles, wanted.missing)?;
+    let mut target_kind = TargetKind::Numbers;
+    for (name, seen) in source.names().iter().zip(&tally.targets) {
+        if let Some(seen) = seen {
+            let note;
+            (target_kind, note) = seen.kind(source, name, wanted.task, wanted.targets.len() == 1)?;
+            found.extend(note);
+        }
+    }
     let positions = source.is_unnamed().then_some(source.names().len());
     let mut notes = source.notes().to_vec();
     for column in inputs.iter().filter(|column| column.name.starts_with(DATA_FRAME_INDEX)) {
         notes.push(Note::DataFrameIndex { column: column.name.clone() });
     }
     notes.extend(found);
-    let schema = Schema { inputs, targets: wanted.targets.clone(), missing: wanted.missing, positions };
+    let (targets, exposure, missing) = (wanted.targets.clone(), wanted.exposure.clone(), wanted.missing);
+    let schema = Schema { inputs, targets, target_kind, exposure, missing, positions };
     Ok((schema, notes))
 }
 
@@ -61,8 +71,10 @@ fn is_unnamed_index(source: &Source, name: &str) -> bool {
 /// What is wanted of each column. Fails if a name is unknown or asked for twice, or nothing is left.
 fn roles(source: &Source, wanted: &Wanted) -> Result<Vec<Role>> {
     let (path, known) = (source.path(), source.names());
+    let exposure: Vec<String> = wanted.exposure.iter().cloned().collect();
     let asked = [
         (&wanted.targets, Role::Target, "asked to be a target"),
+        (&exposure, Role::Exposure, "asked to be the exposure"),
         (&wanted.ignore, Role::Ignored, "asked to be ignored"),
         (&wanted.categorical, Role::Category, "asked to be a category"),
     ];
@@ -89,6 +101,8 @@ fn roles(source: &Source, wanted: &Wanted) -> Result<Vec<Role>> {
 /// What the table holds.
 struct Tally {
     columns: Vec<Seen>,
+    /// What was seen of the columns that are targets.
+    targets: Vec<Option<SeenTarget>>,
     /// Missing cells of each column, in all rows.
     missing: Vec<u64>,
     first_missing: Option<(Place, usize)>,
@@ -99,7 +113,8 @@ struct Tally {
 impl Tally {
     fn read(source: &Source, roles: &[Role], missing: Missing, watch: &mut dyn FnMut(u64)) -> Result<Self> {
         let columns = roles.iter().map(|role| Seen::new(*role == Role::Category)).collect();
-        let mut tally = Self { columns, missing: vec![0; roles.len()], first_missing: None, rows: 0, kept: 0 };
+        let targets = roles.iter().map(|role| (*role == Role::Target).then(SeenTarget::default)).collect();
+        let mut tally = Self { columns, targets, missing: vec![0; roles.len()], first_missing: None, rows: 0, kept: 0 };
         let used = roles.iter().map(|role| *role != Role::Ignored).collect();
         let (mut rows, mut cells) = (source.rows_using(used)?, Vec::new());
         while let Some(number) = rows.next(&mut cells)? {
@@ -128,7 +143,7 @@ impl Tally {
                 keep &= match missing {
                     Missing::Reject => true,
                     Missing::Drop => false,
-                    Missing::Mean => *role != Role::Target,
+                    Missing::Mean => !matches!(role, Role::Target | Role::Exposure),
                 };
             }
         }
@@ -140,7 +155,12 @@ impl Tally {
             let name = &source.names()[column];
             match role {
                 Role::Ignored => {}
-                Role::Target => _ = target(source, name, place, &cells[column])?,
+                Role::Target => {
+                    if let Some(seen) = &mut self.targets[column] {
+                        seen.add(source, name, place, &cells[column])?;
+                    }
+                }
+                Role::Exposure => _ = exposure(source, name, place, &cells[column])?,
                 Role::Input | Role::Category => self.columns[column].add(source, name, place, &cells[column])?,
             }
         }
@@ -156,6 +176,7 @@ impl Tally {
             let name = source.names()[column].clone();
             let advice = match roles[column] {
                 Role::Target => "name another target".into(),
+                Role::Exposure => "name another --exposure".into(),
                 _ => format!("leave it out with --ignore {name}"),
             };
             return Err(Error::AllMissing { path: source.path().into(), column: name, rows: self.rows, advice });
@@ -173,37 +194,29 @@ impl Tally {
             0 => ", the only one in the table".into(),
             others => format!(", and {others} more in the table"),
         };
-        let advice = missing_advice(roles[column] == Role::Target);
+        let advice = missing_advice(matches!(roles[column], Role::Target | Role::Exposure));
         let (path, column) = (source.path().into(), source.names()[column].clone());
         Err(Error::Missing { path, place, column, others, advice })
     }
 }
 
-/// What to do about a missing cell, which may be a target.
-pub(super) fn missing_advice(is_target: bool) -> &'static str {
-    if is_target {
-        "a target cannot be filled in: leave such rows out with --missing drop"
+/// What to do about a missing cell, which may be of a column that cannot be filled in.
+pub(super) fn missing_advice(must_be_there: bool) -> &'static str {
+    if must_be_there {
+        "targets and exposures cannot be filled in: leave such rows out with --missing drop"
     } else {
         "leave such rows out with --missing drop, or fill them in with --missing mean"
     }
 }
 
-/// A target's value, which must be a finite number; `None` if it is missing.
-pub(super) fn target(source: &Source, name: &str, place: Place, cell: &Cell) -> Result<Option<f64>> {
+/// An exposure, which must be a number above 0; `None` if it is missing.
+pub(super) fn exposure(source: &Source, name: &str, place: Place, cell: &Cell) -> Result<Option<f64>> {
     match cell {
         Cell::Missing => Ok(None),
-        Cell::Number(value) if value.is_finite() => Ok(Some(*value)),
-        Cell::Boolean(value) => Ok(Some(f64::from(u8::from(*value)))),
-        Cell::Date(seconds) => Ok(Some(*seconds)),
-        Cell::Number(_) => Err(not_finite(source, name, place, cell)),
-        Cell::Text(text) if date::seconds(text).is_some() => Ok(date::seconds(text)),
-        Cell::Text(text) => {
-            let advice = if mostly_digits(text) {
-                "a target must be one: write it without units and separators"
-            } else {
-                "a target must be one, as classes are not predicted: mend the cell, or name another target"
-            };
-            Err(value(source, name, place, cell, "a number", advice))
+        Cell::Number(value) if *value > 0.0 && value.is_finite() => Ok(Some(*value)),
+        Cell::Number(_) | Cell::Boolean(_) | Cell::Date(_) | Cell::Text(_) => {
+            let advice = "an exposure is how long, or how much, was watched for events: mend the cell";
+            Err(value(source, name, place, cell, "a number above 0", advice))
         }
     }
 }

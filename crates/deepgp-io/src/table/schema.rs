@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::encode::Encoder;
-use super::{Note, Source, scan};
+use super::{Note, Source, TargetKind, Task, scan};
 use crate::error::Result;
 
 /// What to make of a table's columns. Those that are not named are inputs.
@@ -20,6 +20,10 @@ pub struct Wanted {
     pub categorical: Vec<String>,
     /// What to do about missing cells.
     pub missing: Missing,
+    /// What is to be predicted.
+    pub task: Task,
+    /// The column of exposures, if counts have some: it is no input.
+    pub exposure: Option<String>,
 }
 
 /// What to do about missing cells in columns that are used.
@@ -43,6 +47,12 @@ pub struct Schema {
     pub inputs: Vec<InputColumn>,
     /// The targets, in the order in which they were asked for.
     pub targets: Vec<String>,
+    /// What the targets are; numbers in files that are older than classes and counts.
+    #[serde(default, skip_serializing_if = "TargetKind::is_numbers")]
+    pub target_kind: TargetKind,
+    /// The column of exposures, which counts grow with, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exposure: Option<String>,
     /// What to do about missing cells.
     pub missing: Missing,
     /// How many columns the table had, if they have no names: then they are known by their positions alone.
@@ -101,7 +111,7 @@ impl Schema {
     /// `false` a boolean; any other a category, unless more than half of its cells are numbers, or dates: then the text
     /// among them is an error.
     /// It is also an error if a category has more than 100 levels (1000 if it was asked for), or more than half as many as
-    /// there are rows.
+    /// there are rows. The same holds for a target whose cells are texts, or `true` and `false`, and which is then one of classes.
     pub fn scan(source: &Source, wanted: &Wanted) -> Result<(Self, Vec<Note>)> {
         scan::scan(source, wanted, &mut |_| ())
     }
@@ -159,6 +169,8 @@ mod tests {
                 column("colour", Kind::Category { levels: vec!["blue".into(), "red".into()] }),
             ],
             targets: vec!["y".into()],
+            target_kind: TargetKind::Numbers,
+            exposure: None,
             missing: Missing::Mean,
             positions: None,
         };
@@ -176,5 +188,16 @@ mod tests {
         let expected =
             r#"{"inputs":[{"name":"weight","kind":{"number":{"fill":0.5}}}],"targets":["y"],"missing":"mean"}"#;
         assert_eq!(text, expected);
+        // A file that is older than classes and counts has numbers.
+        assert_eq!(serde_json::from_str::<Schema>(expected).unwrap().target_kind, TargetKind::Numbers);
+        for (kind, stored) in [
+            (TargetKind::Counts, r#""target_kind":"counts""#),
+            (TargetKind::Classes { labels: vec!["no".into(), "yes".into()] }, r#"{"classes":{"labels":["no","yes"]}}"#),
+        ] {
+            schema.target_kind = kind;
+            let text = serde_json::to_string(&schema).unwrap();
+            assert!(text.contains(stored), "{text}");
+            assert_eq!(serde_json::from_str::<Schema>(&text).unwrap(), schema);
+        }
     }
 }

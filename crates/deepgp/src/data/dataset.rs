@@ -5,8 +5,12 @@ use std::sync::OnceLock;
 
 use crate::data::sparse::SparseInputs;
 use crate::data::split::split_rows;
+use crate::data::stratified::split_rows_by_class;
 use crate::error::{Error, Result};
 use crate::numeric::mat::{Mat, View};
+
+/// The number that class numbers are below; larger ones are likely something else.
+const MOST_CLASSES: f64 = 1e6;
 
 /// Inputs, targets, and weights and offsets of rows that belong together: finite numbers, as many rows in each.
 #[derive(Clone, Debug, PartialEq)]
@@ -179,6 +183,28 @@ impl Dataset {
     pub fn split(&self, fraction: f64, seed: u64) -> Result<(Self, Self)> {
         let (rest, out) = split_rows(self.len(), fraction, seed)?;
         Ok((self.gather_checked(&rest), self.gather_checked(&out)))
+    }
+
+    /// Splits at random into the rest and a `fraction` of the rows of each class, those of [`split_rows_by_class`]; both keep the row order.
+    /// The first column of the targets has the class numbers, 0, 1, …; fails if it has anything else.
+    pub fn split_by_class(&self, fraction: f64, seed: u64) -> Result<(Self, Self)> {
+        let (rest, out) = split_rows_by_class(&self.classes()?, fraction, seed)?;
+        Ok((self.gather_checked(&rest), self.gather_checked(&out)))
+    }
+
+    /// The class number of each row, which is its first target. Fails if one is no whole number from 0 on, or too large for one.
+    pub(crate) fn classes(&self) -> Result<Vec<usize>> {
+        let class = |row: usize| {
+            let value = self.y[(row, 0)];
+            let is_class = (0.0..MOST_CLASSES).contains(&value) && value.fract() == 0.0;
+            is_class.then_some(value as usize).ok_or_else(|| Error::Target {
+                row,
+                value,
+                likelihood: "classes".into(),
+                requirement: "a class number: 0, 1, …",
+            })
+        };
+        (0..self.len()).map(class).collect()
     }
 }
 

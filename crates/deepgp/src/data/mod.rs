@@ -1,4 +1,4 @@
-//! Rows before a model sees them: checked ([`Dataset`]), split ([`split_rows`]), brought to the model's units ([`Standardiser`]), targets
+//! Rows before a model sees them: checked ([`Dataset`]), split ([`split_rows`], or [`split_rows_by_class`] for classes), brought to the model's units ([`Standardiser`]), targets
 //! through a transform if one is asked for ([`TargetTransform`]).
 
 pub(crate) mod compressed;
@@ -10,6 +10,7 @@ mod scaling;
 pub mod simulate;
 pub(crate) mod sparse;
 mod split;
+mod stratified;
 mod transform;
 mod transformed_targets;
 
@@ -19,6 +20,7 @@ pub(crate) use inputs::{InputLayout, Inputs};
 pub use scaling::{ConstantColumns, Scaling, Standardiser};
 pub(crate) use split::held_out;
 pub use split::split_rows;
+pub use stratified::split_rows_by_class;
 pub(crate) use transform::{FEWEST_VALUES, distinct_values};
 pub use transform::{MOST_KNOTS, MonotoneSpline, TargetTransform, TransformChoice, YeoJohnson};
 pub use transformed_targets::TargetTransforms;

@@ -12,6 +12,16 @@ use crate::random::noise::{Key, Purpose};
 /// # Ok::<(), deepgp::Error>(())
 /// ```
 pub fn split_rows(rows: usize, fraction: f64, seed: u64) -> Result<(Vec<u32>, Vec<u32>)> {
+    check_split(rows, fraction)?;
+    let mut out = Key::new(seed, Purpose::Split).permutation(rows, 0);
+    let mut rest = out.split_off(held_out(rows, fraction));
+    out.sort_unstable();
+    rest.sort_unstable();
+    Ok((rest, out))
+}
+
+/// Fails if so many rows cannot be split, or not by this fraction.
+pub(super) fn check_split(rows: usize, fraction: f64) -> Result<()> {
     if !(fraction > 0.0 && fraction < 1.0) {
         let requirement = "above 0 and below 1";
         return Err(Error::Setting { name: "fraction", value: fraction.to_string(), requirement });
@@ -23,11 +33,7 @@ pub fn split_rows(rows: usize, fraction: f64, seed: u64) -> Result<(Vec<u32>, Ve
     if u32::try_from(rows).is_err() {
         return Err(Error::Setting { name: "rows", value: rows.to_string(), requirement: "below 2³²" });
     }
-    let mut out = Key::new(seed, Purpose::Split).permutation(rows, 0);
-    let mut rest = out.split_off(held_out(rows, fraction));
-    out.sort_unstable();
-    rest.sort_unstable();
-    Ok((rest, out))
+    Ok(())
 }
 
 /// The number of rows that a hold-out of this fraction takes of `rows`, at least two: `round(rows · fraction)`, but some and not all.

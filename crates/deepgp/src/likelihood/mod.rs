@@ -50,6 +50,7 @@ pub use poisson::{CountCurve, Poisson};
 pub use quadrature::GaussHermite;
 pub(crate) use quadrature::log_sum_exp;
 pub use softmax::Softmax;
+pub(crate) use start::class_shares;
 pub use student_t::StudentT;
 pub use tempered::Tempered;
 

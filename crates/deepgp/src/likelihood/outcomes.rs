@@ -28,7 +28,7 @@ impl Outcomes {
     }
 
     /// Fails at the first value that is none of them; `likelihood` is the name of the one that asks.
-    pub(super) fn check(self, y: View<'_>, likelihood: &str) -> Result<()> {
+    pub(crate) fn check(self, y: View<'_>, likelihood: &str) -> Result<()> {
         let Some(at) = y.as_slice().iter().position(|y| !self.holds(*y)) else { return Ok(()) };
         let requirement = match self {
             Self::Real => "a finite number",

@@ -4,7 +4,7 @@ use super::log_sum_exp;
 use crate::data::Dataset;
 
 /// The share of each class among the targets, all above 0: rows count by their weights, and every class has half a row more than it has.
-pub(super) fn class_shares(data: &Dataset, classes: usize) -> Vec<f64> {
+pub(crate) fn class_shares(data: &Dataset, classes: usize) -> Vec<f64> {
     let mut shares = vec![0.5; classes];
     // In rows of the mean weight, so that half a row is half a row.
     let unit = data.weights().map_or(1.0, |all| all.iter().sum::<f64>() / all.len() as f64);

@@ -3,6 +3,7 @@
 pub(crate) mod incomplete;
 pub(crate) mod linalg;
 pub(crate) mod mat;
+pub(crate) mod minimise;
 pub(crate) mod normal;
 pub(crate) mod real;
 pub(crate) mod root_finding;

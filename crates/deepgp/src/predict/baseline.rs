@@ -1,9 +1,12 @@
 //! Baselines that a model has to beat: the mean, linear regression and nearest neighbours, on standardised inputs, each with one
-//! Gaussian spread a target, fitted to the training rows.
+//! Gaussian spread a target, fitted to the training rows. For classes there are shares, logistic regression and nearest neighbours, for
+//! counts their mean and Poisson regression.
 //!
 //! They answer with an [`Assessment`], so their scores stand beside the model's, log likelihood and coverage included. The spread of
 //! linear regression and of nearest neighbours is that of leave-one-out residuals: each training row is predicted without itself.
 
+pub use super::class_baselines::{ClassNeighbours, LogisticRegression, shares};
+pub use super::count_baselines::{PoissonRegression, mean_count};
 pub use super::neighbours::{NearestNeighbours, nearest_neighbours};
 
 use crate::data::{ConstantColumns, Dataset, Standardiser};

@@ -106,13 +106,18 @@ fn reliability(confidence: &[f64], hit: &dyn Fn(usize) -> f64, weight: &dyn Fn(u
     let total: f64 = order.iter().map(|i| weight(*i)).sum();
     let mut sums = [[0.0; 3]; BINS];
     let mut passed = 0.0;
-    for i in order {
-        let middle = (passed + 0.5 * weight(i)) / total;
-        let bin = &mut sums[((middle * BINS as f64) as usize).min(BINS - 1)];
-        for (to, own) in bin.iter_mut().zip([confidence[i], hit(i), 1.0]) {
-            *to += weight(i) * own;
+    for equal in order.chunk_by(|a, b| confidence[*a] == confidence[*b]) {
+        // Rows of the same confidence are the same to every bin, in whatever order they stand.
+        let over: f64 = equal.iter().map(|i| weight(*i)).sum();
+        let hits = equal.iter().map(|i| weight(*i) * hit(*i)).sum::<f64>() / over;
+        for &i in equal {
+            let middle = (passed + 0.5 * weight(i)) / total;
+            let bin = &mut sums[((middle * BINS as f64) as usize).min(BINS - 1)];
+            for (to, own) in bin.iter_mut().zip([confidence[i], hits, 1.0]) {
+                *to += weight(i) * own;
+            }
+            passed += weight(i);
         }
-        passed += weight(i);
     }
     let bins = sums.into_iter().filter(|bin| bin[2] > 0.0);
     bins.map(|[confidence, hits, weight]| ReliabilityBin {
@@ -158,9 +163,9 @@ mod tests {
         // Of the four pairs three are in order and one is equal.
         assert_eq!(score.auc, Some(3.5 / 4.0));
         assert_eq!(score.confusion, [[1.0, 1.0], [0.0, 2.0]]);
-        // A bin for each row: 0.6 and wrong, 0.6 and right, 0.8 and right, 0.9 and right.
+        // A bin for each row: two of 0.6, of which one is right, 0.8 and right, 0.9 and right.
         assert_eq!(score.reliability.len(), 4);
-        assert!((score.calibration_error - (0.6 + 0.4 + 0.2 + 0.1) / 4.0).abs() < 1e-12);
+        assert!((score.calibration_error - (0.1 + 0.1 + 0.2 + 0.1) / 4.0).abs() < 1e-12);
         let first = ClassScore::new(y.view(), &p, Some(&[2.0, 0.0, 0.0, 0.0])).unwrap();
         assert_eq!((first.accuracy, first.auc, first.confusion[1][1]), (1.0, None, 2.0));
     }
@@ -193,6 +198,13 @@ mod tests {
         let sure = ClassScore::new(y.view(), &two(&sure), None).unwrap();
         assert!((sure.calibration_error - 0.24).abs() < 0.02, "{}", sure.calibration_error);
         assert!((honest.auc.unwrap() - 5.0 / 6.0).abs() < 0.01 && honest.reliability.len() == 10);
+    }
+
+    #[test]
+    fn rows_of_the_same_confidence_are_not_told_apart_by_their_order() {
+        let y: Vec<f64> = (0..100).map(|i| f64::from(u8::from(i >= 60))).collect();
+        let score = ClassScore::new(Mat::column(y).view(), &two(&[0.4; 100]), None).unwrap();
+        assert!(score.calibration_error < 1e-12, "{}", score.calibration_error);
     }
 
     #[test]

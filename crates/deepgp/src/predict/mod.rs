@@ -9,7 +9,9 @@
 
 mod absolute;
 pub mod baseline;
+mod class_baselines;
 pub(crate) mod class_metrics;
+mod count_baselines;
 pub(crate) mod count_metrics;
 mod discrete;
 mod distribution_on_grid;

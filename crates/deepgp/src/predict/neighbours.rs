@@ -16,7 +16,7 @@ use crate::predict::metrics::Assessment;
 use crate::random::noise::{Key, Purpose};
 
 /// The most training rows among which neighbours are searched for; of more, so many are chosen at random.
-const MOST_ROWS: usize = 20_000;
+pub(super) const MOST_ROWS: usize = 20_000;
 /// The most training rows from which the spread is computed, each without itself.
 const SPREAD_ROWS: usize = 2_000;
 /// The number of rows whose distances are computed at once.
@@ -52,11 +52,7 @@ impl NearestNeighbours {
     pub fn new(train: &Dataset, k: usize, threads: usize) -> Result<Self> {
         let threads = Threads::new(threads)?;
         let units = Standardiser::fit(train, ConstantColumns::Keep)?;
-        let mut rows = units.apply(train)?;
-        if rows.len() > MOST_ROWS {
-            let order = Key::new(0, Purpose::Split).permutation(rows.len(), 1);
-            rows = rows.gather(&order[..MOST_ROWS])?;
-        }
+        let rows = sample_of(&units.apply(train)?, MOST_ROWS)?;
         let k = k.min(rows.len() - 1).max(1);
         let order = Key::new(0, Purpose::Split).permutation(rows.len(), 2);
         let chosen = &order[..rows.len().min(SPREAD_ROWS)];
@@ -88,6 +84,15 @@ impl NearestNeighbours {
         let mean = self.threads.run(|| averages(&self.rows, inputs.view(), None, self.k));
         assess(&self.units, test, mean, &self.variance)
     }
+}
+
+/// The rows of `data`, or so many of them at random if there are more.
+pub(super) fn sample_of(data: &Dataset, most: usize) -> Result<Dataset> {
+    if data.len() <= most {
+        return Ok(data.clone());
+    }
+    let order = Key::new(0, Purpose::Split).permutation(data.len(), 1);
+    data.gather(&order[..most])
 }
 
 /// The mean target of the `k` nearest neighbours of each row; `own` are the rows' numbers, if they are among the neighbours and shall not

@@ -13,7 +13,7 @@ use super::transform_choice::{self, TransformFinding};
 use crate::data::copies::Copies;
 use crate::data::{ConstantColumns, Dataset, Standardiser, TargetTransform, TransformChoice};
 use crate::error::{Error, Result};
-use crate::likelihood::{Likelihood, TargetUnits};
+use crate::likelihood::{Likelihood, Outcomes, TargetUnits};
 use crate::model::DeepGp;
 use crate::model::start::{StartProgress, StartWatch, unwatched};
 use crate::numeric::threads::Threads;
@@ -110,7 +110,7 @@ impl Training {
         // Before rows are held out, so that a message names the user's row.
         likelihood.check(data.y().view())?;
         settings.transform_target.check(data.y().view())?;
-        let (train, held_out) = hold_out(data, settings)?;
+        let (train, held_out) = hold_out_of(data, settings, likelihood.outcomes())?;
         let units = likelihood.target_units();
         // An input that varies may be constant among the rows left to train on: whether it is refused, all rows decide.
         Standardiser::fit_for(data, settings.constant_columns, units)?;
@@ -129,7 +129,7 @@ impl Training {
     /// The training of an existing model, in its own units, on `data`. The same rows are held out as by [`Training::new`] with these
     /// settings.
     pub fn of(regressor: Regressor, data: &Dataset, settings: &FitSettings) -> Result<Self> {
-        let (train, held_out) = hold_out(data, settings)?;
+        let (train, held_out) = hold_out_of(data, settings, regressor.model.likelihood().outcomes())?;
         let rows = regressor.standardiser.apply(&train)?;
         let held_out = held_out.map(|rows| looked_at(&rows, &regressor.standardiser, settings)).transpose()?;
         Ok(Self { regressor, rows, held_out, settings: settings.train, state: None, findings: Vec::new() })
@@ -250,8 +250,13 @@ fn transforms(
 }
 
 /// The rows to train on, and those held out for early stopping, if `settings` ask for any: the split of every run with these settings.
-/// Rows of weight 0 are in neither.
+/// Rows of weight 0 are in neither. Where targets are classes, every class gives its share.
 pub fn hold_out(data: &Dataset, settings: &FitSettings) -> Result<(Dataset, Option<Dataset>)> {
+    hold_out_of(data, settings, settings.model.likelihood.start(1).outcomes())
+}
+
+/// [`hold_out`] for a likelihood of these outcomes, which need not be that of the settings.
+fn hold_out_of(data: &Dataset, settings: &FitSettings, outcomes: Outcomes) -> Result<(Dataset, Option<Dataset>)> {
     let data = data.with_positive_weights();
     let Some(fraction) = settings.validation else { return Ok((data.into_owned(), None)) };
     if !(fraction > 0.0 && fraction < 1.0) {
@@ -264,9 +269,10 @@ pub fn hold_out(data: &Dataset, settings: &FitSettings) -> Result<(Dataset, Opti
         let advice = "give more rows, or set `validation` to `None`";
         return Err(Error::TooFewRows { what: "holding rows out for validation", needed: 3, rows, advice });
     }
-    let (train, held_out) = match copies {
-        Some(copies) => copies.split(fraction, settings.train.seed)?,
-        None => data.split(fraction, settings.train.seed)?,
+    let (train, held_out) = match (copies, outcomes) {
+        (Some(copies), _) => copies.split(fraction, settings.train.seed)?,
+        (None, Outcomes::Classes(_)) => data.split_by_class(fraction, settings.train.seed)?,
+        (None, Outcomes::Real | Outcomes::Counts) => data.split(fraction, settings.train.seed)?,
     };
     Ok((train, Some(held_out)))
 }

@@ -15,6 +15,7 @@ impl FitOptions {
         if self.target.is_empty() {
             return wrong("name the column to predict with --target COLUMN".into());
         }
+        self.check_task()?;
         if self.inducing.is_some() && (self.mean_inducing.is_some() || self.covariance_inducing.is_some()) {
             return wrong(
                 "--inducing is for mean and covariance alike: leave out --mean-inducing and --covariance-inducing"

@@ -5,8 +5,8 @@ use deepgp::{LikelihoodChoice, SMALL_TABLE, Schedule, Sites, inducing_for, learn
 
 use super::{FitOptions, RateSchedule, SCHEDULES};
 use crate::arguments::value::choice::{
-    CONSTANT_COLUMNS, COVARIANCE_FORMS, KERNELS, LIKELIHOODS, MEAN_FORMS, MISSING, OBJECTIVES, PRECISIONS,
-    VALIDATION_SCORES, name_of,
+    CLASS_WEIGHTS, CONSTANT_COLUMNS, COVARIANCE_FORMS, KERNELS, LIKELIHOODS, MEAN_FORMS, MISSING, OBJECTIVES,
+    PRECISIONS, TASKS, VALIDATION_SCORES, name_of,
 };
 
 /// An argument of `deepgp fit` whose help ends with `[default: …]`, if the option has one.
@@ -30,6 +30,8 @@ fn default_of(option: &str) -> Option<String> {
     let settings = nothing.settings(1);
     let (model, train) = (&settings.model, &settings.train);
     Some(match option {
+        "task" => name_of(TASKS, nothing.task.unwrap_or_default()).into(),
+        "class_weights" => name_of(CLASS_WEIGHTS, nothing.class_weights.unwrap_or_default()).into(),
         "missing" => name_of(MISSING, nothing.missing()).into(),
         "constant" => name_of(CONSTANT_COLUMNS, nothing.constant()).into(),
         "transform_target" => settings.transform_target.name().into(),
@@ -222,7 +224,8 @@ mod tests {
 
     #[test]
     fn an_option_has_a_default_or_is_known_to_have_none() {
-        let without = ["target", "ignore", "categorical", "inducing", "power", "epochs", "test", "time_limit"];
+        let without =
+            ["target", "exposure", "ignore", "categorical", "inducing", "power", "epochs", "test", "time_limit"];
         let options = <FitOptions as clap::Args>::augment_args(clap::Command::new("options"));
         for argument in options.get_arguments() {
             let id = argument.get_id().as_str();

@@ -6,6 +6,7 @@
 mod check;
 mod defaults;
 mod settings;
+mod task;
 
 use std::path::Path;
 
@@ -15,13 +16,14 @@ use deepgp::{
     ConstantColumns, CovarianceForm, KernelChoice, LikelihoodChoice, MeanForm, ObjectiveChoice, Precision,
     TransformChoice, ValidationScore,
 };
-use deepgp_io::table::Missing;
+use deepgp_io::ClassWeights;
+use deepgp_io::table::{Missing, Task};
 use serde::{Deserialize, Serialize};
 
 use super::usage::Usage;
 use super::value::choice::{
-    CONSTANT_COLUMNS, COVARIANCE_FORMS, KERNELS, LIKELIHOODS, MEAN_FORMS, MISSING, OBJECTIVES, PRECISIONS, TRANSFORMS,
-    VALIDATION_SCORES, choice,
+    CLASS_WEIGHTS, CONSTANT_COLUMNS, COVARIANCE_FORMS, KERNELS, LIKELIHOODS, MEAN_FORMS, MISSING, OBJECTIVES,
+    PRECISIONS, TASKS, TRANSFORMS, VALIDATION_SCORES, choice,
 };
 use super::value::duration::{CheckpointInterval, Seconds};
 use crate::model::device::{DEVICES, Device};
@@ -39,6 +41,16 @@ pub struct FitOptions {
     #[arg(long, value_name = "COLUMN")]
     #[serde(deserialize_with = "one_or_several")]
     pub target: Vec<String>,
+    /// What to predict: numbers (regression), classes (classification), or how often something happens (counts). With auto, a target of
+    /// texts or of true and false is one of classes, and numbers are numbers
+    #[arg(long, value_parser = choice::<Task>(TASKS))]
+    pub task: Option<Task>,
+    /// For counts, the column that says how long, or how much, was watched in each row: twice as much has twice as many events
+    #[arg(long, value_name = "COLUMN")]
+    pub exposure: Option<String>,
+    /// How classes weigh in training: by their rows, or all alike
+    #[arg(long, value_parser = choice::<ClassWeights>(CLASS_WEIGHTS))]
+    pub class_weights: Option<ClassWeights>,
     /// Leave a column out; several with commas, or give it again
     #[arg(long, value_name = "COLUMN")]
     #[serde(deserialize_with = "one_or_several")]
@@ -86,7 +98,9 @@ pub struct FitOptions {
     /// The kernel of every layer
     #[arg(long, value_parser = choice::<KernelChoice>(KERNELS), help_heading = "Model")]
     pub kernel: Option<KernelChoice>,
-    /// How targets scatter around the function: with one noise, with one that follows the inputs, or with outliers
+    /// How targets arise from the function: numbers with one noise, with one that follows the inputs, or with outliers; two classes
+    /// (probit, logit), any number of them (softmax), classes with an order (ordered); counts (poisson), or such that vary more
+    /// (negative-binomial). Where none is given, classes take probit or softmax, and counts negative-binomial
     #[arg(long, value_parser = choice::<LikelihoodChoice>(LIKELIHOODS), help_heading = "Model")]
     pub likelihood: Option<LikelihoodChoice>,
     /// The noise variance to start with, as a share of the target's variance
@@ -179,6 +193,9 @@ impl FitOptions {
         let config_patience = if self.validation == Some(0.0) { None } else { config.patience };
         Self {
             target: either(self.target, config.target),
+            task: self.task.or(config.task),
+            exposure: self.exposure.or(config.exposure),
+            class_weights: self.class_weights.or(config.class_weights),
             ignore: either(self.ignore, config.ignore),
             categorical: either(self.categorical, config.categorical),
             missing: self.missing.or(config.missing),

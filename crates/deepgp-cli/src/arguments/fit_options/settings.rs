@@ -31,6 +31,8 @@ impl FitOptions {
             ignore: table.named(&self.ignore),
             categorical: table.named(&self.categorical),
             missing: self.missing(),
+            task: self.task(),
+            exposure: self.exposure.clone(),
         }
     }
 

@@ -16,7 +16,21 @@ pub const KERNELS: &[&str] = &["squared-exponential", "matern12", "matern32", "m
 /// Names of the precisions, [`Precision`](deepgp::Precision).
 pub const PRECISIONS: &[&str] = &["f64", "mixed"];
 /// Names of the likelihoods, [`LikelihoodChoice`](deepgp::LikelihoodChoice).
-pub const LIKELIHOODS: &[&str] = &["gaussian", "heteroscedastic", "student-t"];
+pub const LIKELIHOODS: &[&str] = &[
+    "gaussian",
+    "heteroscedastic",
+    "student-t",
+    "probit",
+    "logit",
+    "softmax",
+    "ordered",
+    "poisson",
+    "negative-binomial",
+];
+/// Names of what may be predicted, [`Task`](deepgp_io::table::Task).
+pub const TASKS: &[&str] = &["auto", "regression", "classification", "counts"];
+/// Names of how classes may weigh, [`ClassWeights`](deepgp_io::ClassWeights).
+pub const CLASS_WEIGHTS: &[&str] = &["none", "balanced"];
 /// Names of the objectives, [`ObjectiveChoice`](deepgp::ObjectiveChoice).
 pub const OBJECTIVES: &[&str] = &["auto", "elbo", "tighter", "predictive", "faithful", "sites"];
 /// Names of the scores by which validation rows judge, [`ValidationScore`](deepgp::ValidationScore).
@@ -45,7 +59,8 @@ mod tests {
         ConstantColumns, CovarianceForm, KernelChoice, LikelihoodChoice, MeanForm, ObjectiveChoice, Precision,
         TransformChoice, ValidationScore,
     };
-    use deepgp_io::table::Missing;
+    use deepgp_io::ClassWeights;
+    use deepgp_io::table::{Missing, Task};
 
     #[test]
     fn every_name_is_one_that_the_library_knows() {
@@ -55,6 +70,8 @@ mod tests {
             }
         }
         assert_known::<Missing>(MISSING);
+        assert_known::<Task>(TASKS);
+        assert_known::<ClassWeights>(CLASS_WEIGHTS);
         assert_known::<ConstantColumns>(CONSTANT_COLUMNS);
         assert_known::<MeanForm>(MEAN_FORMS);
         assert_known::<CovarianceForm>(COVARIANCE_FORMS);

@@ -21,6 +21,6 @@ pub fn choices(file: &ModelFile) -> Choices {
         objective_by_default: train.objective.is_none(),
         sites: model.sites().map(|sites| sites.count()),
         kl_weight: (train.kl_weight != 1.0).then_some(train.kl_weight),
-        validation_score: train.validation_score,
+        validation_score: train.validation_score.suiting(model.likelihood().outcomes()),
     }
 }

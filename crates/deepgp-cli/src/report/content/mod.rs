@@ -5,11 +5,13 @@ mod densities;
 mod inducing;
 mod noise;
 mod outputs;
+mod score_tables;
 mod settings;
 
 use std::path::Path;
 
 use anyhow::Result;
+use deepgp::likelihood::Outcomes;
 use deepgp::{Dataset, PredictSettings};
 use deepgp_io::note::ScoredRows;
 use deepgp_io::{ModelFile, Note, Record, ScoreRecord, noise_of_first_target};
@@ -17,12 +19,15 @@ use deepgp_io::{ModelFile, Note, Record, ScoreRecord, noise_of_first_target};
 use choices::choices;
 use inducing::inducing;
 use outputs::outputs;
+use score_tables::score_tables;
 use settings::all_settings;
 
 use crate::arguments::paths::file_name;
 use crate::model::description::{describe, transforms_in_words};
 use crate::model::relevance::relevance as bends;
 use crate::model::score::{Scored, remarks};
+use crate::model::scores::remarks_of_fit;
+use crate::model::units::Judge;
 use crate::model::{notes as model_notes, units};
 use crate::report::{History, LayerRelevance, Report, ScoreRow};
 use crate::terminal::date;
@@ -64,6 +69,7 @@ pub fn gather(file: &ModelFile, sources: &ReportSources<'_>) -> Result<Report> {
         version: format!("deepgp {}", env!("CARGO_PKG_VERSION")),
         targets: schema.targets.clone(),
         scores: score_rows(file, scores),
+        score_tables: score_tables(file),
         scored_on: (!scores.is_empty()).then_some(scored_on),
         choices: choices(file),
         outputs: scored.map_or(Ok(Vec::new()), |scored| outputs(file, scored, settings))?,
@@ -88,7 +94,11 @@ fn notes(file: &ModelFile, sources: &ReportSources<'_>, scores: &[ScoreRecord], 
         Some(_) => format!("the fit to {}: {note}", data_name(record)),
         None => note.to_string(),
     };
-    let of_scores = model_notes::sentences(&remarks(scores, &on, rows, &file.schema.targets));
+    let of_scores = match file.regressor.model.likelihood().outcomes() {
+        Outcomes::Real => remarks(scores, &on, rows, &file.schema.targets),
+        Outcomes::Classes(_) | Outcomes::Counts => remarks_of_fit(file),
+    };
+    let of_scores = model_notes::sentences(&of_scores);
     record.notes.iter().map(of_fit).chain(sources.notes.iter().cloned()).chain(of_scores).collect()
 }
 
@@ -129,6 +139,11 @@ fn score_rows(file: &ModelFile, scores: &[ScoreRecord]) -> Vec<ScoreRow> {
 /// The course of training, in columns.
 fn history(file: &ModelFile) -> History {
     let points = file.history.points();
+    // The page draws log densities, and a log loss is one without its sign.
+    let sign = match units::judge(file) {
+        Judge::LogLoss => -1.0,
+        Judge::LogDensity | Judge::Crps => 1.0,
+    };
     let column = |of: fn(&deepgp_io::HistoryPoint) -> f64| points.iter().map(of).collect::<Vec<f64>>();
     History {
         step: column(|p| p.step as f64),
@@ -139,7 +154,7 @@ fn history(file: &ModelFile) -> History {
         noise: column(|p| noise_of_first_target(&p.likelihood)),
         model_noise: units::noise(file),
         noise_units: file.regressor.standardiser.transform.is_some().then(|| units::noise_units(file)),
-        validation: units::validation(file).into_iter().map(|(step, score)| (step as f64, score)).collect(),
+        validation: units::validation(file).into_iter().map(|(step, score)| (step as f64, sign * score)).collect(),
         kept_step: file.history.kept().map(|(step, _)| step as f64),
     }
 }
