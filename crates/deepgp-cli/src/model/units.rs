@@ -29,9 +29,10 @@ pub fn kept(file: &ModelFile) -> Option<(u64, f64)> {
 }
 
 /// The score by which validation rows judged, as users see it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Judge {
     /// The mean log density of a row, or of a count its log mass: more is better.
+    #[default]
     LogDensity,
     /// The mean log loss of a row's class: less is better.
     LogLoss,
