@@ -135,7 +135,7 @@ pub fn confusion_cells(scores: &[ScoreRecord<ClassScore>], labels: &[String]) ->
         return None;
     }
     let short = |label: &String| match label.char_indices().nth(SHOWN_LABEL) {
-        Some((at, _)) => format!("{}…", &label[..at]),
+        Some((at, _)) => format!("{}…", label[..at].trim_end()),
         None => label.clone(),
     };
     let mut rows =

@@ -23,7 +23,12 @@ pub(super) fn scores(ClassReport { scores, .. }: &ClassReport, scored_on: &str) 
         Column::competing("log loss", &values(|score| score.log_loss), Better::Less, differences),
         Column::competing("accuracy", &values(|score| score.accuracy), Better::More, percents),
         Column::competing("Brier", &values(|score| score.brier), Better::Less, differences),
-        Column::competing("calibration error", &values(|score| score.calibration_error), Better::Less, differences),
+        // The shares of classes are calibrated and say nothing: none stands out.
+        Column {
+            heading: "calibration error",
+            cells: differences(&values(|score| score.calibration_error)),
+            best: None,
+        },
     ];
     let of_area = if with_area {
         " AUC: the chance that a row of the second class is given a higher probability of it than a row of the first; \

@@ -77,9 +77,9 @@ pub(in crate::report) fn hardest(report: &ClassReport) -> Option<PlainTable> {
         cells.push(vec![
             rows.numbers.get(row).map_or(String::new(), u64::to_string),
             report.label(rows.truth[row]).to_owned(),
-            significant(rows.of_truth(row), 2),
+            probability(rows.of_truth(row)),
             report.label(rows.said(row)).to_owned(),
-            significant(rows.confidence(row), 2),
+            probability(rows.confidence(row)),
         ]);
     }
     Some(PlainTable {
@@ -89,6 +89,11 @@ pub(in crate::report) fn hardest(report: &ClassReport) -> Option<PlainTable> {
                   without a header: outliers, wrong labels, or something that the inputs do not tell."
             .to_owned(),
     })
+}
+
+/// A probability with two digits, or of one near 1 with what it lacks.
+fn probability(p: f64) -> String {
+    if p > 0.99 { fixed(p, 4) } else { significant(p, 2) }
 }
 
 #[cfg(test)]
@@ -114,5 +119,6 @@ mod tests {
         let of_second = ["108", report.label(0), "0.050", report.label(1), "0.95"];
         assert_eq!(table.cells[1], of_second);
         assert_eq!((table.cells.len(), &table.cells[3][0][..]), (HARDEST + 1, "110"));
+        assert_eq!([0.99971, 0.5, 0.00032].map(probability), ["0.9997", "0.50", "0.00032"]);
     }
 }

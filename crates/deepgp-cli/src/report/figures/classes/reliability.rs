@@ -172,7 +172,7 @@ mod tests {
         let mut report = two_classes().classes.unwrap();
         let within = |report: &ClassReport| {
             let told = diagrams(report)[0].caption.clone();
-            let (_, rest) = told.split_once("here ").expect("the count of points");
+            let (_, rest) = told.split_once("; here ").expect("the count of points");
             rest.split_once(" of ").and_then(|(count, _)| count.parse::<usize>().ok()).expect("a number")
         };
         assert!(within(&report) >= 8, "{}", within(&report));

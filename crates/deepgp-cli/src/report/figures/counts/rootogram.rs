@@ -130,6 +130,6 @@ mod tests {
         let own = Frequency { from: 0.0, to: None, observed: 0.0, expected: 100.0, deviation: 10.0 };
         let (low, high) = by_chance(&own);
         // About one on either side, as for any expected number.
-        assert!((low + 0.935).abs() < 1e-3 && (high - 1.034).abs() < 1e-3, "{low} {high}");
+        assert!((low + 0.9362).abs() < 1e-4 && (high - 1.0334).abs() < 1e-4, "{low} {high}");
     }
 }
