@@ -107,6 +107,10 @@ mod tests {
         let first = &table.cells[1];
         let class = |label: &String| report.labels.iter().position(|own| own == label).unwrap();
         assert_eq!(first[2], among(class(&first[0]), class(&first[1])).to_string());
+        let classes = report.labels.len();
+        let wrong = (0..classes * classes).filter(|pair| pair / classes != pair % classes);
+        let most = wrong.map(|pair| among(pair / classes, pair % classes)).max();
+        assert_eq!(first[2].parse().ok(), most);
         let number = |row: &Vec<String>| row[2].parse::<usize>().unwrap();
         assert!(table.cells[1..].windows(2).all(|pair| number(&pair[0]) >= number(&pair[1])), "{:?}", table.cells);
     }

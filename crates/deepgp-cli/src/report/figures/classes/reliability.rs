@@ -57,7 +57,7 @@ pub(in crate::report) fn diagrams(report: &ClassReport) -> Vec<Figure> {
         2 => {
             let second = report.label(1);
             let what = "Rows by the probability that the model gave the second class";
-            (format!("stated probability of {second} (%)"), format!("rows that are {second} (%)"), what)
+            (format!("stated probability of “{second}” (%)"), format!("rows that are “{second}” (%)"), what)
         }
         _ => {
             let what = "Rows by the probability of the class that the model says";

@@ -79,7 +79,7 @@ fn caption(rows: &CountRows, width: f64) -> String {
         "How many rows have each count, as bars that hang from how many the model expects; the last has all larger counts too. \
          Good: the bars end in the grey band around zero; here {} of {} do. A bar that ends above it is a count that occurs less \
          often than expected, one that reaches below it occurs more often. Bars too long at both ends: the counts vary more than \
-         the model says.{grouped} {}.{sampled}",
+         the model says; too long in the middle: less.{grouped} {}.{sampled}",
         all.iter().filter(inside).count(),
         all.len(),
         capital(&ends.join("; "))
