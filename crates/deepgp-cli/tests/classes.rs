@@ -109,8 +109,22 @@ fn two_classes_of_text_are_fitted_scored_and_predicted_by_their_labels() {
     assert!(number(&place.json("info m.deepgp"), &["scores", "deep GP", "accuracy"]) > 0.95);
     place.done("report m.deepgp --out r.html");
     let page = place.read("r.html");
-    assert!(page.contains("What the model takes rows for") && page.contains("Calibration error"));
-    assert!(page.contains("Learning curves") && !page.contains("Residuals") && !page.contains("NaN"));
+    for figure in ["confusion", "reliability", "stated", "mistakes", "objective"] {
+        assert!(page.contains(&format!("id=\"figure-{figure}\"")), "{figure}");
+    }
+    assert_no_regression(&page);
+    // The hardest rows are those of the table, with the probabilities that they are predicted with.
+    let hardest = cells(&page, "The hardest rows");
+    assert_eq!(hardest.len(), 10);
+    for row in &hardest {
+        let line = text.lines().nth(row[0].parse().unwrap()).unwrap();
+        let (truth, said) = (line.split(',').next().unwrap(), line.split(',').nth(1).unwrap());
+        assert_eq!((&row[1][..], &row[3][..]), (truth, said), "{line}");
+        let at = row[0].parse::<usize>().unwrap() - 1;
+        let p = if truth == "up" { up[at] } else { down[at] };
+        assert!((row[2].parse::<f64>().unwrap() - p).abs() <= 0.051 * p + 1e-9, "{row:?} {p}");
+    }
+    assert!(hardest.windows(2).all(|pair| pair[0][2].parse::<f64>().unwrap() <= pair[1][2].parse().unwrap()));
 
     let mut unseen = moons(4, "up", "down");
     unseen += "0.1,0.2,sideways\n";
@@ -123,6 +137,57 @@ fn two_classes_of_text_are_fitted_scored_and_predicted_by_their_labels() {
     place.done("predict m.deepgp unseen.csv --out q.csv");
     let ended = place.run("predict m.deepgp moons.csv --quantiles 0.5");
     assert!(ended.code == Some(2) && ended.stderr.contains("classes, which have no quantiles"), "{}", ended.stderr);
+}
+
+/// Asserts that a page has nothing that is for numbers alone.
+fn assert_no_regression(page: &str) {
+    let parts = ["figure-predicted", "figure-coverage", "figure-densities", "figure-residuals", "figure-noise", "CRPS"];
+    for part in parts.into_iter().chain(["log density", "Transform of", "Standardised", "NaN"]) {
+        assert!(!page.contains(part), "{part}");
+    }
+}
+
+/// The cells of the rows of a page's table that has this caption.
+fn cells(page: &str, caption: &str) -> Vec<Vec<String>> {
+    let (_, table) = page.split_once(&format!("<caption>{caption}</caption>")).expect("the table");
+    let (_, body) = table.split("</table>").next().unwrap().split_once("<tbody>").unwrap();
+    let text = |cell: &str| cell.split_once('>').unwrap().1.split('<').next().unwrap().to_owned();
+    let of_row = |row: &str| row.replace("<th", "<td").split("<td").skip(1).map(text).collect();
+    body.split("<tr>").skip(1).map(of_row).collect()
+}
+
+#[test]
+fn a_report_on_another_table_has_its_scores_and_its_mistakes() {
+    let place = Place::new();
+    place.write("clouds.csv", clouds(240));
+    let few = "--hidden-layers 0 --inducing 10 --steps 60 --threads 1";
+    place.done(&format!("fit clouds.csv --target cloud --test 0.2 --out m.deepgp --report fit.html {few}"));
+    assert_no_regression(&place.read("fit.html"));
+    // Every label of the other table is a wrong one.
+    let turned = clouds(90).replace("big", "BIG").replace("rare", "big").replace("some", "rare").replace("BIG", "some");
+    place.write("turned.csv", turned);
+    let summary = place.json("evaluate m.deepgp turned.csv");
+    let ended = place.done("report m.deepgp turned.csv --out r.html --pictures shown --formats svg");
+    let page = place.read("r.html");
+    assert!(page.contains("<h1>cloud from clouds.csv, scored on turned.csv</h1>"));
+    assert!(page.contains("on the rows of turned.csv the model is beaten by class shares"), "{}", ended.stderr);
+    let accuracy = number(&summary, &["test", "accuracy"]);
+    assert!(accuracy < 0.1 && page.contains(&format!("{:.1}\u{202f}%</dd>", 100.0 * accuracy)), "{accuracy}");
+    let frequent = cells(&page, "The most frequent mistakes");
+    let confusion = &summary["test"]["confusion"]["true_by_predicted"];
+    // Those that were big are called some.
+    assert_eq!((&frequent[0][0][..], &frequent[0][1][..]), ("some", "big"));
+    assert_eq!(frequent[0][2].parse::<f64>().ok(), confusion[2][0].as_f64());
+    let matrix = place.read("shown/confusion.svg");
+    assert!(matrix.contains(&format!("true some, said big: {} of 60 rows", frequent[0][2])), "{matrix}");
+    assert!(!place.path("shown/residuals.svg").exists() && place.path("shown/reliability.svg").exists());
+    // Without the table of the fit, the page has what the model file keeps.
+    place.write("clouds.csv", clouds(30));
+    let ended = place.done("report m.deepgp --out kept.html");
+    assert!(ended.stderr.contains("the scores are those that the fit took down"), "{}", ended.stderr);
+    let kept = place.read("kept.html");
+    assert!(kept.contains("figure-confusion") && kept.contains("Class probabilities"));
+    assert!(!kept.contains("figure-reliability") && !kept.contains("The hardest rows"));
 }
 
 #[test]
@@ -268,7 +333,30 @@ fn counts_have_whole_quantiles_and_grow_with_their_exposure() {
     assert!(told.contains("log score") && told.contains("deviance"), "{told}");
     let told = place.done("info m.deepgp").stdout;
     assert!(told.contains("a count, for an exposure of `hours`"), "{told}");
+    place.done("predict m.deepgp visits.csv --out all.csv --keep visits --quantiles 0.025,0.975");
+    let all = place.read("all.csv");
     place.done("report m.deepgp --out r.html");
+    let page = place.read("r.html");
+    assert!(page.contains("id=\"figure-rootogram\"") && page.contains("id=\"figure-pit\""));
+    assert_no_regression(&page);
+    for row in cells(&page, "The hardest rows") {
+        let at = row[0].parse::<usize>().unwrap() - 1;
+        let own = |name: &str| column(&all, name)[at];
+        assert_eq!(row[1].parse(), Ok(own("visits")));
+        assert!((row[2].parse::<f64>().unwrap() / own("mean") - 1.0).abs() < 6e-3, "{row:?} {}", own("mean"));
+        assert_eq!(row[3], format!("{} to {}", own("q0.025"), own("q0.975")));
+    }
+    // Of another table, all rows are scored.
+    place.write("other.csv", visits(130));
+    place.done("report m.deepgp other.csv --out o.html");
+    let page = place.read("o.html");
+    assert!(
+        page.contains("<h1>visits from visits.csv, scored on other.csv</h1>") && page.contains("Poisson regression")
+    );
+    let zeros = column(&visits(130), "visits").into_iter().filter(|count| *count == 0.0).count();
+    assert!(page.contains(&format!("Of 0: {zeros} rows, ")), "{zeros}");
+    let scores = number(&place.json("evaluate m.deepgp other.csv"), &["test", "log_score"]);
+    assert!(page.contains(&format!("<td class=\"best\">−{:.3}</td>", -scores)), "{scores}");
     // Without its exposure a count cannot be predicted.
     place.write("bare.csv", "x\n1.5\n");
     let ended = place.run("predict m.deepgp bare.csv");

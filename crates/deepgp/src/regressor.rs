@@ -253,6 +253,12 @@ impl UserPredictor<'_> {
         self.inner.assess_counts(Rows { x: inputs.view(), offsets: data.offsets() }, data.y().view())
     }
 
+    /// The distribution function `P(Y ≤ k)` of each row for each of `counts`, `[N, K]`, as [`Predictor::cumulative_counts`] gives it.
+    pub fn cumulative_counts<'r>(&self, rows: impl Into<Rows<'r>>, counts: &[f64]) -> Result<Mat> {
+        let Rows { x, offsets } = rows.into();
+        self.inner.cumulative_counts(Rows { x: self.inputs(x)?.view(), offsets }, counts)
+    }
+
     /// The quality of the model's predictions of counts on `data`; rows count by their weights. Fails if the likelihood is not one of counts.
     pub fn count_score(&self, data: &Dataset) -> Result<CountScore> {
         CountScore::new(data.y().view(), &self.assess_counts(data)?, data.weights())

@@ -68,6 +68,7 @@ fn two_moons_are_told_apart_by_every_likelihood_of_two_classes() {
             (vec![0.0], vec![1.0], true)
         );
         assert!(predictor.count_score(&test).unwrap_err().to_string().contains("not one of counts"));
+        assert!(predictor.cumulative_counts(&test, &[1.0]).is_err());
     }
 }
 
@@ -144,6 +145,12 @@ fn a_curve_of_rates_is_learnt_from_counts() {
         };
         assert!(score.log_score > flat + 0.3, "{form:?}: {score:?} {flat}");
         assert!(score.coverage_95 > 0.92 && score.coverage_50 > 0.45, "{form:?}: {score:?}");
+        // The distribution functions of all rows at the same counts are those of each row by itself.
+        let below = predictor.cumulative_counts(at.view(), &[0.0, 4.0]).unwrap();
+        for (j, count) in [0.0, 4.0].into_iter().enumerate() {
+            let own = predictor.cumulative(at.view(), Mat::column(vec![count; 3]).view()).unwrap();
+            assert!((0..3).all(|i| below[(i, j)] == own[(i, 0)] && below[(i, 0)] < below[(i, 1)]), "{form:?}");
+        }
         let quantiles = predictor.quantiles(at.view(), &[0.05, 0.5, 0.95]).unwrap();
         assert!(quantiles.as_slice().iter().all(|q| q.fract() == 0.0 && *q >= 0.0));
         assert!(predictor.class_probabilities(at.view()).unwrap_err().to_string().contains("no classes"));

@@ -18,6 +18,7 @@ use crate::fit::start;
 use crate::fit::training_run::{self, Ending, RunOptions};
 use crate::model::description::describe;
 use crate::model::score::Scored;
+use crate::model::scores::Scores;
 use crate::model::{json_summary, rows};
 use crate::report;
 use crate::terminal::output::{self, Outcome};
@@ -105,7 +106,8 @@ pub fn demo(args: DemoArgs) -> Result<Outcome> {
         let label = format!("{} ({name})", own_name(hidden_layers, inducing));
         summary.insert(name.into(), json_summary::score(&scored.scores[0].score, test.len(), &schema.targets));
         lines.push(Line { name: label, score: scored.scores[0].score.clone(), seconds: Some(seconds) });
-        report::write_of_fit(&file, Some(&scored), Some(&train), &out.join(format!("{name}.html")))?;
+        let scored = Scores::Numbers(scored);
+        report::write_of_fit(&file, Some(&scored), Some(&train), None, &out.join(format!("{name}.html")))?;
     }
     lines.sort_by(|a, b| a.score.log_likelihood.total_cmp(&b.score.log_likelihood));
     let result = format!("\nOn {} test postures:\n{}", test.len(), comparison(&lines));

@@ -15,10 +15,10 @@ pub fn evaluate(args: EvaluateArgs) -> Result<Outcome> {
     let EvaluateArgs { model, table, sampling, voice } = args;
     let mut file = ModelFile::load(&model)?;
     let schema = sampling.schema(&file);
-    let (data, notes) = rows::to_score(&file, &schema, &table, None, voice)?;
+    let (rows, notes) = rows::to_score(&file, &schema, &table, None, voice)?;
     output::notes(voice, &notes);
     sampling.device.place(&mut file.regressor.model, voice)?;
-    let Some(scored) = Scores::with(&file, None, &data, sampling.settings(), voice)? else {
+    let Some(scored) = Scores::with(&file, None, &rows.data, sampling.settings(), voice)? else {
         return Ok(Outcome::Interrupted);
     };
     if voice.json {

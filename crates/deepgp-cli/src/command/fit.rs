@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use anyhow::{Result, bail};
-use deepgp::{ConstantColumns, Dataset};
+use deepgp::ConstantColumns;
 use deepgp_io::table::{Schema, Source};
 use deepgp_io::{ModelFile, Note, TableRecord, atomic};
 
@@ -18,7 +18,7 @@ use crate::fit::training_run::{self, RunOptions};
 use crate::model::description::{columns_in_words, describe, target_in_words};
 use crate::model::device;
 use crate::model::notes::{inducing_notes, repeated_values, sites_note};
-use crate::model::rows::{self, LoadedRows};
+use crate::model::rows::{self, LoadedRows, PlacedRows};
 use crate::terminal::explain::{impossible_in_table, in_words_of};
 use crate::terminal::output::{self, Outcome};
 use crate::terminal::shell;
@@ -75,9 +75,10 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
     options.settings_for(1, &schema.target_kind)?;
     let loaded = rows::load(&schema, &source, Stage::new(voice, "reading", Extent::Rows(all)))?;
     let LoadedRows { data, notes: more, positions } = loaded;
+    let rows = PlacedRows { data, positions };
     // Of the whole table, so that a message names its rows, those for testing included.
-    let possible = options.transform_target().check(data.y().view());
-    possible.map_err(|error| impossible_in_table(&schema, &positions, error))?;
+    let possible = options.transform_target().check(rows.data.y().view());
+    possible.map_err(|error| impossible_in_table(&schema, &rows.positions, error))?;
     // Columns that are not used are those that were to be ignored.
     let known = |note: &Note| notes.contains(note) || matches!(note, Note::UnusedColumns { .. });
     let more: Vec<Note> = more.into_iter().filter(|note| !known(note)).collect();
@@ -89,15 +90,18 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
         output::say(voice, &format!("note: {} is there already and will be replaced", out.display()));
     }
     if options.constant() == ConstantColumns::Reject {
-        rows::check_constant(&schema, &data)?;
+        rows::check_constant(&schema, &rows.data)?;
     }
     let test = options.test.filter(|share| *share > 0.0);
-    let (train, held_out) = rows::split(&data, &schema.target_kind, test, options.seed.unwrap_or(0))?;
-    output::say(voice, &format!("{}: {}; {}", table.display(), count(data.len(), "row"), columns_in_words(&schema)));
+    let (train, held_out) = rows::split(&rows, &schema.target_kind, test, options.seed.unwrap_or(0))?;
+    output::say(
+        voice,
+        &format!("{}: {}; {}", table.display(), count(rows.data.len(), "row"), columns_in_words(&schema)),
+    );
     if let Some(target) = target_in_words(&schema) {
         output::say(voice, &target);
     }
-    let table = TableRecord { path: paths::absolute(&table), sha256: source.sha256()?, rows: data.len() };
+    let table = TableRecord { path: paths::absolute(&table), sha256: source.sha256()?, rows: rows.data.len() };
     // Its bytes need not stay in memory while the model is trained.
     drop(source);
     let settings = options.settings_for(train.len(), &schema.target_kind)?;
@@ -120,14 +124,16 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
     let mut file = begin(&schema, &table, settings, &training);
     let every = options.checkpoint_every.unwrap_or_default();
     file.record.test = test;
-    file.record.test_rows = held_out.as_ref().map_or(0, Dataset::len);
+    file.record.test_rows = held_out.as_ref().map_or(0, |rows| rows.data.len());
     file.record.notes = notes;
     file.record.out = paths::absolute(&out);
     file.record.checkpoint_every = every.to_string();
     file.record.device = device.name().into();
     file.record.class_weights = options.class_weights();
     let threads = file.record.settings.train.threads;
-    let room = |limit: TimeLimit| limit.with_scoring(training.regressor(), &train, held_out.as_ref(), threads);
+    let room = |limit: TimeLimit| {
+        limit.with_scoring(training.regressor(), &train, held_out.as_ref().map(|rows| &rows.data), threads)
+    };
     let run = RunOptions { checkpoint, every, time_limit: limit.map(room).transpose()?, quiet: voice.quiet };
     // Even before the first step there is something to go on from.
     file.save(&run.checkpoint)?;

@@ -3,14 +3,13 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use deepgp::likelihood::Outcomes;
 use deepgp_io::ModelFile;
 
 use crate::arguments::ReportArgs;
 use crate::arguments::paths;
 use crate::model::notes::sentences;
 use crate::model::rows;
-use crate::model::score::Scored;
+use crate::model::scores::{self, Scores};
 use crate::report::content::{ReportSources, gather};
 use crate::report::{write_page, write_pictures};
 use crate::terminal::output::{self, Outcome};
@@ -24,9 +23,8 @@ pub fn report(args: ReportArgs) -> Result<Outcome> {
     let of_fit = file.record.data.table().map(|table| PathBuf::from(&table.path));
     paths::check_distinct(&[("the table of the fit", of_fit.as_ref()), ("--out", Some(&out))])?;
     paths::check_writable(&out)?;
-    let training = rows::of_fit(&file, None, voice).and_then(|data| {
-        rows::split(&data, &file.schema.target_kind, file.record.test, file.record.settings.train.seed)
-    });
+    let training = rows::of_fit(&file, None, voice)
+        .and_then(|all| rows::split(&all, &file.schema.target_kind, file.record.test, file.record.settings.train.seed));
     let mut notes = Vec::new();
     if let Err(reason) = &training {
         notes.push(format!("{}: {reason:#}", missing_without_rows(&file, table.is_some())));
@@ -35,31 +33,29 @@ pub fn report(args: ReportArgs) -> Result<Outcome> {
     let test = match &table {
         None => own_test,
         Some(path) => {
-            let (data, more) = rows::to_score(&file, &sampling.schema(&file), path, train.as_ref(), voice)?;
+            let (rows, more) = rows::to_score(&file, &sampling.schema(&file), path, train.as_ref(), voice)?;
             notes.extend(sentences(&more));
-            Some(data)
+            Some(rows)
         }
     };
-    // Of classes and counts the page has the scores of the fit, and no pictures of predictions.
-    let pictured = file.regressor.model.likelihood().outcomes() == Outcomes::Real;
-    if !pictured && table.is_some() {
-        notes.push(
-            "`deepgp evaluate` scores classes and counts of another table: the page has the scores of the fit".into(),
-        );
-    }
     output::notes(voice, &notes);
     sampling.device.place(&mut file.regressor.model, voice)?;
     let settings = sampling.settings();
-    let scored = match test.as_ref().filter(|_| pictured) {
+    let scored = match &test {
         None => None,
-        Some(test) => match Scored::with(&file, train.as_ref(), test, settings, voice)? {
+        Some(test) => match Scores::with(&file, train.as_ref(), &test.data, settings, voice)? {
             None => return Ok(Outcome::Interrupted),
             scored => scored,
         },
     };
-    let table = table.filter(|_| pictured);
-    let sources =
-        ReportSources { scored: scored.as_ref(), table: table.as_deref(), train: train.as_ref(), settings, notes };
+    let sources = ReportSources {
+        scored: scored.as_ref(),
+        positions: test.as_ref().map(|rows| &rows.positions[..]),
+        table: table.as_deref(),
+        train: train.as_ref(),
+        settings,
+        notes,
+    };
     let content = gather(&file, &sources)?;
     write_page(&content, &out)?;
     output::say(voice, &format!("report: {}", out.display()));
@@ -77,10 +73,10 @@ pub fn report(args: ReportArgs) -> Result<Outcome> {
 
 /// What a report lacks where the rows of the fit are not there any more; `other` says whether it is on another table.
 fn missing_without_rows(file: &ModelFile, other: bool) -> &'static str {
-    match (&file.record.scores[..], file.record.test) {
+    match (scores::are_of_fit(file), file.record.test) {
         _ if other => "there are no baselines in the report",
-        ([_, ..], _) => "the scores are those that the fit took down, and there are no pictures of predictions",
-        ([], Some(_)) => "there are neither scores nor pictures of predictions",
-        ([], None) => "the training rows are not drawn beside the inducing inputs",
+        (true, _) => "the scores are those that the fit took down, and there are no pictures of predictions",
+        (false, Some(_)) => "there are neither scores nor pictures of predictions",
+        (false, None) => "the training rows are not drawn beside the inducing inputs",
     }
 }

@@ -49,12 +49,12 @@ pub fn resume(args: ResumeArgs) -> Result<Outcome> {
     for path in [Some(&out), report.as_ref()].into_iter().flatten() {
         paths::check_writable(path)?;
     }
-    let data = rows::of_fit(&file, table.as_deref(), voice).map_err(|error| match table {
+    let all = rows::of_fit(&file, table.as_deref(), voice).map_err(|error| match table {
         None => error.context("name the table of the fit with --table FILE"),
         Some(_) => error,
     })?;
     let (train, held_out) =
-        rows::split(&data, &file.schema.target_kind, file.record.test, file.record.settings.train.seed)?;
+        rows::split(&all, &file.schema.target_kind, file.record.test, file.record.settings.train.seed)?;
     let every = match checkpoint_every {
         Some(every) => every,
         None => file.record.checkpoint_every.parse().unwrap_or_default(),
@@ -71,7 +71,9 @@ pub fn resume(args: ResumeArgs) -> Result<Outcome> {
     device::place_on(accelerator, training.model_mut(), voice);
     let threads = file.record.settings.train.threads;
     let limit = time_limit.map(|span| TimeLimit::new(started, span.0));
-    let room = |limit: TimeLimit| limit.with_scoring(training.regressor(), &train, held_out.as_ref(), threads);
+    let room = |limit: TimeLimit| {
+        limit.with_scoring(training.regressor(), &train, held_out.as_ref().map(|rows| &rows.data), threads)
+    };
     let run = RunOptions { checkpoint, every, time_limit: limit.map(room).transpose()?, quiet: voice.quiet };
     let finished = training_run::train(file, training, &run)?;
     let outcome = finish(finished, &train, held_out.as_ref(), &run, &out, report.as_deref(), voice);

@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 
 use super::learned_nothing;
 use super::training_run::{Ending, FinishedRun, RunOptions};
+use crate::model::rows::{self, PlacedRows};
 use crate::model::scores::{self, Scores};
-use crate::model::{json_summary, notes as model_notes, rows};
+use crate::model::{json_summary, notes as model_notes};
 use crate::report;
 use crate::terminal::output::{self, Outcome, Voice};
 use crate::terminal::text::{count, duration};
@@ -22,7 +23,7 @@ use crate::terminal::{date, shell};
 pub fn finish(
     finished: FinishedRun,
     train: &Dataset,
-    held_out: Option<&Dataset>,
+    held_out: Option<&PlacedRows>,
     run: &RunOptions,
     out: &Path,
     report: Option<&Path>,
@@ -44,7 +45,7 @@ pub fn finish(
     };
     let held_out = sample.as_ref().map(|(rows, _)| rows).or(held_out);
     let scored = match held_out {
-        Some(test) if ending != Ending::Interrupted => Scores::new(&file, Some(train), test, threads, voice)?,
+        Some(test) if ending != Ending::Interrupted => Scores::new(&file, Some(train), &test.data, threads, voice)?,
         _ => None,
     };
     // Whoever does not want to wait for the scores has the model already.
@@ -70,7 +71,8 @@ pub fn finish(
     }
     let report = report.filter(|_| !unscored);
     if let Some(path) = report {
-        report::write_of_fit(&file, scored.as_ref().and_then(Scores::numbers), Some(train), path)?;
+        let positions = held_out.map(|rows| &rows.positions[..]);
+        report::write_of_fit(&file, scored.as_ref(), Some(train), positions, path)?;
     }
     let Record { steps, train_seconds, stop, notes, .. } = &file.record;
     let (steps, stop) = (count(*steps as usize, "step"), stop.as_ref().map_or(String::new(), StopReason::to_string));

@@ -15,6 +15,7 @@ use deepgp::noise::{Key, Purpose};
 use deepgp::{Dataset, Regressor};
 use deepgp_io::Note;
 
+use crate::model::rows::PlacedRows;
 use crate::model::score;
 
 /// The factor on the time that scoring is expected to take: a machine may be busier later, and files are written too.
@@ -72,8 +73,9 @@ impl TimeLimit {
     }
 
     /// The test rows that there is time to score, with a note that says how many, if that is not all of `test`.
-    pub fn rows_to_score(&self, test: &Dataset) -> Result<Option<(Dataset, Note)>> {
-        let (of, rows) = (test.len(), ((self.scored * test.len() as f64) as usize).max(FEWEST_ROWS));
+    pub fn rows_to_score(&self, test: &PlacedRows) -> Result<Option<(PlacedRows, Note)>> {
+        let of = test.data.len();
+        let rows = ((self.scored * of as f64) as usize).max(FEWEST_ROWS);
         if rows >= of {
             return Ok(None);
         }
@@ -105,16 +107,17 @@ mod tests {
     #[test]
     fn as_many_rows_are_scored_as_there_is_time_for() {
         let column = || Mat::from_fn(5000, 1, |i, _| i as f64);
-        let test = Dataset::new(column(), column()).unwrap();
+        let test = PlacedRows { data: Dataset::new(column(), column()).unwrap(), positions: (0..5000).collect() };
         let limit = TimeLimit::new(Instant::now(), 60.0);
         assert!(limit.with_room(10.0, 0.0).rows_to_score(&test).unwrap().is_none());
         for (scoring, rows) in [(60.0, 2500), (1e9, FEWEST_ROWS)] {
             let (some, note) = limit.with_room(scoring, 0.0).rows_to_score(&test).unwrap().unwrap();
-            assert_eq!((some.len(), note), (rows, Note::ScoredOnSample { rows, of: 5000 }));
+            assert_eq!((some.data.len(), note), (rows, Note::ScoredOnSample { rows, of: 5000 }));
             // From all over the table, in its order, and the same again.
-            assert!((some.y().as_slice().iter().sum::<f64>() / rows as f64 - 2500.0).abs() < 150.0);
-            assert!(some.y().as_slice().is_sorted());
-            assert_eq!(limit.with_room(scoring, 0.0).rows_to_score(&test).unwrap().unwrap().0, some);
+            assert!((some.data.y().as_slice().iter().sum::<f64>() / rows as f64 - 2500.0).abs() < 150.0);
+            assert!(some.data.y().as_slice().is_sorted());
+            assert!((0..rows).all(|i| some.data.y()[(i, 0)] == some.positions[i] as f64));
+            assert_eq!(limit.with_room(scoring, 0.0).rows_to_score(&test).unwrap().unwrap().0.data, some.data);
         }
     }
 }

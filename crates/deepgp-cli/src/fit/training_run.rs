@@ -71,14 +71,14 @@ pub fn train(mut file: ModelFile, training: Training, run: &RunOptions) -> Resul
     let judge = units::judge(&file);
     let target_units = start.standardiser.clone();
     let log_volume = file.record.validation_log_volume;
-    let mut last_look = units::validation(&file).last().map(|(_, score)| *score);
+    let mut last_look = units::validation(&file).last().map(|(_, score)| judge.in_words(*score));
 
     let callback = |report: &StepReport, state: &TrainState| {
         let seconds = started.elapsed().as_secs_f64();
         let step = file.log(report, state, watch.summary(state), earlier + seconds);
         let look = step.validation.map(|score| units::validation_score(judge, score, &target_units, log_volume));
-        last_look = look.or(last_look);
-        progress.show(&step, last_look.map(|score| (judge, score)), run.time_limit.map(|limit| limit.left_to_train()));
+        last_look = look.map(|score| judge.in_words(score)).or_else(|| last_look.take());
+        progress.show(&step, last_look.as_deref(), run.time_limit.map(|limit| limit.left_to_train()));
         due |= match run.every {
             CheckpointInterval::Steps(steps) => report.step.is_multiple_of(steps),
             CheckpointInterval::Seconds(seconds) => saved.elapsed().as_secs_f64() >= seconds,

@@ -23,6 +23,8 @@ const SHOWN_LABEL: usize = 16;
 pub struct ScoredClasses<'a> {
     /// The rows with known classes.
     pub data: &'a Dataset,
+    /// The model's probability of each class at each row, `[N, C]`.
+    pub probabilities: Mat,
     /// The model's score first, then the baselines'.
     pub scores: Vec<ScoreRecord<ClassScore>>,
 }
@@ -46,8 +48,9 @@ impl<'a> ScoredClasses<'a> {
         };
         let of = Subject::Model { deep: file.regressor.model.layers().len() > 1 };
         let score = |p: &Mat| ClassScore::new(test.y().view(), p, None);
-        let mut scores = vec![ScoreRecord { of, score: score(&stacked(&parts))? }];
-        let Some(train) = train else { return Ok(Some(Self { data: test, scores })) };
+        let probabilities = stacked(&parts);
+        let mut scores = vec![ScoreRecord { of, score: score(&probabilities)? }];
+        let Some(train) = train else { return Ok(Some(Self { data: test, probabilities, scores })) };
         let neighbours = ClassNeighbours::new(train, classes, NEIGHBOURS, settings.threads)?;
         let stage = Stage::new(voice, "scoring nearest neighbours", Extent::Rows(test.len() as u64));
         let Some(near) = in_parts(test, NEIGHBOUR_ROWS, stage, |rows| neighbours.probabilities(rows.x().view()))?
@@ -66,7 +69,7 @@ impl<'a> ScoredClasses<'a> {
         ] {
             scores.push(ScoreRecord { of: Subject::Baseline(own), score: score(&p)? });
         }
-        Ok(Some(Self { data: test, scores }))
+        Ok(Some(Self { data: test, probabilities, scores }))
     }
 
     /// The scores as a model file keeps them: who is taken for whom, and how reliable probabilities are, of the model alone.
@@ -132,7 +135,7 @@ pub fn confusion_cells(scores: &[ScoreRecord<ClassScore>], labels: &[String]) ->
         return None;
     }
     let short = |label: &String| match label.char_indices().nth(SHOWN_LABEL) {
-        Some((at, _)) => format!("{}…", &label[..at]),
+        Some((at, _)) => format!("{}…", label[..at].trim_end()),
         None => label.clone(),
     };
     let mut rows =
@@ -191,7 +194,7 @@ mod tests {
         assert_eq!(value["confusion"]["true_by_predicted"], json!([[2.0, 0.0], [1.0, 1.0]]));
         // A file keeps no confusion of baselines.
         let data = Dataset::new(Mat::zeros(4, 1), Mat::column(y.to_vec())).unwrap();
-        let kept = ScoredClasses { data: &data, scores: scores.to_vec() }.records();
+        let kept = ScoredClasses { data: &data, probabilities: Mat::zeros(4, 2), scores: scores.to_vec() }.records();
         assert_eq!((kept[0].score.confusion.len(), kept[1].score.confusion.len()), (2, 0));
     }
 }

@@ -13,11 +13,13 @@ use crate::terminal::output::Voice;
 use crate::terminal::stage::{Extent, Stage};
 use crate::terminal::text::{number, percent, table as aligned};
 
-/// A model's score on rows with known counts, and the baselines'.
+/// A model's predictions on rows with known counts, with its score and the baselines'.
 #[derive(Clone, Debug)]
 pub struct ScoredCounts<'a> {
     /// The rows with known counts.
     pub data: &'a Dataset,
+    /// The model's predictive distribution at the count of each row.
+    pub model: CountAssessment,
     /// The model's score first, then the baselines'.
     pub scores: Vec<ScoreRecord<CountScore>>,
 }
@@ -40,7 +42,8 @@ impl<'a> ScoredCounts<'a> {
         };
         let of = Subject::Model { deep: file.regressor.model.layers().len() > 1 };
         let score = |own: &CountAssessment| CountScore::new(test.y().view(), own, None);
-        let mut scores = vec![ScoreRecord { of, score: score(&joined(parts))? }];
+        let model = joined(parts);
+        let mut scores = vec![ScoreRecord { of, score: score(&model)? }];
         if let Some(train) = train {
             let regression = PoissonRegression::new(train)?;
             for (own, assessment) in [
@@ -50,7 +53,7 @@ impl<'a> ScoredCounts<'a> {
                 scores.push(ScoreRecord { of: Subject::Baseline(own), score: score(&assessment)? });
             }
         }
-        Ok(Some(Self { data: test, scores }))
+        Ok(Some(Self { data: test, model, scores }))
     }
 
     /// The scores that a model file can keep: those whose numbers JSON has.
@@ -157,6 +160,6 @@ mod tests {
         assert!(told(&[record(mean, -2.0, 0.9)], 40)[0].contains("no scores that are numbers"));
         let data = Dataset::new(deepgp::Mat::zeros(1, 1), deepgp::Mat::zeros(1, 1)).unwrap();
         let all = vec![record(model, f64::NEG_INFINITY, 0.9), record(mean, -2.0, 0.9)];
-        assert_eq!(ScoredCounts { data: &data, scores: all }.records().len(), 1);
+        assert_eq!(ScoredCounts { data: &data, model: joined(Vec::new()), scores: all }.records().len(), 1);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use deepgp::Dataset;
+use deepgp::{Dataset, split_rows, split_rows_by_class};
 use deepgp_io::note::ScoredRows;
 use deepgp_io::table::{Kind, Schema, Source, TargetKind, Targets};
 use deepgp_io::{ClassWeights, ModelFile, Note, Provenance, TableRecord};
@@ -28,6 +28,29 @@ pub struct LoadedRows {
     pub positions: Vec<u64>,
 }
 
+/// Rows to score a model on, and where they stand in their table.
+#[derive(Clone, Debug)]
+pub struct PlacedRows {
+    /// The rows.
+    pub data: Dataset,
+    /// The position of each row in the table, from 0.
+    pub positions: Vec<u64>,
+}
+
+impl PlacedRows {
+    /// The rows with these numbers, in this order.
+    pub fn gather(&self, rows: &[u32]) -> Result<Self> {
+        let positions = rows.iter().map(|row| self.positions[*row as usize]).collect();
+        Ok(Self { data: self.data.gather(rows)?, positions })
+    }
+}
+
+impl From<LoadedRows> for PlacedRows {
+    fn from(LoadedRows { data, positions, .. }: LoadedRows) -> Self {
+        Self { data, positions }
+    }
+}
+
 /// Loads all rows with their targets; `stage` shows how far it is.
 pub fn load(schema: &Schema, source: &Source, mut stage: Stage) -> Result<LoadedRows> {
     let (chunk, notes) = schema.encoder(source, Targets::Needed)?.read_all_watched(&mut |rows| stage.show(rows))?;
@@ -46,7 +69,7 @@ pub fn reading(voice: Voice) -> Stage {
 
 /// Loads the rows that a model was fitted to, from where its table was or from `elsewhere`; fails if that is another
 /// table.
-pub fn of_fit(file: &ModelFile, elsewhere: Option<&Path>, voice: Voice) -> Result<Dataset> {
+pub fn of_fit(file: &ModelFile, elsewhere: Option<&Path>, voice: Voice) -> Result<PlacedRows> {
     let TableRecord { path, sha256, .. } = match &file.record.data {
         Provenance::Table(table) => table,
         Provenance::Arrays { .. } => bail!("the model was fitted to arrays in Python, which no file keeps"),
@@ -64,7 +87,7 @@ pub fn of_fit(file: &ModelFile, elsewhere: Option<&Path>, voice: Voice) -> Resul
             short(&found)
         );
     }
-    Ok(load(&file.schema, &source, reading(voice))?.data)
+    Ok(load(&file.schema, &source, reading(voice))?.into())
 }
 
 /// Loads rows to score a model on, with notes that name their table: on what was found in it, and on whether training
@@ -75,7 +98,7 @@ pub fn to_score(
     path: &Path,
     train: Option<&Dataset>,
     voice: Voice,
-) -> Result<(Dataset, Vec<Note>)> {
+) -> Result<(PlacedRows, Vec<Note>)> {
     let source = Source::open(path)?;
     let LoadedRows { data, notes, positions } = load(schema, &source, reading(voice))?;
     let possible = file.regressor.standardiser.check_targets(data.y().view());
@@ -89,7 +112,7 @@ pub fn to_score(
     } else if let Some(train) = train {
         notes.extend(copies_note(train, &data, ScoredRows::Table { name }));
     }
-    Ok((data, notes))
+    Ok((PlacedRows { data, positions }, notes))
 }
 
 /// The share of test rows with a copy among the training rows from which on there is a note.
@@ -113,13 +136,22 @@ fn copies(train: &Dataset, test: &Dataset) -> usize {
 }
 
 /// Splits rows into training and test rows; every class gives its share. The same share and seed give the same rows.
-pub fn split(data: &Dataset, kind: &TargetKind, test: Option<f64>, seed: u64) -> Result<(Dataset, Option<Dataset>)> {
-    let Some(share) = test else { return Ok((data.clone(), None)) };
+pub fn split(
+    rows: &PlacedRows,
+    kind: &TargetKind,
+    test: Option<f64>,
+    seed: u64,
+) -> Result<(Dataset, Option<PlacedRows>)> {
+    let Some(share) = test else { return Ok((rows.data.clone(), None)) };
     let (train, test) = match kind {
-        TargetKind::Classes { .. } => data.split_by_class(share, seed)?,
-        TargetKind::Numbers | TargetKind::Counts => data.split(share, seed)?,
+        TargetKind::Classes { .. } => {
+            // As the reader of the table numbered them.
+            let classes: Vec<usize> = rows.data.y().as_slice().iter().map(|class| *class as usize).collect();
+            split_rows_by_class(&classes, share, seed)?
+        }
+        TargetKind::Numbers | TargetKind::Counts => split_rows(rows.data.len(), share, seed)?,
     };
-    Ok((train, Some(test)))
+    Ok((rows.data.gather(&train)?, Some(rows.gather(&test)?)))
 }
 
 /// The rows as they are trained on: with weights, if classes are to weigh alike. A row of class `c` weighs `N / (C N_c)`, so that the weights of
@@ -195,10 +227,16 @@ mod tests {
             assert!((of(class) - 100.0 / 3.0).abs() < 1e-9, "{class}: {}", of(class));
         }
         let kind = TargetKind::Classes { labels: ["a", "b", "c"].map(String::from).into() };
-        let (_, test) = split(&data, &kind, Some(0.2), 3).unwrap();
-        let count = |class: f64| test.as_ref().unwrap().y().as_slice().iter().filter(|y| **y == class).count();
+        let positions: Vec<u64> = (0..100).map(|row| 3 * row).collect();
+        let rows = PlacedRows { data: data.clone(), positions };
+        let test = split(&rows, &kind, Some(0.2), 3).unwrap().1.unwrap();
+        let count = |class: f64| test.data.y().as_slice().iter().filter(|y| **y == class).count();
         assert_eq!([0.0, 1.0, 2.0].map(count), [8, 10, 2]);
-        assert_eq!(split(&data, &TargetKind::Numbers, Some(0.2), 3).unwrap().0, data.split(0.2, 3).unwrap().0);
+        assert_eq!(test.data, data.split_by_class(0.2, 3).unwrap().1);
+        assert_eq!(split(&rows, &TargetKind::Numbers, Some(0.2), 3).unwrap().0, data.split(0.2, 3).unwrap().0);
+        // Rows of the test know where they came from.
+        assert_eq!(test.positions.len(), 20);
+        assert!((0..20).all(|i| 3.0 * test.data.x()[(i, 0)] == test.positions[i] as f64));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use anyhow::Result;
-use deepgp::baseline::{self, ClassNeighbours, NearestNeighbours};
+use deepgp::baseline::{self, ClassNeighbours, LogisticRegression, NearestNeighbours, PoissonRegression};
 use deepgp::likelihood::Outcomes;
 use deepgp::{Assessment, Dataset, PredictSettings, Regressor, Score};
 use deepgp_io::note::ScoredRows;
@@ -26,6 +26,8 @@ pub const BASELINES: [Baseline; 3] =
 pub(super) const NEIGHBOUR_ROWS: usize = 4096;
 /// The number of rows that are scored to find out how long all of them will take.
 const TRIED_ROWS: usize = 512;
+/// The most training rows that a regression learns from to find out how long all of them will take.
+const TRIED_TRAINING_ROWS: usize = 2000;
 
 /// A model's predictions on rows with known targets, with its score and the baselines'.
 #[derive(Clone, Debug)]
@@ -171,7 +173,7 @@ pub fn expected_seconds(regressor: &Regressor, train: &Dataset, test: &Dataset, 
     predict()?;
     let of_model = started.elapsed().as_secs_f64();
     let mut beginning = 0.0;
-    // Regressions take little beside a search for neighbours.
+    // Linear regression takes little beside a search for neighbours.
     match outcomes {
         Outcomes::Real => {
             let neighbours = NearestNeighbours::new(train, NEIGHBOURS, threads)?;
@@ -186,7 +188,26 @@ pub fn expected_seconds(regressor: &Regressor, train: &Dataset, test: &Dataset, 
         Outcomes::Counts => {}
     }
     let of_neighbours = started.elapsed().as_secs_f64() - of_model - beginning;
-    Ok(beginning + share * (of_model + of_neighbours))
+    let of_regression = match outcomes {
+        Outcomes::Real => 0.0,
+        Outcomes::Classes(classes) => seconds_of_regression(train, LogisticRegression::MOST_ROWS, |rows| {
+            LogisticRegression::new(rows, classes).map(|_| ())
+        })?,
+        Outcomes::Counts => {
+            seconds_of_regression(train, PoissonRegression::MOST_ROWS, |rows| PoissonRegression::new(rows).map(|_| ()))?
+        }
+    };
+    Ok(beginning + of_regression + share * (of_model + of_neighbours))
+}
+
+/// The seconds that a regression takes to learn from `train`, or from `most` of its rows, by the time that it takes for a few of them: each
+/// iteration goes through all rows, and there are about as many iterations.
+fn seconds_of_regression(train: &Dataset, most: usize, learn: impl Fn(&Dataset) -> deepgp::Result<()>) -> Result<f64> {
+    let every = train.len().div_ceil(TRIED_TRAINING_ROWS).max(1);
+    let some = train.gather(&(0..train.len() as u32).step_by(every).collect::<Vec<_>>())?;
+    let started = Instant::now();
+    learn(&some)?;
+    Ok(started.elapsed().as_secs_f64() * train.len().min(most) as f64 / some.len() as f64)
 }
 
 /// The number of rows from which on intervals are judged.
@@ -287,6 +308,27 @@ mod tests {
         assert!(told(&wide, 10).is_empty());
         // Residuals with heavy tails put more than half of the rows into such intervals, and that is no fault worth a word.
         assert!(told(&beside(record(MODEL, 1.0, 0.7, 0.93)), 1000).is_empty());
+    }
+
+    #[test]
+    fn a_regression_is_expected_to_take_as_long_as_its_share_of_rows() {
+        use std::cell::Cell;
+        use std::thread::sleep;
+        use std::time::Duration;
+        let column = |rows: usize| deepgp::Mat::from_fn(rows, 1, |i, _| i as f64);
+        let (train, learnt_from) = (Dataset::new(column(9000), column(9000)).unwrap(), Cell::new(0));
+        let learn = |rows: &Dataset| {
+            learnt_from.set(rows.len());
+            sleep(Duration::from_millis(20));
+            Ok(())
+        };
+        let all = seconds_of_regression(&train, 50_000, learn).unwrap();
+        assert_eq!(learnt_from.get(), 1800);
+        // However late a sleeper wakes up, it is not early.
+        assert!(all >= 5.0 * 0.02, "{all}");
+        let few = Dataset::new(column(50), column(50)).unwrap();
+        assert!((0.02..0.5).contains(&seconds_of_regression(&few, 50_000, learn).unwrap()));
+        assert_eq!(learnt_from.get(), 50);
     }
 
     #[test]

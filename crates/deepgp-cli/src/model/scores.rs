@@ -63,20 +63,24 @@ impl<'a> Scores<'a> {
         }
     }
 
-    /// The scores of numbers, with the predictions behind them.
-    pub fn numbers(&self) -> Option<&Scored<'a>> {
-        match self {
-            Self::Numbers(own) => Some(own),
-            Self::Classes(_) | Self::Counts(_) => None,
-        }
-    }
-
     /// Takes the scores down in a record.
     pub fn take_down(&self, record: &mut Record) {
         match self {
             Self::Numbers(own) => record.scores = own.records(),
             Self::Classes(own) => record.class_scores = own.records(),
             Self::Counts(own) => record.count_scores = own.records(),
+        }
+    }
+
+    /// Remarks on the scores, which are on `rows`: a baseline that does better, and intervals that are too narrow or too wide.
+    pub fn remarks(&self, rows: &ScoredRows, targets: &[String]) -> Vec<Note> {
+        let count = self.data().len();
+        match self {
+            Self::Numbers(own) => score::remarks(&own.scores, rows, count, targets),
+            Self::Classes(own) => class_score::remarks(&own.scores, rows),
+            Self::Counts(own) => {
+                count_score::remarks(&own.scores, rows, count, targets.first().map_or("", String::as_str))
+            }
         }
     }
 
@@ -130,6 +134,12 @@ fn with_sample(mut score: Value, baseline: Baseline) -> Value {
         score.insert("training_rows".into(), json!({ "sampled": rows, "of": of }));
     }
     score
+}
+
+/// Whether a model file has test scores.
+pub fn are_of_fit(file: &ModelFile) -> bool {
+    let Record { scores, class_scores, count_scores, .. } = &file.record;
+    !(scores.is_empty() && class_scores.is_empty() && count_scores.is_empty())
 }
 
 /// The test scores in a model file as a table for people; `None` if there are none.

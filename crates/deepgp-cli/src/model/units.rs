@@ -29,9 +29,10 @@ pub fn kept(file: &ModelFile) -> Option<(u64, f64)> {
 }
 
 /// The score by which validation rows judged, as users see it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Judge {
     /// The mean log density of a row, or of a count its log mass: more is better.
+    #[default]
     LogDensity,
     /// The mean log loss of a row's class: less is better.
     LogLoss,
@@ -40,6 +41,14 @@ pub enum Judge {
 }
 
 impl Judge {
+    /// A score in a few words: `-1.500`, `log loss 0.250`.
+    pub fn in_words(self, score: f64) -> String {
+        match self {
+            Self::LogDensity | Self::Crps => format!("{score:.3}"),
+            Self::LogLoss => format!("log loss {score:.3}"),
+        }
+    }
+
     /// The score that a setting means for such targets.
     pub fn of(setting: ValidationScore, outcomes: Outcomes) -> Self {
         match (setting.suiting(outcomes), outcomes) {
@@ -72,5 +81,16 @@ pub fn validation_score(judge: Judge, score: f64, units: &Standardiser, log_volu
             [scale] => -score * scale,
             _ => -score,
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_loss_is_told_as_such() {
+        assert_eq!([Judge::LogDensity, Judge::Crps].map(|judge| judge.in_words(-1.5)), ["-1.500", "-1.500"]);
+        assert_eq!(Judge::LogLoss.in_words(0.25), "log loss 0.250");
     }
 }

@@ -2,10 +2,11 @@
 //! another.
 
 use deepgp::likelihood::{LikelihoodDescription, Link};
-use deepgp::{ObjectiveForm, TransformChoice, ValidationScore};
+use deepgp::{ObjectiveForm, TransformChoice};
 
 use super::number::{fixed, significant};
 use super::{Choices, Report};
+use crate::model::units::Judge;
 use crate::picture::escape;
 
 /// A choice in words.
@@ -28,8 +29,10 @@ pub(super) fn choices(report: &Report) -> String {
     let trained = (!history.step.is_empty()).then(|| objective(choices));
     let sites = choices.sites.map(sites);
     let kl = (!history.step.is_empty()).then_some(choices.kl_weight).flatten().map(kl_weight);
-    let judged = (!history.validation.is_empty()).then(|| validation(choices.validation_score));
-    let transformed = transforms(choices, &report.targets);
+    let judged = (!history.validation.is_empty()).then(|| validation(choices.judge, report.counts.is_some()));
+    // Classes and counts stay as they are, whatever was asked for.
+    let are_numbers = report.classes.is_none() && report.counts.is_none();
+    let transformed = if are_numbers { transforms(choices, &report.targets) } else { Vec::new() };
     let all = likelihood(choices, &report.targets)
         .into_iter()
         .chain(transformed)
@@ -75,24 +78,35 @@ fn likelihood(choices: &Choices, targets: &[String]) -> Option<InWords> {
                 Link::Probit => "probit",
                 Link::Logit => "logit",
             },
-            "Two classes, each with a probability that follows the inputs.".to_owned(),
+            "Two classes, each with a probability that follows the inputs. “probit” and “logit” differ little: the latter has longer \
+             tails, so that a few wrong labels bend it less."
+                .to_owned(),
         ),
         LikelihoodDescription::Softmax { classes } => of(
             "softmax",
-            format!("One of {classes} classes, each with a probability that follows the inputs."),
+            format!(
+                "One of {classes} classes, each with a probability that follows the inputs, by a function of its own. Where classes \
+                 have an order, “ordered” says the same with one."
+            ),
         ),
         LikelihoodDescription::Ordered { classes } => of(
             "ordered",
-            format!("One of {classes} classes that have an order: a number that follows the inputs falls between cutpoints."),
+            format!(
+                "One of {classes} classes that have an order: a number that follows the inputs falls between cutpoints. Where the \
+                 order means little, “softmax” gives each class a function of its own."
+            ),
         ),
         LikelihoodDescription::Poisson => of(
             "poisson",
-            "Counts of events whose rate follows the inputs: where the rate is known, the variance of a count is its mean."
+            "Counts of events whose rate follows the inputs: where the rate is known, the variance of a count is its mean. Where they \
+             vary more than that, “negative-binomial” is the better choice."
                 .to_owned(),
         ),
         LikelihoodDescription::NegativeBinomial => of(
             "negative-binomial",
-            "Counts of events whose rate follows the inputs, and which vary more than at a known rate.".to_owned(),
+            "Counts of events whose rate follows the inputs, and which vary more than at a known rate. Where they do not, “poisson” \
+             says the same with less."
+                .to_owned(),
         ),
     })
 }
@@ -234,17 +248,29 @@ fn kl_weight(weight: f64) -> InWords {
     InWords::new("KL weight", &significant(weight, 2), text)
 }
 
-/// The validation score in words.
-fn validation(score: ValidationScore) -> InWords {
-    match score {
-        ValidationScore::LogDensity => InWords::new(
+/// The validation score in words; `counts` says whether targets are counts.
+fn validation(judge: Judge, counts: bool) -> InWords {
+    match judge {
+        Judge::LogLoss => InWords::new(
+            "Validation score",
+            "log loss",
+            "Rows held back from training chose the step that was kept, by the log loss of their classes, which is what test rows \
+             are scored by: it punishes a probability of the true class the harder, the smaller it is.",
+        ),
+        Judge::LogDensity if counts => InWords::new(
+            "Validation score",
+            "log probability",
+            "Rows held back from training chose the step that was kept, by the logarithm of the probability of their counts, which \
+             is what the log score of test rows is. It rewards the whole shape of a prediction, tails included.",
+        ),
+        Judge::LogDensity => InWords::new(
             "Validation score",
             "log-density",
             "Rows held back from training chose the step that was kept, by the log density of their targets, which is what the \
              log likelihood of test rows is. It rewards the whole shape of a prediction, tails included. Where a target takes \
              some value many times it has no upper end, and “crps” is the better judge.",
         ),
-        ValidationScore::Crps => InWords::new(
+        Judge::Crps => InWords::new(
             "Validation score",
             "crps",
             "Rows held back from training chose the step that was kept, by the continuous ranked probability score: the absolute \

@@ -5,7 +5,9 @@
 //! captions are in a file of `figures/`.
 
 mod choices;
+mod classes;
 pub mod content;
+mod counts;
 mod figures;
 mod key_numbers;
 mod number;
@@ -21,12 +23,16 @@ mod example;
 #[cfg(test)]
 mod tests;
 
+pub use classes::{ClassReport, ClassRows};
+pub use counts::{CountReport, CountRows, Frequency, HardCount};
 pub use figures::accuracy::rows_with_interval;
 pub use page::page;
 pub use write::{write_of_fit, write_page, write_pictures};
 
 use deepgp::likelihood::LikelihoodDescription;
-use deepgp::{ObjectiveForm, Score, TransformChoice, ValidationScore};
+use deepgp::{ObjectiveForm, Score, TransformChoice};
+
+use crate::model::units::Judge;
 
 /// The pictures of the page, in its order: for each the stem of a file name, and a stand-alone SVG.
 pub fn pictures(report: &Report) -> Vec<(String, String)> {
@@ -47,15 +53,17 @@ pub struct Report {
     pub version: String,
     /// The targets' names.
     pub targets: Vec<String>,
-    /// The scores of the model first, then those of baselines.
+    /// The scores of the model first, then those of baselines; empty where targets are classes or counts.
     pub scores: Vec<ScoreRow>,
-    /// The tables of scores where targets are classes or counts; empty where they are numbers.
-    pub score_tables: Vec<PlainTable>,
+    /// The scores and predictions where targets are classes.
+    pub classes: Option<ClassReport>,
+    /// The scores and predictions where targets are counts.
+    pub counts: Option<CountReport>,
     /// The rows that were scored, in words.
     pub scored_on: Option<String>,
     /// The choices behind the model: likelihood, objective, validation score.
     pub choices: Choices,
-    /// The predictions on the scored rows, one for each target; empty if no rows were scored.
+    /// The predictions of numbers on the scored rows, one for each target; empty if no rows were scored.
     pub outputs: Vec<Output>,
     /// The course of training.
     pub history: History,
@@ -115,7 +123,7 @@ pub struct Choices {
     /// The factor on the KL; `None` where it counts whole.
     pub kl_weight: Option<f64>,
     /// The score by which validation rows judged, if there were any.
-    pub validation_score: ValidationScore,
+    pub judge: Judge,
 }
 
 /// The predictions for one target, a value for each scored row.

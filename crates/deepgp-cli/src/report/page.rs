@@ -19,10 +19,13 @@ pub fn page(report: &Report) -> String {
     }
     let chosen = choices::choices(report);
     if !chosen.is_empty() {
-        let lead = "What was assumed of the noise, what was maximised, and when would one choose otherwise?";
+        let lead = "What was assumed of the targets, what was maximised, and when would one choose otherwise?";
         parts.push(part("choices", "Likelihood and objective", lead, chosen));
     }
-    let drawn = |section: &Figures| part(section.id, section.title, section.lead, figures(&section.figures));
+    let drawn = |section: &Figures| {
+        let tables: String = section.tables.iter().map(tables::plain).collect();
+        part(section.id, section.title, section.lead, figures(&section.figures) + &tables)
+    };
     parts.extend(sections::sections(report).iter().map(drawn));
     if !report.settings.is_empty() {
         let table = tables::settings(&report.settings);

@@ -2,13 +2,32 @@
 
 use super::Report;
 use super::figures::{Figure, Section};
-use super::figures::{accuracy, calibration, densities, inducing, learning, noise, relevance, residuals};
+use super::figures::{
+    accuracy, calibration, classes, counts, densities, inducing, learning, noise, relevance, residuals,
+};
+use super::{ClassReport, CountReport};
 
-/// The sections that have figures, from top to bottom.
+/// The sections that have something to show, from top to bottom.
 pub(super) fn sections(report: &Report) -> Vec<Section> {
+    let of_classes = report.classes.as_ref().map(of_classes);
+    let of_counts = report.counts.as_ref().map(of_counts);
+    let all = of_numbers(report)
+        .into_iter()
+        .chain(of_classes.into_iter().flatten())
+        .chain(of_counts.into_iter().flatten())
+        .chain(of_model(report));
+    all.filter(|section| !(section.figures.is_empty() && section.tables.is_empty())).collect()
+}
+
+/// A section without tables.
+fn section(id: &'static str, title: &'static str, lead: &'static str, figures: Vec<Figure>) -> Section {
+    Section { id, title, lead, figures, tables: Vec::new() }
+}
+
+/// The sections on predictions of numbers.
+fn of_numbers(report: &Report) -> Vec<Section> {
     let outputs = 0..report.outputs.len();
-    let section = |id, title, lead, figures: Vec<Figure>| Section { id, title, lead, figures };
-    let all = [
+    vec![
         section(
             "predicted",
             "Predicted and true",
@@ -39,6 +58,59 @@ pub(super) fn sections(report: &Report) -> Vec<Section> {
             "What did the model miss, and did it know?",
             outputs.flat_map(|i| residuals::residuals(&report.outputs, i)).collect(),
         ),
+    ]
+}
+
+/// The sections on predictions of classes.
+fn of_classes(report: &ClassReport) -> Vec<Section> {
+    vec![
+        Section {
+            tables: classes::confusion::frequent(report).into_iter().collect(),
+            ..section(
+                "confusion",
+                "Confusion",
+                "Which classes are taken for which?",
+                classes::confusion::matrix(report).into_iter().collect(),
+            )
+        },
+        section(
+            "calibration",
+            "Calibration",
+            "Do stated probabilities come true?",
+            classes::reliability::diagrams(report),
+        ),
+        Section {
+            tables: classes::mistakes::hardest(report).into_iter().collect(),
+            ..section(
+                "mistakes",
+                "Mistakes",
+                "How sure was the model where it was wrong, and which rows were the hardest?",
+                classes::mistakes::confidence(report).into_iter().collect(),
+            )
+        },
+    ]
+}
+
+/// The sections on predictions of counts.
+fn of_counts(report: &CountReport) -> Vec<Section> {
+    let figures = counts::rootogram(report).into_iter().chain(counts::pit(report));
+    vec![
+        section(
+            "calibration",
+            "Calibration",
+            "Does each count occur as often as the model expects, and do stated probabilities come true?",
+            figures.collect(),
+        ),
+        Section {
+            tables: counts::hardest(report).into_iter().collect(),
+            ..section("hardest", "Hardest rows", "What did the model hold least likely?", Vec::new())
+        },
+    ]
+}
+
+/// The sections on the model and its training, whatever it predicts.
+fn of_model(report: &Report) -> Vec<Section> {
+    vec![
         section("learning", "Learning curves", "Did training settle?", learning::curves(report)),
         section(
             "relevance",
@@ -52,6 +124,5 @@ pub(super) fn sections(report: &Report) -> Vec<Section> {
             "Do the points that summarise the data cover it?",
             (0..report.inducing.len()).filter_map(|i| inducing::inducing(&report.inducing, i)).collect(),
         ),
-    ];
-    all.into_iter().filter(|section| !section.figures.is_empty()).collect()
+    ]
 }

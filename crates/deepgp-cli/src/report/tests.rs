@@ -1,10 +1,13 @@
 //! Laws of whole reports: sound pictures and a sound page, whatever the data and the names.
 
-use super::example::{empty, heteroscedastic, report, report_on_three, student_t};
+use super::example::{
+    counts, empty, heteroscedastic, report, report_on_three, several_classes, student_t, two_classes,
+};
 use super::{Interval, Report, page, pictures};
 use crate::html::laws::assert_sound;
+use crate::model::units::Judge;
 use crate::picture::png;
-use deepgp::{ObjectiveForm, TransformChoice, ValidationScore};
+use deepgp::{Mat, ObjectiveForm, TransformChoice};
 use std::collections::HashSet;
 
 const HOSTILE: [&str; 5] = [
@@ -36,6 +39,32 @@ fn hostile() -> Report {
     }
     report.settings = HOSTILE.iter().map(|text| ((*text).to_owned(), long.clone())).collect();
     report.notes = HOSTILE.iter().map(|text| (*text).to_owned()).collect();
+    report
+}
+
+/// A report on classes with hostile labels, and one of them very long.
+fn hostile_classes() -> Report {
+    let mut report = several_classes();
+    let classes = report.classes.as_mut().expect("classes");
+    let label =
+        |(i, own): (usize, &mut String)| *own = format!("{}{i}", HOSTILE[i % HOSTILE.len()]).repeat(1 + 20 * (i % 2));
+    classes.labels.iter_mut().enumerate().for_each(label);
+    report
+}
+
+/// The report with predictions of classes or counts that are no numbers.
+fn spoilt(mut report: Report) -> Report {
+    let spoil = |v: &mut [f64]| v.iter_mut().step_by(3).for_each(|v| *v = f64::NAN);
+    if let Some(rows) = report.classes.as_mut().and_then(|own| own.rows.as_mut()) {
+        spoil(rows.probabilities.as_mut_slice());
+    }
+    if let Some(rows) = report.counts.as_mut().and_then(|own| own.rows.as_mut()) {
+        for own in [&mut rows.model.below, &mut rows.model.up_to, &mut rows.model.log_mass] {
+            spoil(own);
+        }
+        rows.frequencies.iter_mut().step_by(2).for_each(|own| own.expected = f64::NAN);
+        rows.hardest.iter_mut().for_each(|own| own.probability = f64::NAN);
+    }
     report
 }
 
@@ -90,6 +119,13 @@ fn reports() -> Vec<(&'static str, Report)> {
         ("three targets", report_on_three()),
         ("noise that follows the inputs", heteroscedastic()),
         ("Student's t", student_t()),
+        ("two classes", two_classes()),
+        ("several classes", several_classes()),
+        ("counts", counts()),
+        ("spoilt classes", spoilt(two_classes())),
+        ("spoilt several classes", spoilt(several_classes())),
+        ("spoilt counts", spoilt(counts())),
+        ("hostile classes", hostile_classes()),
         ("empty", empty()),
         ("hostile", hostile()),
         ("without rows", changed(&Vec::clear)),
@@ -139,6 +175,71 @@ fn ordinary_pictures_are_small_and_all_there() {
             assert!(svg.len() < most, "{stem} has {} bytes", svg.len());
         }
     }
+}
+
+#[test]
+fn classes_and_counts_have_their_own_figures_and_none_of_numbers() {
+    let of_model =
+        "objective objective-late validation relevance-1 relevance-2 relevance-3 inducing-1 inducing-2 inducing-3";
+    let expected = [
+        (two_classes(), "confusion reliability stated mistakes"),
+        (several_classes(), "confusion reliability stated mistakes"),
+        (counts(), "rootogram pit"),
+    ];
+    for (report, own) in expected {
+        let pictures = pictures(&report);
+        let stems: Vec<&str> = pictures.iter().map(|(stem, _)| stem.as_str()).collect();
+        assert_eq!(stems, own.split_whitespace().chain(of_model.split_whitespace()).collect::<Vec<_>>());
+        assert!(pictures.iter().all(|(_, svg)| svg.len() < 60_000));
+        let page = page(&report);
+        for part in [
+            "Residuals",
+            "Transform of",
+            "Predicted densities",
+            "Standard deviation of the noise",
+            "CRPS",
+            "log density",
+            "Standardised",
+        ] {
+            assert!(!page.contains(part), "{part}");
+        }
+        assert!(page.contains("<caption>The hardest rows</caption>"));
+    }
+}
+
+#[test]
+fn key_numbers_and_words_are_those_of_what_is_predicted() {
+    let numbers = |report: &Report| page(report).split("<nav").next().unwrap_or_default().to_owned();
+    let report = two_classes();
+    let score = report.classes.as_ref().and_then(|own| own.of_model()).expect("a score").clone();
+    let told = numbers(&report);
+    let loss = format!(
+        "<dt>Log loss</dt><dd class=\"value\">{:.3}</dd><dd>best baseline 0.693, class shares</dd>",
+        score.log_loss
+    );
+    assert!(told.contains(&loss), "{loss}: {told}");
+    assert!(told.contains("<dt>AUC</dt>") && told.contains("<dt>Training time</dt>"), "{told}");
+    assert!(!numbers(&several_classes()).contains("AUC"));
+    assert!(
+        page(&report).contains("mean log loss of a validation row") && page(&report).contains("a rise after a trough")
+    );
+    let counted = page(&counts());
+    assert!(counted.contains("<dt>Log score</dt>") && counted.contains("mean log probability of a validation row"));
+    // Without scores, those of training.
+    let mut unscored = two_classes();
+    unscored.classes.as_mut().expect("classes").scores.clear();
+    assert!(numbers(&unscored).contains("<dt>Validation log loss</dt>"), "{}", numbers(&unscored));
+}
+
+#[test]
+fn a_report_on_no_rows_of_classes_has_no_figures_of_them() {
+    let mut report = two_classes();
+    let classes = report.classes.as_mut().expect("classes");
+    classes.rows = Some(super::ClassRows { truth: Vec::new(), probabilities: Mat::zeros(0, 2), numbers: Vec::new() });
+    let page = page(&report);
+    assert!(
+        page.contains("figure-confusion") && !page.contains("figure-reliability") && !page.contains("The hardest rows")
+    );
 }
 
 #[test]
@@ -238,16 +339,16 @@ fn curves_and_numbers_name_the_objective_that_was_maximised() {
 
 #[test]
 fn less_is_better_where_validation_rows_judged_by_crps() {
-    let judged = |score: ValidationScore| {
+    let judged = |judge: Judge| {
         let mut report = report();
-        report.choices.validation_score = score;
+        report.choices.judge = judge;
         report.history.validation = vec![(1.0, 3.0), (2.0, 1.25), (3.0, f64::NAN), (4.0, 2.0)];
         (page(&report), of_training(report))
     };
-    let (dense, numbers) = judged(ValidationScore::LogDensity);
+    let (dense, numbers) = judged(Judge::LogDensity);
     assert!(numbers.contains("<dt>Validation log density</dt><dd class=\"value\">3.00</dd>"), "{numbers}");
     assert!(dense.contains("mean log density of a validation row") && dense.contains("a fall after a peak"));
-    let (ranked, numbers) = judged(ValidationScore::Crps);
+    let (ranked, numbers) = judged(Judge::Crps);
     assert!(numbers.contains("<dt>Validation CRPS</dt><dd class=\"value\">1.25</dd>"), "{numbers}");
     assert!(numbers.contains("lower is better"), "{numbers}");
     assert!(ranked.contains("mean CRPS of a validation row") && ranked.contains("a rise after a trough"));

@@ -1,9 +1,10 @@
 //! The words that figures and key numbers have for objectives, validation scores and noise: made from the library's enums, in one place.
 
+use deepgp::ObjectiveForm;
 use deepgp::likelihood::LikelihoodDescription;
-use deepgp::{ObjectiveForm, ValidationScore};
 
 use super::Report;
+use crate::model::units::Judge;
 
 /// The words for the learning curve of an objective.
 #[derive(Debug, Clone, Copy)]
@@ -33,9 +34,11 @@ impl ObjectiveWords {
     }
 }
 
-/// The words for a validation score, as users see it: a log density, or a CRPS without the sign that training gives it.
+/// The words for a validation score, as users see it: a log density, or a log loss or CRPS without the sign that training gives it.
 #[derive(Debug, Clone)]
 pub(super) struct ScoreWords {
+    /// The name of the score within a sentence.
+    pub(super) name: &'static str,
     /// The title of the axis that the score is drawn on.
     pub(super) axis: &'static str,
     /// What the score is of, and in which units.
@@ -49,8 +52,25 @@ pub(super) struct ScoreWords {
 impl ScoreWords {
     /// The words for the score by which the validation rows of a report judged.
     pub(super) fn of(report: &Report) -> Self {
-        match report.choices.validation_score {
-            ValidationScore::LogDensity => Self {
+        match report.choices.judge {
+            Judge::LogLoss => Self {
+                name: "log loss",
+                axis: "mean log loss of a validation row",
+                meaning: "The score on rows held back from training, in the units of the log loss of test rows."
+                    .to_owned(),
+                good: "Good: it falls and stays level; a rise after a trough is overfitting.",
+                better: "lower is better",
+            },
+            Judge::LogDensity if report.counts.is_some() => Self {
+                name: "log probability",
+                axis: "mean log probability of a validation row",
+                meaning: "The score on rows held back from training, in the units of the log score of test rows."
+                    .to_owned(),
+                good: "Good: it rises and stays level; a fall after a peak is overfitting.",
+                better: "higher is better",
+            },
+            Judge::LogDensity => Self {
+                name: "log density",
                 axis: "mean log density of a validation row",
                 meaning: format!(
                     "The score on rows held back from training, in the units of the {} of test rows.",
@@ -59,7 +79,8 @@ impl ScoreWords {
                 good: "Good: it rises and stays level; a fall after a peak is overfitting.",
                 better: "higher is better",
             },
-            ValidationScore::Crps => Self {
+            Judge::Crps => Self {
+                name: "CRPS",
                 axis: "mean CRPS of a validation row",
                 meaning: format!(
                     "The continuous ranked probability score of rows held back from training: an error, in {}.",
@@ -82,11 +103,11 @@ fn crps_units(report: &Report) -> String {
 }
 
 /// The best of some validation scores as users see them; `None` if none is a number.
-pub(super) fn best(score: ValidationScore, all: &[(f64, f64)]) -> Option<f64> {
+pub(super) fn best(judge: Judge, all: &[(f64, f64)]) -> Option<f64> {
     let finite = all.iter().map(|(_, own)| *own).filter(|own| own.is_finite());
-    match score {
-        ValidationScore::LogDensity => finite.reduce(f64::max),
-        ValidationScore::Crps => finite.reduce(f64::min),
+    match judge {
+        Judge::LogDensity => finite.reduce(f64::max),
+        Judge::LogLoss | Judge::Crps => finite.reduce(f64::min),
     }
 }
 

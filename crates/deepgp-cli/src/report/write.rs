@@ -9,13 +9,20 @@ use deepgp_io::{ModelFile, atomic};
 
 use super::content::{ReportSources, gather};
 use super::{Report, page, pictures};
-use crate::model::score::Scored;
+use crate::model::scores::Scores;
 use crate::picture;
 
-/// Writes the report on a model that has just been fitted, with the threads of the fit.
-pub fn write_of_fit(file: &ModelFile, scored: Option<&Scored>, train: Option<&Dataset>, path: &Path) -> Result<()> {
+/// Writes the report on a model that has just been fitted, with the threads of the fit; `positions` are those of the scored rows in its table.
+pub fn write_of_fit(
+    file: &ModelFile,
+    scored: Option<&Scores<'_>>,
+    train: Option<&Dataset>,
+    positions: Option<&[u64]>,
+    path: &Path,
+) -> Result<()> {
     let settings = PredictSettings { threads: file.record.settings.train.threads, ..PredictSettings::default() };
-    write_page(&gather(file, &ReportSources { scored, table: None, train, settings, notes: Vec::new() })?, path)
+    let sources = ReportSources { scored, positions, table: None, train, settings, notes: Vec::new() };
+    write_page(&gather(file, &sources)?, path)
 }
 
 /// Writes the page of a report.

@@ -9,7 +9,6 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::line_pace::LinePace;
 use super::output::tell;
 use super::text::{duration, number};
-use crate::model::units::Judge;
 
 /// The progress display of a training run.
 #[derive(Debug)]
@@ -38,9 +37,9 @@ impl Progress {
     }
 
     /// Shows a step that has just been made, unless it was rolled back. `validation` is the score of the
-    /// validation rows when they were last scored, if they were, as users see it; `limit` the seconds after which
+    /// validation rows when they were last scored, if they were, in words; `limit` the seconds after which
     /// training ends in any case, if there are any.
-    pub fn show(&mut self, progress: &TrainingProgress, validation: Option<(Judge, f64)>, limit: Option<f64>) {
+    pub fn show(&mut self, progress: &TrainingProgress, validation: Option<&str>, limit: Option<f64>) {
         let Ok(bound) = progress.bound else { return };
         let elapsed = self.started.elapsed().as_secs_f64();
         let step = progress.step;
@@ -64,15 +63,12 @@ impl Progress {
 }
 
 /// A step in a line of text; of what the likelihood has learnt, the first number.
-fn describe(progress: &TrainingProgress, bound: Bound, validation: Option<(Judge, f64)>, speed: f64) -> String {
+fn describe(progress: &TrainingProgress, bound: Bound, validation: Option<&str>, speed: f64) -> String {
     let Bound { objective, elbo, data_term, kl } = bound;
     let epoch = progress.epoch;
     let learnt = progress.likelihood.first();
     let learnt = learnt.map_or(String::new(), |own| format!("  {} {}", own.name, number(own.value)));
-    let validation = validation.map_or(String::new(), |(judge, score)| match judge {
-        Judge::LogDensity | Judge::Crps => format!("  validation {score:.3}"),
-        Judge::LogLoss => format!("  validation log loss {score:.3}"),
-    });
+    let validation = validation.map_or(String::new(), |score| format!("  validation {score}"));
     format!(
         "{speed:.1} steps/s  epoch {epoch:.0}  {objective} {elbo:.1} = {data_term:.1} - {kl:.1}{learnt}{validation}"
     )
@@ -95,10 +91,8 @@ mod tests {
             validation: None,
             seconds: 1.0,
         };
-        let told = describe(&step, bound, Some((Judge::LogDensity, -1.5)), 2.0);
+        let told = describe(&step, bound, Some("-1.500"), 2.0);
         assert_eq!(told, "2.0 steps/s  epoch 7  ELBO -3.0 = -1.0 - 2.0  noise 0.2500  validation -1.500");
-        let told = describe(&step, bound, Some((Judge::LogLoss, 0.25)), 2.0);
-        assert!(told.ends_with("  validation log loss 0.250"), "{told}");
         step.likelihood.clear();
         assert_eq!(describe(&step, bound, None, 2.0), "2.0 steps/s  epoch 7  ELBO -3.0 = -1.0 - 2.0");
     }

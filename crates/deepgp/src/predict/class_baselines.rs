@@ -9,8 +9,6 @@ use crate::numeric::minimise::minimise;
 use crate::numeric::threads::Threads;
 use crate::predict::neighbours::{averages, sample_of};
 
-/// The most training rows that logistic regression learns from; of more, so many are chosen at random.
-const MOST_ROWS: usize = 50_000;
 /// The number of rows that the shares of all classes count for beside the neighbours of a row, so that no class is impossible.
 const SHARES_COUNT: f64 = 1.0;
 
@@ -34,11 +32,14 @@ pub struct LogisticRegression {
 }
 
 impl LogisticRegression {
+    /// The most training rows that it learns from; of more, so many are chosen at random.
+    pub const MOST_ROWS: usize = 50_000;
+
     /// Logistic regression of so many classes, learnt from the rows `train` or from a sample of them.
     pub fn new(train: &Dataset, classes: usize) -> Result<Self> {
         check(train, classes)?;
         let all = train.len();
-        let train = sample_of(train, MOST_ROWS)?;
+        let train = sample_of(train, Self::MOST_ROWS)?;
         let units = Standardiser::fit(&train, ConstantColumns::Keep)?.x;
         let x = units.apply("x", train.x().view())?;
         let (n, d) = (x.nrows(), x.ncols());

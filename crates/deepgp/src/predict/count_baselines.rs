@@ -10,8 +10,6 @@ use crate::predict::count_metrics::CountAssessment;
 use crate::predict::mixture::Mixture;
 use crate::predict::neighbours::sample_of;
 
-/// The most training rows that Poisson regression learns from; of more, so many are chosen at random.
-const MOST_ROWS: usize = 50_000;
 /// The largest logarithm of a rate.
 const LARGEST_LOG_RATE: f64 = 30.0;
 
@@ -46,11 +44,14 @@ pub struct PoissonRegression {
 }
 
 impl PoissonRegression {
+    /// The most training rows that it learns from; of more, so many are chosen at random.
+    pub const MOST_ROWS: usize = 50_000;
+
     /// Poisson regression, learnt from the rows `train` or from a sample of them.
     pub fn new(train: &Dataset) -> Result<Self> {
         Outcomes::Counts.check(train.y().view(), "counts")?;
         let all = train.len();
-        let train = sample_of(train, MOST_ROWS)?;
+        let train = sample_of(train, Self::MOST_ROWS)?;
         let units = Standardiser::fit(&train, ConstantColumns::Keep)?.x;
         let x = units.apply("x", train.x().view())?;
         let (n, d) = (x.nrows(), x.ncols());

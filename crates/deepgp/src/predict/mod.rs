@@ -372,6 +372,19 @@ impl Predictor<'_> {
         })
     }
 
+    /// The distribution function `P(Y ≤ k)` of each row for each of `counts`, `[N, K]`. Fails if the likelihood is not one of counts.
+    pub fn cumulative_counts<'r>(&self, rows: impl Into<Rows<'r>>, counts: &[f64]) -> Result<Mat> {
+        let likelihood = self.model.likelihood();
+        match likelihood.outcomes() {
+            Outcomes::Counts => self.map_rows(rows.into(), counts.len(), |_, mixture, out| {
+                for (to, count) in out.iter_mut().zip(counts) {
+                    *to = mixture.cumulative(likelihood, 0, *count);
+                }
+            }),
+            Outcomes::Real | Outcomes::Classes(_) => Err(Error::NoCounts { likelihood: likelihood.name() }),
+        }
+    }
+
     /// [`Predictor::cumulative`] under the name that it had in version 0.1.
     #[deprecated(since = "0.2.0", note = "it is `cumulative`")]
     pub fn below(&self, x: View<'_>, y: View<'_>) -> Result<Mat> {

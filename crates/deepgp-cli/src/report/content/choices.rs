@@ -4,6 +4,7 @@ use deepgp::ObjectiveForm;
 use deepgp::likelihood::Quantity;
 use deepgp_io::ModelFile;
 
+use crate::model::units;
 use crate::report::Choices;
 
 /// The choices behind a model: the likelihood that it has, and the settings that it was trained with.
@@ -21,6 +22,6 @@ pub fn choices(file: &ModelFile) -> Choices {
         objective_by_default: train.objective.is_none(),
         sites: model.sites().map(|sites| sites.count()),
         kl_weight: (train.kl_weight != 1.0).then_some(train.kl_weight),
-        validation_score: train.validation_score.suiting(model.likelihood().outcomes()),
+        judge: units::judge(file),
     }
 }

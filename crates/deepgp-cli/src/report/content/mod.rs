@@ -1,33 +1,32 @@
 //! The content of a report: a model file and its scores as plain numbers and words.
 
 mod choices;
+mod classes;
+mod counts;
 mod densities;
 mod inducing;
 mod noise;
 mod outputs;
-mod score_tables;
 mod settings;
 
 use std::path::Path;
 
 use anyhow::Result;
-use deepgp::likelihood::Outcomes;
 use deepgp::{Dataset, PredictSettings};
 use deepgp_io::note::ScoredRows;
 use deepgp_io::{ModelFile, Note, Record, ScoreRecord, noise_of_first_target};
 
 use choices::choices;
+use classes::classes;
+use counts::counts;
 use inducing::inducing;
 use outputs::outputs;
-use score_tables::score_tables;
 use settings::all_settings;
 
 use crate::arguments::paths::file_name;
 use crate::model::description::{describe, transforms_in_words};
 use crate::model::relevance::relevance as bends;
-use crate::model::score::{Scored, remarks};
-use crate::model::scores::remarks_of_fit;
-use crate::model::units::Judge;
+use crate::model::scores::{Scores, are_of_fit, remarks_of_fit};
 use crate::model::{notes as model_notes, units};
 use crate::report::{History, LayerRelevance, Report, ScoreRow};
 use crate::terminal::date;
@@ -37,7 +36,9 @@ use crate::terminal::text::{count, duration};
 #[derive(Clone, Debug)]
 pub struct ReportSources<'a> {
     /// The rows that were scored for the report, if there were any.
-    pub scored: Option<&'a Scored<'a>>,
+    pub scored: Option<&'a Scores<'a>>,
+    /// The positions of these rows in their table, from 0; `None` if they are not known.
+    pub positions: Option<&'a [u64]>,
     /// The table of the scored rows, if it is not that of the fit.
     pub table: Option<&'a Path>,
     /// The training rows, if they are there.
@@ -52,9 +53,14 @@ pub struct ReportSources<'a> {
 pub fn gather(file: &ModelFile, sources: &ReportSources<'_>) -> Result<Report> {
     let (schema, record) = (&file.schema, &file.record);
     let &ReportSources { scored, table, train, settings, .. } = sources;
-    let scores = scored.map_or(&record.scores[..], |scored| &scored.scores);
+    let numbers = match scored {
+        Some(Scores::Numbers(own)) => Some(own),
+        Some(Scores::Classes(_) | Scores::Counts(_)) | None => None,
+    };
+    let scores = numbers.map_or(&record.scores[..], |scored| &scored.scores);
+    let are_scored = scored.is_some() || are_of_fit(file);
     let fitted = data_name(record);
-    let rows = scored.map_or(record.test_rows, Scored::rows);
+    let rows = scored.map_or(record.test_rows, |scored| scored.data().len());
     let (title, scored_on) = match table.map(file_name) {
         Some(other) => (format!(", scored on {other}"), format!("{} of {other}", count(rows, "row"))),
         None => {
@@ -69,16 +75,23 @@ pub fn gather(file: &ModelFile, sources: &ReportSources<'_>) -> Result<Report> {
         version: format!("deepgp {}", env!("CARGO_PKG_VERSION")),
         targets: schema.targets.clone(),
         scores: score_rows(file, scores),
-        score_tables: score_tables(file),
-        scored_on: (!scores.is_empty()).then_some(scored_on),
+        classes: classes(file, sources),
+        counts: counts(file, sources)?,
+        scored_on: are_scored.then_some(scored_on),
         choices: choices(file),
-        outputs: scored.map_or(Ok(Vec::new()), |scored| outputs(file, scored, settings))?,
+        outputs: numbers.map_or(Ok(Vec::new()), |scored| outputs(file, scored, settings))?,
         history: history(file),
         relevance: relevance(file),
         inducing: inducing(file, train, settings)?,
         settings: all_settings(file),
-        notes: notes(file, sources, scores, rows),
+        notes: notes(file, sources),
     })
+}
+
+/// The number of each scored row in its table, from 1, or among the scored rows where that is not known.
+fn row_numbers(sources: &ReportSources<'_>, rows: usize) -> Vec<u64> {
+    let positions = sources.positions.filter(|positions| positions.len() == rows);
+    positions.map_or((1..=rows as u64).collect(), |positions| positions.iter().map(|at| at + 1).collect())
 }
 
 /// The file name of the table of the fit, or what there was in place of one.
@@ -87,16 +100,16 @@ fn data_name(record: &Record) -> String {
 }
 
 /// The notes on the fit, on the rows that were scored, and on their scores, each with the table that it is about.
-fn notes(file: &ModelFile, sources: &ReportSources<'_>, scores: &[ScoreRecord], rows: usize) -> Vec<String> {
+fn notes(file: &ModelFile, sources: &ReportSources<'_>) -> Vec<String> {
     let record = &file.record;
     let on = sources.table.map(file_name).map_or(ScoredRows::Test, |name| ScoredRows::Table { name });
     let of_fit = |note: &Note| match sources.table {
         Some(_) => format!("the fit to {}: {note}", data_name(record)),
         None => note.to_string(),
     };
-    let of_scores = match file.regressor.model.likelihood().outcomes() {
-        Outcomes::Real => remarks(scores, &on, rows, &file.schema.targets),
-        Outcomes::Classes(_) | Outcomes::Counts => remarks_of_fit(file),
+    let of_scores = match sources.scored {
+        Some(scored) => scored.remarks(&on, &file.schema.targets),
+        None => remarks_of_fit(file),
     };
     let of_scores = model_notes::sentences(&of_scores);
     record.notes.iter().map(of_fit).chain(sources.notes.iter().cloned()).chain(of_scores).collect()
@@ -139,11 +152,6 @@ fn score_rows(file: &ModelFile, scores: &[ScoreRecord]) -> Vec<ScoreRow> {
 /// The course of training, in columns.
 fn history(file: &ModelFile) -> History {
     let points = file.history.points();
-    // The page draws log densities, and a log loss is one without its sign.
-    let sign = match units::judge(file) {
-        Judge::LogLoss => -1.0,
-        Judge::LogDensity | Judge::Crps => 1.0,
-    };
     let column = |of: fn(&deepgp_io::HistoryPoint) -> f64| points.iter().map(of).collect::<Vec<f64>>();
     History {
         step: column(|p| p.step as f64),
@@ -154,7 +162,7 @@ fn history(file: &ModelFile) -> History {
         noise: column(|p| noise_of_first_target(&p.likelihood)),
         model_noise: units::noise(file),
         noise_units: file.regressor.standardiser.transform.is_some().then(|| units::noise_units(file)),
-        validation: units::validation(file).into_iter().map(|(step, score)| (step as f64, sign * score)).collect(),
+        validation: units::validation(file).into_iter().map(|(step, score)| (step as f64, score)).collect(),
         kept_step: file.history.kept().map(|(step, _)| step as f64),
     }
 }

@@ -2,6 +2,8 @@
 
 pub(super) mod accuracy;
 pub(super) mod calibration;
+pub(super) mod classes;
+pub(super) mod counts;
 pub(super) mod densities;
 pub(super) mod inducing;
 pub(super) mod learning;
@@ -11,7 +13,9 @@ pub(super) mod residuals;
 
 pub(super) use crate::html::Figure;
 
-/// A section of the page: figures on one question.
+use super::PlainTable;
+
+/// A section of the page: figures and tables on one question.
 #[derive(Debug, Clone)]
 pub(super) struct Section {
     /// The anchor of links to the section.
@@ -20,6 +24,8 @@ pub(super) struct Section {
     /// The question.
     pub(super) lead: &'static str,
     pub(super) figures: Vec<Figure>,
+    /// The tables below the figures.
+    pub(super) tables: Vec<PlainTable>,
 }
 
 /// The name of a figure's file: `base`, numbered from one if there are several like it.

@@ -1,12 +1,17 @@
 //! A made-up but likely report, for the tests and for looking at.
 
+mod discrete;
+
+pub(super) use discrete::{counts, several_classes, two_classes};
+
 use deepgp::likelihood::LikelihoodDescription;
-use deepgp::{ObjectiveForm, Scaling, Score, ValidationScore};
+use deepgp::{ObjectiveForm, Scaling, Score};
 
 use super::{
     Choices, ChosenRow, History, InducingView, Interval, LayerRelevance, NoiseView, Output, Report, RowDensity,
     ScoreRow, rows_with_interval,
 };
+use crate::model::units::Judge;
 
 /// A source of seeded random numbers: a linear congruential generator is random enough for pictures.
 struct Draws(u64);
@@ -183,7 +188,8 @@ pub(super) fn report() -> Report {
             row("linear regression", &[10.4], -3.76, 0.948, 0.012, false),
             row("training mean", &[16.4], -4.22, 0.955, 0.0004, false),
         ],
-        score_tables: Vec::new(),
+        classes: None,
+        counts: None,
         scored_on: Some("1638 test rows that training never saw".to_owned()),
         choices: Choices { likelihood: Some(LikelihoodDescription::Gaussian { outputs: 1 }), ..Choices::default() },
         outputs: vec![output("strength", 1638, 1.02, &mut draws)],
@@ -228,7 +234,7 @@ pub(super) fn heteroscedastic() -> Report {
     report.choices = Choices {
         likelihood: Some(LikelihoodDescription::Heteroscedastic { outputs: 1 }),
         objective: ObjectiveForm::Faithful { power: 1.0, hold: 0.5, release: 1.0 },
-        validation_score: ValidationScore::Crps,
+        judge: Judge::Crps,
         ..Choices::default()
     };
     report.history.validation.iter_mut().for_each(|(_, score)| *score = -*score);
@@ -253,7 +259,8 @@ pub(super) fn empty() -> Report {
         version: String::new(),
         targets: Vec::new(),
         scores: Vec::new(),
-        score_tables: Vec::new(),
+        classes: None,
+        counts: None,
         scored_on: None,
         choices: Choices::default(),
         outputs: Vec::new(),

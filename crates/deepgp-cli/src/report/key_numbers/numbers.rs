@@ -1,40 +1,35 @@
-//! Key numbers: the few to see first, at the top of the page.
+//! Key numbers where targets are numbers.
 
-use super::number::{duration, fixed, percent, significant};
-use super::statistics::last;
-use super::vocabulary::{ObjectiveWords, ScoreWords, best};
-use super::{Report, ScoreRow};
+use super::time;
 use crate::html::{KeyNumber, strip};
+use crate::report::number::{percent, significant};
+use crate::report::statistics::last;
+use crate::report::{Report, ScoreRow};
 
 /// The largest number of targets with their numbers at the top; the table has all.
 const MOST_TARGETS: usize = 3;
 
-/// The key numbers as HTML: of each target, or of training where nothing was scored.
-pub(super) fn key_numbers(report: &Report) -> String {
-    let Some(model) = report.scores.iter().find(|row| row.of_model) else {
-        return strip("", &of_training(report));
-    };
+/// The key numbers of each target as HTML; `None` where no numbers were scored.
+pub(super) fn key_numbers(report: &Report) -> Option<String> {
+    let model = report.scores.iter().find(|row| row.of_model)?;
     let seconds = model.seconds.or(last(&report.history.seconds));
     let time = seconds.map(|seconds| time(report, seconds));
     let (error, likelihood) = (|p| error(report, model, p), likelihood(report, model));
     if report.targets.len() < 2 {
         let all = [error(0), likelihood, crps(report, model, 0), in_intervals(model, 0)];
-        return strip("", &all.into_iter().chain(time).collect::<Vec<_>>());
+        return Some(strip("", &all.into_iter().chain(time).collect::<Vec<_>>()));
     }
     // Targets are trained together, and their likelihood is one of all.
     let together = strip("", &[likelihood].into_iter().chain(time).collect::<Vec<_>>());
     let shown = report.targets.iter().enumerate().take(MOST_TARGETS);
-    together
-        + &shown
-            .map(|(p, target)| strip(target, &[error(p), crps(report, model, p), in_intervals(model, p)]))
-            .collect::<String>()
+    let each = shown.map(|(p, target)| strip(target, &[error(p), crps(report, model, p), in_intervals(model, p)]));
+    Some(together + &each.collect::<String>())
 }
 
 /// The best baseline in words, by the least `sign * score`.
 fn best_baseline(report: &Report, score: &dyn Fn(&ScoreRow) -> f64, sign: f64) -> Option<String> {
-    let baselines = report.scores.iter().filter(|row| !row.of_model && score(row).is_finite());
-    let best = baselines.min_by(|a, b| (sign * score(a)).total_cmp(&(sign * score(b))));
-    best.map(|row| format!("best baseline {}, {}", significant(score(row), 3), row.name))
+    let baselines = report.scores.iter().filter(|row| !row.of_model);
+    super::best_baseline(baselines.map(|row| (row.name.clone(), score(row))), sign, |score| significant(score, 3))
 }
 
 /// The RMSE on target `p`.
@@ -75,30 +70,4 @@ fn in_intervals(model: &ScoreRow, p: usize) -> KeyNumber {
         value: percent(model.original.coverage_95[p]),
         remark: "of the rows; should be near 95 %".to_owned(),
     }
-}
-
-/// The key numbers of training, where nothing was scored.
-fn of_training(report: &Report) -> Vec<KeyNumber> {
-    let (history, choices) = (&report.history, &report.choices);
-    let bound = last(&history.objective).map(|value| KeyNumber {
-        label: ObjectiveWords::of(choices.objective).title.to_owned(),
-        value: significant(value, 4),
-        remark: history.kept_before_the_end().map_or("at the last step".to_owned(), |kept| {
-            format!("at the last step; the model is that of step {}", fixed(kept, 0))
-        }),
-    });
-    let judge = choices.validation_score;
-    let validation = best(judge, &history.validation).map(|best| KeyNumber {
-        label: format!("Validation {}", judge.name()),
-        value: significant(best, 3),
-        remark: format!("best mean of a row; {}", ScoreWords::of(report).better),
-    });
-    let seconds = last(&history.seconds).map(|seconds| time(report, seconds));
-    bound.into_iter().chain(validation).chain(seconds).collect()
-}
-
-/// The time of training.
-fn time(report: &Report, seconds: f64) -> KeyNumber {
-    let steps = last(&report.history.step).map(|steps| format!("{} steps", fixed(steps, 0)));
-    KeyNumber { label: "Training time".to_owned(), value: duration(seconds), remark: steps.unwrap_or_default() }
 }
