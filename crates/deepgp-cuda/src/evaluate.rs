@@ -27,7 +27,6 @@ pub fn evaluate<T: Real>(
             "a share of a batch cannot be evaluated on this device; compute it on the CPU".into(),
         ));
     }
-    refuse_offsets(batch.data)?;
     let rows = batch.rows.len();
     // A model with sites has them in place of whatever noise it is given.
     let given_noise = match noise {
@@ -41,6 +40,7 @@ pub fn evaluate<T: Real>(
         burst: 1,
         data_rows: batch.data.len(),
         weighted: batch.data.weights().is_some(),
+        offset: batch.data.offsets().is_some(),
         given_noise,
         objective,
     };
@@ -86,13 +86,16 @@ pub fn evaluate<T: Real>(
     }
 }
 
-/// Uploads inputs, targets and weights.
+/// Uploads inputs, targets, weights and offsets.
 pub fn upload_data<T: Real>(task: &DeviceTask<T>, data: &Dataset) -> Outcome<()> {
     let x: Vec<T> = data.x().as_slice().iter().map(|v| T::of(*v)).collect();
     task.main().upload(&x, task.arrays.x)?;
     task.main().upload(data.y().as_slice(), task.arrays.y)?;
     if let Some(weights) = data.weights() {
         task.main().upload(weights, task.arrays.weights)?;
+    }
+    if let Some(offsets) = data.offsets() {
+        task.main().upload(offsets, task.arrays.offsets)?;
     }
     Ok(())
 }
@@ -111,17 +114,6 @@ pub fn evaluation(record: &Record, objective: ObjectiveForm, jitter: Vec<JitterE
         kl: record.kl.clone(),
         clamped: record.clamped,
         jitter,
-    }
-}
-
-/// Fails if rows have offsets, which no kernel adds yet.
-pub fn refuse_offsets(data: &Dataset) -> Outcome<()> {
-    match data.offsets() {
-        None => Ok(()),
-        Some(_) => {
-            let what = "offsets were not written for this device; compute this model on the CPU (`--device cpu`)";
-            Err(Fault::Device(what.into()))
-        }
     }
 }
 

@@ -46,6 +46,7 @@ impl<T: Real> DeviceMixtures<T> {
                 burst: 1,
                 data_rows: 0,
                 weighted: false,
+                offset: false,
                 given_noise: false,
                 objective: ObjectiveForm::default(),
             };

@@ -11,7 +11,7 @@ use crate::arrays::Arrays;
 use crate::arrays::workload::Workload;
 use crate::device::memory::Span;
 use crate::device::real::Real;
-use crate::evaluate::{evaluation, known_objective, known_optimiser, refuse_offsets, upload_data, upload_values};
+use crate::evaluate::{evaluation, known_objective, known_optimiser, upload_data, upload_values};
 use crate::fault::{Fault, Outcome};
 use crate::kernels::common::{Control, Step};
 use crate::kernels::optimiser::Constrain;
@@ -62,7 +62,6 @@ impl<T: Real> DeviceRun<T> {
         let TrainingTask { data, settings, objective, optimiser } = task;
         let objective = known_objective(&*objective)?;
         known_optimiser(optimiser)?;
-        refuse_offsets(data)?;
         let batches = settings.batches(data.len());
         let work = Workload {
             batch_rows: data.len().div_ceil(batches),
@@ -71,6 +70,7 @@ impl<T: Real> DeviceRun<T> {
             burst: PLANS_ON_BOARD,
             data_rows: data.len(),
             weighted: data.weights().is_some(),
+            offset: data.offsets().is_some(),
             given_noise: false,
             objective,
         };

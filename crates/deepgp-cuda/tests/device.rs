@@ -1,6 +1,7 @@
 //! The device against the CPU. Without a GPU every test says that it was skipped.
 
 mod densities;
+mod discrete;
 mod foreign;
 
 use std::io::Write as _;

@@ -31,6 +31,30 @@
 //! # Ok::<(), deepgp::Error>(())
 //! ```
 //!
+//! Where the target is a class or a count, the likelihood says so; all else is the same:
+//!
+//! ```
+//! use std::ops::ControlFlow;
+//! use deepgp::{Dataset, FitSettings, InducingSize, LikelihoodForm, Mat, PredictSettings, Regressor};
+//!
+//! let x = Mat::from_fn(120, 1, |i, _| i as f64 / 60.0 - 1.0);
+//! let y = x.map(|v: f64| f64::from(v * v > 0.3)); // class 1 at both ends, class 0 between
+//! let data = Dataset::new(x, y)?;
+//! let mut settings = FitSettings::default();
+//! settings.model.likelihood = LikelihoodForm::PROBIT; // `SOFTMAX` for several classes, `Poisson` for counts
+//! settings.model.hidden_layers = 1;
+//! settings.model.width = 2;
+//! settings.model.inducing = InducingSize::nested(20, 10);
+//! settings.train.steps = 150;
+//! let fit = Regressor::fit(&data, &settings, |_, _| ControlFlow::Continue(()))?;
+//!
+//! let predictor = fit.regressor.predictor(PredictSettings::default())?;
+//! let p = predictor.class_probabilities(data.x().view())?; // a column for each class
+//! assert!(p[(0, 1)] > 0.5 && p[(60, 1)] < 0.5);
+//! assert!(predictor.class_score(&data)?.accuracy > 0.9);
+//! # Ok::<(), deepgp::Error>(())
+//! ```
+//!
 //! # The model itself
 //!
 //! [`DeepGp`] is layers and a likelihood, in the model's own units: [`DeepGp::objective_gradient`] gives the bound in its parts

@@ -48,6 +48,7 @@ pub struct Arrays<T> {
     pub x: Span<T>,
     pub y: Span<f64>,
     pub weights: Span<f64>,
+    pub offsets: Span<f64>,
     /// Row numbers of each step of a burst.
     pub ids: Span<u32>,
     /// The steps of a burst.
@@ -118,6 +119,7 @@ impl<T: Real> Arrays<T> {
             x: arena.take(work.data_rows * blueprint.layers[0].width),
             y: arena.take(when(work.gradients, work.data_rows * blueprint.likelihood.observed)),
             weights: if work.weighted { arena.take(work.data_rows) } else { Span::NONE },
+            offsets: if work.offset { arena.take(work.data_rows) } else { Span::NONE },
             ids: arena.take(work.burst * extent.rows),
             steps: arena.take(work.burst),
             control: arena.take(1),
@@ -180,6 +182,7 @@ mod tests {
             burst: 3,
             data_rows: 60,
             weighted: false,
+            offset: false,
             given_noise: false,
             objective: deepgp::ObjectiveForm::default(),
         };

@@ -19,6 +19,8 @@ pub struct Workload {
     pub data_rows: usize,
     /// Whether those rows have weights.
     pub weighted: bool,
+    /// Whether those rows have offsets.
+    pub offset: bool,
     /// Whether the noise is uploaded and not drawn.
     pub given_noise: bool,
     /// What is maximised, where gradients are wanted.
@@ -81,6 +83,7 @@ mod tests {
             burst: 1,
             data_rows: 70,
             weighted: false,
+            offset: false,
             given_noise: false,
             objective: deepgp::ObjectiveForm::default(),
         };

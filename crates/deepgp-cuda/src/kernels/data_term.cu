@@ -5,17 +5,17 @@
 // parameters, and where there are logits of those at the logarithms of samples' weights, [blocks, 1 + parameters + samples]. Unless it is null,
 // `conditional_bar` gets the gradient at each row's conditional variance. A thread for each row of the last layer, which is a sample of a row of the batch.
 extern "C" __global__ void data_term(const REAL *mean, const REAL *variance, const REAL *conditional, const double *y,
-                                     const double *weights, const unsigned *ids, const double *theta, const double *logits,
-                                     int rows, int samples, int latents, int observed, int parameters, double power,
-                                     const Step *steps, const Control *control, REAL *mean_bar, REAL *variance_bar,
+                                     const double *weights, const double *offsets, const unsigned *ids,
+                                     const double *theta, const double *logits, int rows, int samples, int latents,
+                                     int observed, int parameters, double power, const Step *steps, const Control *control, REAL *mean_bar, REAL *variance_bar,
                                      REAL *conditional_bar, double *partial) {
     __shared__ double sums[32];
     const int row = blockIdx.x * blockDim.x + threadIdx.x, terms = latents / LATENTS, sites = logits ? samples : 0;
     const bool there = row < rows;
     const unsigned *own_ids = ids + (size_t)control->cursor * (rows / samples);
     const double log_total = log_total_of(logits, samples);
-    const Rows all = {mean,    variance, conditional, y,     weights, theta,     logits,                own_ids,
-                      samples, latents,  observed,    terms, power,   log_total, steps[control->cursor]};
+    const Rows all = {mean,    variance, conditional, y,        weights, theta, offsets,   logits,
+                      own_ids, samples,  latents,     observed, terms,   power, log_total, steps[control->cursor]};
     // Threads beyond the last row compute nothing, but take part in sums.
     Objective objective(all, there ? row : 0);
     if (!there) objective.total = 0;

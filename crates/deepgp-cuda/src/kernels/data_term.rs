@@ -27,10 +27,11 @@ crate::launch::kernels! {
     /// Gradients at the last layer's moments, `[rows, latents]`, `samples` rows for each of the batch; and sums a block of the data term
     /// and of the gradient of the likelihood's `parameters`, `[blocks, 1 + parameters]`. Unless `logits` is [`Span::NONE`], samples have weights,
     /// and the gradients at their logarithms follow, `[blocks, 1 + parameters + samples]`. Only the predictive
-    /// objective reads `power`, only the tighter bound `conditional`; others take [`Span::NONE`] for that and the gradient at it.
+    /// objective reads `power`, only the tighter bound `conditional`; others take [`Span::NONE`] for that and the gradient at it. Offsets, if there
+    /// are any, are added to all latent functions of a row: likelihoods that take them have no other.
     "data_term" => DataTermSums<T> {
-        mean: Span<T>, variance: Span<T>, conditional: Span<T>, y: Span<f64>, weights: Span<f64>, ids: Span<u32>, theta: Span<f64>,
-        logits: Span<f64>, rows: usize, samples: usize, latents: usize, observed: usize, parameters: usize, power: f64, steps: Span<Step>,
+        mean: Span<T>, variance: Span<T>, conditional: Span<T>, y: Span<f64>, weights: Span<f64>, offsets: Span<f64>, ids: Span<u32>,
+        theta: Span<f64>, logits: Span<f64>, rows: usize, samples: usize, latents: usize, observed: usize, parameters: usize, power: f64, steps: Span<Step>,
         control: Span<Control>, mean_bar: Span<T>, variance_bar: Span<T>,
         conditional_bar: Span<T>, partial: Span<f64>,
     }: |k| Grid::new((k.rows.div_ceil(DATA_TERM_ROWS), 1), DATA_TERM_ROWS);

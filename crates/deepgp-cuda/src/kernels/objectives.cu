@@ -6,6 +6,7 @@ struct Rows {
     const REAL *mean, *variance;
     const REAL *conditional; // the conditional variance of each sample, or null where the objective reads none
     const double *y, *weights, *theta;
+    const double *offsets; // what is added to the means of each row of the dataset, or null
     const double *logits; // of the samples' weights, or null where all weigh alike
     const unsigned *ids;  // row numbers of this step's batch
     int samples, latents, observed, terms;
@@ -27,9 +28,11 @@ struct Rows {
     // Term t of a sample of a row. The likelihood's parameters stand in theta one kind after the other.
     __device__ __forceinline__ Term term(int row, int t) const {
         const size_t first = (size_t)row * latents + t * LATENTS;
+        const unsigned id = ids[row / samples];
+        const double offset = offsets ? offsets[id] : 0;
         Term term;
-        for (int i = 0; i < OBSERVED; i++) term.y[i] = y[(size_t)ids[row / samples] * observed + t * OBSERVED + i];
-        for (int i = 0; i < LATENTS; i++) term.mean[i] = mean[first + i], term.variance[i] = variance[first + i];
+        for (int i = 0; i < OBSERVED; i++) term.y[i] = y[(size_t)id * observed + t * OBSERVED + i];
+        for (int i = 0; i < LATENTS; i++) term.mean[i] = mean[first + i] + offset, term.variance[i] = variance[first + i];
         for (int i = 0; i < PARAMETERS; i++) term.theta[i] = theta[i * terms + t];
         return term;
     }

@@ -101,6 +101,7 @@ mod tests {
                 burst: 1,
                 data_rows: 0,
                 weighted: false,
+                offset: false,
                 given_noise: false,
                 objective: deepgp::ObjectiveForm::default(),
             };

@@ -34,6 +34,8 @@ struct Case {
     conditional: Vec<f64>,
     y: Vec<f64>,
     weights: Vec<f64>,
+    /// The offset of each row of the dataset; none where there are none.
+    offsets: Vec<f64>,
     theta: Vec<f64>,
     /// The logits of samples' weights; none where they weigh alike.
     logits: Vec<f64>,
@@ -52,6 +54,7 @@ impl Case {
             conditional: positive(scattered(BATCH_ROWS * samples, 6)),
             y: scattered(5 * observed, 3),
             weights: positive(scattered(5, 4)),
+            offsets: Vec::new(),
             theta,
             logits: Vec::new(),
         }
@@ -69,6 +72,9 @@ impl Case {
                 Outcomes::Classes(classes) => [0, 1, classes / 2, classes - 1, 1][i] as f64,
                 Outcomes::Counts => [0.0, 3.0, 1.0, 400.0, 7.0][i],
             };
+        }
+        if likelihood.takes_offset(0) {
+            case.offsets = scattered(5, 8);
         }
         case
     }
@@ -98,7 +104,9 @@ impl Case {
     fn on_host(&self, test: &str, source: &Source<DataTerm>, power: f64) -> Option<Vec<f64>> {
         let (rows, parameters) = (BATCH_ROWS * self.samples, self.theta.len());
         let length = 1 + parameters + self.logits.len();
-        let logits = if self.logits.is_empty() { "nullptr" } else { "logits" };
+        let or_null = |name, of: &[f64]| if of.is_empty() { "nullptr" } else { name };
+        let (logits, offsets) = (or_null("logits", &self.logits), or_null("offsets", &self.offsets));
+        let or_zero = |of: &[f64]| if of.is_empty() { vec![0.0] } else { of.to_vec() };
         let mut main = String::new();
         // The batch is that of step 1, of two.
         let ids: Vec<f64> = [9; BATCH_ROWS].into_iter().chain(IDS).map(|id| id as f64).collect();
@@ -110,7 +118,8 @@ impl Case {
             array("double", "y", &self.y),
             array("double", "weights", &self.weights),
             array("double", "theta", &self.theta),
-            array("double", "logits", if self.logits.is_empty() { &[0.0] } else { &self.logits }),
+            array("double", "logits", &or_zero(&self.logits)),
+            array("double", "offsets", &or_zero(&self.offsets)),
             ids,
         ] {
             main.push_str(&text);
@@ -121,8 +130,8 @@ impl Case {
     const Step steps[] = {{{{}}, {{0.1, 0.7, {SCALE:?}, {FAITHFULNESS:?}, 5, {LIVE}}}}};
     const Control control = {{1}};
     for (blockIdx.x = 0; blockIdx.x < {rows}; blockIdx.x++)
-        data_term(mean, variance, conditional, y, weights, ids, theta, {logits}, {rows}, {samples}, {latents}, {observed}, {parameters}, {power:?},
-                  steps, &control, mean_bar, variance_bar, conditional_bar, partial[0]);
+        data_term(mean, variance, conditional, y, weights, {offsets}, ids, theta, {logits}, {rows}, {samples}, {latents}, {observed},
+                  {parameters}, {power:?}, steps, &control, mean_bar, variance_bar, conditional_bar, partial[0]);
     for (int row = 0; row < {rows}; row++)
         for (int i = 0; i < {length}; i++) sums[i] += partial[row][i];
     print(sums, {length});
@@ -150,10 +159,12 @@ impl Case {
         for i in 0..LIVE {
             let own = i * each..(i + 1) * each;
             let log_weights = Some(&log_weights[..]).filter(|own| !own.is_empty());
-            let (mean, variance) = (&self.mean[own.clone()], &self.variance[own.clone()]);
+            let offset = self.offsets.get(IDS[i]).copied().unwrap_or(0.0);
+            let mean: Vec<f64> = self.mean[own.clone()].iter().map(|mean| mean + offset).collect();
+            let variance = &self.variance[own.clone()];
             let of_samples = i * self.samples..(i + 1) * self.samples;
             let conditional = &self.conditional[of_samples.clone()];
-            let f = Samples { log_weights, conditional, ..Samples::alike(mean, variance, self.latents) };
+            let f = Samples { log_weights, conditional, ..Samples::alike(&mean, variance, self.latents) };
             let weight = self.weights[IDS[i]];
             let row = RowTerm { likelihood, shared: &[], y: self.y_of(i), f, weight, scale: SCALE, progress: 0.8 };
             objective.add(&row, &mut total);

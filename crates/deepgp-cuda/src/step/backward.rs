@@ -26,6 +26,7 @@ pub struct Targets<'a> {
     pub likelihood: &'a LikelihoodBlueprint,
     pub y: Span<f64>,
     pub weights: Span<f64>,
+    pub offsets: Span<f64>,
     /// The logits of learned sites' weights; nothing where samples weigh alike.
     pub logits: Span<f64>,
     /// The power of the predictive objective.
@@ -43,13 +44,14 @@ pub fn data_term<T: Real>(
     samples: usize,
     lane: &Lane,
 ) -> Outcome<()> {
-    let Targets { likelihood, y, weights, logits, power, partial } = targets;
+    let Targets { likelihood, y, weights, offsets, logits, power, partial } = targets;
     let sums = DataTermSums {
         mean: last.rows.mean,
         variance: last.rows.variance,
         conditional: last.rows.conditional,
         y,
         weights,
+        offsets,
         ids: setting.ids,
         theta: scope.values.part(&likelihood.parameters),
         logits,

@@ -144,10 +144,10 @@ impl<T: Real> DeviceTask<T> {
             let samples = self.extent.layer_samples(l);
             if l == last {
                 let program = self.programs.data_term.as_ref().expect("the task was made for gradients");
-                let Arrays { y, weights, data_term: partial, .. } = self.arrays;
+                let Arrays { y, weights, offsets, data_term: partial, .. } = self.arrays;
                 let power = power(self.extent.work.objective);
                 let (likelihood, logits) = (&self.blueprint.likelihood, self.logits(self.arrays.values));
-                let targets = Targets { likelihood, y, weights, logits, power, partial };
+                let targets = Targets { likelihood, y, weights, offsets, logits, power, partial };
                 backward::data_term((program, scope), layer, back, targets, setting, samples, main)?;
                 self.decide()?;
             } else {

@@ -36,19 +36,19 @@ fn pairs() -> Vec<(Box<dyn Likelihood>, ObjectiveForm)> {
 }
 
 /// Layers of two hidden widths, the last as wide as the likelihood asks.
-fn model(likelihood: &dyn Likelihood, covariance: CovarianceForm, sets: Sets) -> DeepGp {
+pub fn model(likelihood: &dyn Likelihood, covariance: CovarianceForm, sets: Sets) -> DeepGp {
     let make = Make { sets, forms: (MeanForm::Whitened, covariance), ..Make::new(20, 12) };
     make.model_under(likelihood.clone_box(), &[3, 5, 4, likelihood.latent_width()])
 }
 
 /// The model with four sites that do not weigh alike.
-fn with_sites(model: DeepGp) -> DeepGp {
+pub fn with_sites(model: DeepGp) -> DeepGp {
     let widths = model.layers()[..model.layers().len() - 1].iter().map(|layer| layer.output_width());
     let points = widths.enumerate().map(|(l, width)| uniform(4, width, 60 + l as u64).map(|u| 2.0 * u)).collect();
     model.with_sites(Some(Sites::new(points, vec![0.3, -0.4, 0.9, 0.0]).unwrap())).unwrap()
 }
 
-fn batch(data: &Dataset, rows: &[u32], samples: usize, objective: ObjectiveForm) -> Batch<'static> {
+pub fn batch(data: &Dataset, rows: &[u32], samples: usize, objective: ObjectiveForm) -> Batch<'static> {
     // Test data lives as long as the program.
     Batch { objective: &**Box::leak(Box::new(objective.objective())), ..whole(data, rows, samples) }
 }

@@ -5,9 +5,11 @@
 //! distribution function under `f ~ N(m, v)`, and each is smooth where the other is not:
 //!
 //! ```text
-//! P(Y ≤ k) = E F(k | f)                                      over the Gaussian, where √v ≤ w
-//!          = ∫ (k + 1) p(k + 1 | f) Φ((f − m)/√v) df         over that density, where √v > w
+//! P(Y ≤ k) = E F(k | f)                                      over the Gaussian, where √v ≤ w/2
+//!          = ∫ (k + 1) p(k + 1 | f) Φ((f − m)/√v) df         over that density, where √v is larger
 //! ```
+//!
+//! (The first needs an incomplete gamma or beta function at every point, and so the second is taken somewhat earlier than it must.)
 
 use super::lattice::{Curve, expect};
 use crate::numeric::normal;
@@ -17,10 +19,10 @@ use crate::numeric::root_finding::smallest_count;
 const LARGEST_EXPONENT: f64 = 40.0;
 /// The largest exponent of a predicted mean, and the largest variance of its logarithm: no square of it overflows.
 const LARGEST_MOMENT: f64 = 150.0;
-/// The step of the sum over a density of width 1.
+/// The step of a sum in units of the width of the narrowest of its factors.
 const STEP: f64 = 0.5;
-/// The most steps of that sum on one side.
-const MOST_STEPS: u32 = 400;
+/// The most steps of the sum over a density on one side.
+const MOST_STEPS: u32 = 1000;
 
 /// The rate `exp x` and its slope. Beyond `x = 40` the rate goes on along its tangent: there it is so far from any count that only the way back
 /// matters, and no number overflows on it.
@@ -51,10 +53,10 @@ pub(super) fn cumulative<C: Curve>(
     let k = at.floor();
     let width = (1.0 / (k + 1.0) + 1.0 / dispersion).sqrt();
     let deviation = variance.sqrt();
-    if deviation <= width {
+    if deviation <= 0.5 * width {
         return expect(mean, variance, STEP * width, |x| given(k, x)).clamp(0.0, 1.0);
     }
-    let (curve, middle, step) = (next(k + 1.0), (k + 1.0).ln(), STEP * width);
+    let (curve, middle, step) = (next(k + 1.0), (k + 1.0).ln(), STEP * width.min(deviation));
     let term = |x: f64| (curve.at(x).value + middle).exp() * normal::cumulative((x - mean) / deviation);
     let mut sum = term(middle);
     for side in [-step, step] {

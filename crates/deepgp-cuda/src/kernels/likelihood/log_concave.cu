@@ -5,7 +5,10 @@
 //   at(f)                              its value, slope and curvature
 //   add_slopes(f, slope, share, theta) which adds share times its slopes in the parameters; `slope` is that in f
 
-constexpr double LATTICE_STEP = 0.9, LATTICE_REACH = 7, LATTICE_NEGLIGIBLE = 32;
+constexpr double LATTICE_STEP = 0.9, LATTICE_REACH = 7, LATTICE_NEGLIGIBLE = 32, LATTICE_NARROW = 0.25;
+// The Gauss-Hermite rule of four nodes: those above 0, and their weights.
+constexpr double INNER_NODE = 0.74196378430272586, INNER_WEIGHT = 0.45412414523193151, OUTER_NODE = 2.3344142183389773,
+                 OUTER_WEIGHT = 0.045875854768068492;
 constexpr int LATTICE_HALVINGS = 6, LATTICE_ROUNDS = 200, LATTICE_TERMS = 4000;
 
 struct Jet {
@@ -22,12 +25,19 @@ __device__ __forceinline__ double half_over(double sum, double deviation) {
     return deviation > 0 ? 0.5 * sum / deviation : 0;
 }
 
-// The lattice for functions of m + deviation z that bend over lengths of `resolution`: points from the middle, with weights step phi(z).
+// The lattice for functions of m + deviation z that bend over lengths of `resolution`: points from the middle, with weights step phi(z). Four
+// nodes where they hardly bend; there is none in the middle then.
 struct Lattice {
     double step, half, weight, ratio;
     int side, i;
+    bool narrow;
 
-    __device__ __forceinline__ Lattice(double deviation, double resolution) : step(LATTICE_STEP), i(0) {
+    __device__ __forceinline__ Lattice(double deviation, double resolution)
+        : step(LATTICE_STEP), i(0), narrow(deviation <= LATTICE_NARROW * resolution) {
+        if (narrow) {
+            i = 1, side = 2, weight = INNER_WEIGHT;
+            return;
+        }
         for (int halvings = 0; step * deviation > resolution && halvings < LATTICE_HALVINGS; halvings++) step *= 0.5;
         side = int(LATTICE_REACH / step) + 1;
         half = exp(-0.5 * step * step);
@@ -35,12 +45,16 @@ struct Lattice {
         ratio = half;
     }
 
-    __device__ __forceinline__ double z() const { return i * step; }
+    __device__ __forceinline__ double z() const { return !narrow ? i * step : i == 1 ? INNER_NODE : OUTER_NODE; }
 
     // Goes on to the next points, one on either side; false if there are none.
     __device__ __forceinline__ bool next() {
-        weight *= ratio;
-        ratio *= half * half;
+        if (narrow) {
+            weight = OUTER_WEIGHT;
+        } else {
+            weight *= ratio;
+            ratio *= half * half;
+        }
         return ++i <= side;
     }
 };

@@ -45,26 +45,45 @@ __device__ __forceinline__ double tilted_bound(const double (&mean)[LATENTS], co
     return value;
 }
 
-constexpr double RACE_STEP = 0.55, RACE_RESOLUTION = 0.55, RACE_NEGLIGIBLE = 18, RACE_DEVIATION = 10;
+constexpr double RACE_STEP = 0.55, RACE_NEGLIGIBLE = 18, RACE_DEVIATION = 10;
+// The lattices of clock.rs: when four nodes do, the largest step in units of the deviation, how far they reach, and how fine they can be.
+constexpr double CLOCK_SMALL = 0.1, CLOCK_STEP = 0.9, CLOCK_REACH = 6.5;
+constexpr int CLOCK_PHASES = 8;
 // The x from which on exp(-x) is below 1e-18, and does not count.
 constexpr double RACE_SILENCE = 41.446531673892822;
 
-// The sums over the lattice of one class at a time: silence, ringing, and what the deviation moves.
+// The expectations over one class's Gaussian at a time: E r^power exp(-x), that times x, and its slope in the deviation, where r leaves out the
+// time and the mean.
 struct Clock {
-    double value, ringing, moved;
+    double value, ringing, in_deviation;
 
     // At the time t, for the mean m and the deviation s. `power` is 0 but for the class whose power is asked for.
-    __device__ __forceinline__ Clock(double t, double m, double s, double power) : value(0), ringing(0), moved(0) {
-        Lattice lattice(s, RACE_RESOLUTION);
-        do {
-            for (int side = lattice.i ? -1 : 1; side <= 1; side += 2) {
-                const double z = side * lattice.z(), x = t * exp(m + s * z);
-                const double share = x > RACE_SILENCE ? 0 : lattice.weight * exp(power * s * z - x);
-                value += share;
-                ringing += share * x;
-                moved += share * (power > 0 ? power - x : x) * z;
+    __device__ __forceinline__ Clock(double t, double m, double s, double power) : value(0), ringing(0), in_deviation(0) {
+        if (s < CLOCK_SMALL) {
+            for (int i = 0; i < 4; i++) {
+                const double z = (i % 2 ? 1 : -1) * (i < 2 ? INNER_NODE : OUTER_NODE), x = t * exp(m + s * z);
+                const double share = add(i < 2 ? INNER_WEIGHT : OUTER_WEIGHT, x, power * s * z);
+                in_deviation += share * (power - x) * z;
             }
-        } while (lattice.next());
+            return;
+        }
+        int phases = 1;
+        while (RACE_STEP / phases > CLOCK_STEP * s && phases < CLOCK_PHASES) phases *= 2;
+        const double delta = RACE_STEP / phases;
+        const int side = int(ceil(CLOCK_REACH * s / delta));
+        for (int l = -side; l <= side; l++) {
+            const double z = l * delta / s, weight = delta / s * exp(-0.5 * z * z) / sqrt(TAU);
+            const double share = add(weight, t * exp(m + l * delta), power * l * delta);
+            in_deviation += share * (z * z - 1) / s;
+        }
+    }
+
+    // Adds a point of this weight, and returns what it adds.
+    __device__ __forceinline__ double add(double weight, double x, double log_power) {
+        const double share = x > RACE_SILENCE ? 0 : weight * exp(log_power - x);
+        value += share;
+        ringing += share * x;
+        return share;
     }
 };
 
@@ -98,17 +117,17 @@ __device__ __forceinline__ double race_power(double power, int y, const double (
             const Clock clock(t, mean[j], deviation[j], 0);
             others *= silence[j] = clock.value;
             rings[j] = clock.ringing;
-            moves[j] = clock.moved;
+            moves[j] = clock.in_deviation;
         }
         known += step * own * exp(power * centre - t * exp(centre));
         won += winner.value * others;
         ringing += winner.ringing * others;
-        moved += winner.moved * others;
+        moved += winner.in_deviation * others;
         for (int j = 0; j < LATENTS; j++) {
             if (j == y || !(silence[j] > 0)) continue;
             const double rest = winner.value * others / silence[j];
             in_mean[j] -= rest * rings[j];
-            in_variance[j] -= rest * moves[j];
+            in_variance[j] += rest * moves[j];
         }
     }
     const double s = deviation[y], share = exp(0.5 * power * power * s * s - power * centre) * (1 - known);
