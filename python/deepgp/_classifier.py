@@ -18,10 +18,9 @@ from ._results import StepReport
 class DeepGPClassifier(_base.ClassifierMixin, Estimator):  # type: ignore[misc]
     """Classification by a deep Gaussian process with decoupled inducing inputs.
 
-    Latent functions of the inputs have a class's probability as their value, and predictions average over what is not
-    known of these functions: far from all data, probabilities go back to the shares of the classes. Labels are texts,
-    whole numbers or truth values. Rows that are held out for `validation` keep the shares of the classes, and judge by
-    their log probability.
+    Probabilities of classes follow from latent functions of the inputs, and predictions average over what is not known
+    of these: far from all data they are less certain. Labels are texts, whole numbers or truth values. Rows that are
+    held out for `validation` keep the shares of the classes, and judge by their log probability.
 
     Parameters
     ----------
