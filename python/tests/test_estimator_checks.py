@@ -13,7 +13,7 @@ SKIPPED = {"check_array_api_input"}
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("estimator", [DeepGPRegressor(), DeepGPClassifier()])
+@pytest.mark.parametrize("estimator", [DeepGPRegressor(), DeepGPClassifier()], ids=["regressor", "classifier"])
 def test_the_default_settings_pass_every_check_in_five_minutes(estimator):
     started = time.monotonic()
     with pytest.warns(SkipTestWarning):
