@@ -1,6 +1,7 @@
 """Deep Gaussian processes with decoupled inducing inputs.
 
-`DeepGPRegressor` is an estimator for scikit-learn: from arrays or frames to predictions with honest uncertainty.
+`DeepGPRegressor` is an estimator for scikit-learn: from arrays or frames to predictions with honest uncertainty, of
+numbers and of counts. `DeepGPClassifier` is one of classes.
 `Model` is the engine itself: parameters, the bound in its parts, its gradient, a step, predictions.
 `datasets` simulates data to try them on; `split_rows` says which rows the command line holds out.
 
@@ -12,6 +13,7 @@
 ((3,), True)
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from . import datasets
@@ -21,9 +23,11 @@ from ._results import Elbo, Moments, Prediction, StepReport
 from ._split import split_rows
 
 if TYPE_CHECKING:
+    from ._classifier import DeepGPClassifier
     from ._regressor import DeepGPRegressor
 
 __all__ = [
+    "DeepGPClassifier",
     "DeepGPRegressor",
     "Elbo",
     "Model",
@@ -36,13 +40,14 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    # The estimator is loaded when it is first asked for: scikit-learn takes a second, and `Model` needs none of it.
-    if name == "DeepGPRegressor":
-        from ._regressor import DeepGPRegressor
+_ESTIMATORS = {"DeepGPClassifier": "._classifier", "DeepGPRegressor": "._regressor"}
 
-        globals()[name] = DeepGPRegressor
-        return DeepGPRegressor
+
+def __getattr__(name: str) -> Any:
+    # Estimators are loaded when they are first asked for: scikit-learn takes a second, and `Model` needs none of it.
+    if (module := _ESTIMATORS.get(name)) is not None:
+        globals()[name] = getattr(importlib.import_module(module, __name__), name)
+        return globals()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -17,7 +17,9 @@ class Answers:
 
     _engine: _core.Engine
 
-    def predict(self, X: Any, *, samples: int = 100, seed: int = 0, threads: int = 0) -> Prediction:
+    def predict(
+        self, X: Any, *, exposure: Any = None, samples: int = 100, seed: int = 0, threads: int = 0
+    ) -> Prediction:
         """Moments of the function and of observations at each row.
 
         They are those of the mixture over `samples` samples of the hidden layers, which all rows share: a row's
@@ -27,6 +29,8 @@ class Answers:
         ----------
         X : array-like of shape (N, D)
             Inputs.
+        exposure : float or array-like of shape (N,), optional
+            For counts: the exposure of each row, or of all of them.
         samples : int, default=100
             The size of the mixture.
         seed : int, default=0
@@ -40,11 +44,20 @@ class Answers:
             `f` and `y`, each with `mean`, `variance` and `std` of shape (N, P), and `noise`, (N, P), the part of the
             variance of `y` that no knowledge of `f` would take away.
         """
-        found = _core.moments(self._engine, self._inputs(X), _sampling(samples, seed, threads))
+        inputs = self._inputs(X)
+        exposures, sampling = _arrays.exposures(exposure, len(inputs)), _sampling(samples, seed, threads)
+        found = _core.moments(self._engine, inputs, exposures, sampling)
         return Prediction(Moments(*found[:2]), Moments(*found[2:4]), found[4])
 
     def quantiles(
-        self, X: Any, levels: Sequence[float], *, samples: int = 100, seed: int = 0, threads: int = 0
+        self,
+        X: Any,
+        levels: Sequence[float],
+        *,
+        exposure: Any = None,
+        samples: int = 100,
+        seed: int = 0,
+        threads: int = 0,
     ) -> Floats:
         """Quantiles of observations at each row.
 
@@ -54,7 +67,7 @@ class Answers:
             Inputs.
         levels : sequence of float
             Between 0 and 1.
-        samples, seed, threads
+        exposure, samples, seed, threads
             As for `predict`.
 
         Returns
@@ -62,10 +75,30 @@ class Answers:
         ndarray of shape (N, P, levels)
         """
         inputs, wanted = self._inputs(X), np.atleast_1d(np.asarray(levels, dtype=np.float64)).ravel().tolist()
-        flat = _core.quantiles(self._engine, inputs, wanted, _sampling(samples, seed, threads))
+        exposures, sampling = _arrays.exposures(exposure, len(inputs)), _sampling(samples, seed, threads)
+        flat = _core.quantiles(self._engine, inputs, wanted, exposures, sampling)
         return flat.reshape(len(inputs), self.n_outputs, len(wanted))
 
-    def log_density(self, X: Any, y: Any, *, samples: int = 100, seed: int = 0, threads: int = 0) -> Floats:
+    def class_probabilities(self, X: Any, *, samples: int = 100, seed: int = 0, threads: int = 0) -> Floats:
+        """The probability of each class at each row, for a model of classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, D)
+            Inputs.
+        samples, seed, threads
+            As for `predict`.
+
+        Returns
+        -------
+        ndarray of shape (N, C)
+            Classes in the order of `labels`.
+        """
+        return _core.class_probabilities(self._engine, self._inputs(X), _sampling(samples, seed, threads))
+
+    def log_density(
+        self, X: Any, y: Any, *, exposure: Any = None, samples: int = 100, seed: int = 0, threads: int = 0
+    ) -> Floats:
         """The log density of each row's targets, jointly over targets.
 
         Parameters
@@ -73,17 +106,21 @@ class Answers:
         X : array-like of shape (N, D)
             Inputs.
         y : array-like of shape (N,) or (N, P)
-            Targets.
-        samples, seed, threads
+            Targets; of classes their numbers, from 0.
+        exposure, samples, seed, threads
             As for `predict`.
 
         Returns
         -------
         ndarray of shape (N,)
         """
-        return _core.log_density(self._engine, self._inputs(X), self._targets(y), _sampling(samples, seed, threads))
+        inputs = self._inputs(X)
+        exposures, sampling = _arrays.exposures(exposure, len(inputs)), _sampling(samples, seed, threads)
+        return _core.log_density(self._engine, inputs, self._targets(y), exposures, sampling)
 
-    def below(self, X: Any, y: Any, *, samples: int = 100, seed: int = 0, threads: int = 0) -> Floats:
+    def below(
+        self, X: Any, y: Any, *, exposure: Any = None, samples: int = 100, seed: int = 0, threads: int = 0
+    ) -> Floats:
         """The probability that an observation is at most `y`: uniform over (0, 1) if the model is calibrated.
 
         Parameters
@@ -91,17 +128,21 @@ class Answers:
         X : array-like of shape (N, D)
             Inputs.
         y : array-like of shape (N,) or (N, P)
-            Targets.
-        samples, seed, threads
+            Targets; of classes their numbers, from 0.
+        exposure, samples, seed, threads
             As for `predict`.
 
         Returns
         -------
         ndarray of shape (N, P)
         """
-        return _core.below(self._engine, self._inputs(X), self._targets(y), _sampling(samples, seed, threads))
+        inputs = self._inputs(X)
+        exposures, sampling = _arrays.exposures(exposure, len(inputs)), _sampling(samples, seed, threads)
+        return _core.below(self._engine, inputs, self._targets(y), exposures, sampling)
 
-    def draws(self, X: Any, count: int, *, samples: int = 100, seed: int = 0, threads: int = 0) -> Floats:
+    def draws(
+        self, X: Any, count: int, *, exposure: Any = None, samples: int = 100, seed: int = 0, threads: int = 0
+    ) -> Floats:
         """Draws of observations, right for each row by itself.
 
         Parameters
@@ -110,16 +151,16 @@ class Answers:
             Inputs.
         count : int
             How many draws.
-        samples, seed, threads
+        exposure, samples, seed, threads
             As for `predict`.
 
         Returns
         -------
         ndarray of shape (count, N, P)
         """
-        return _core.draws(
-            self._engine, self._inputs(X), _settings.integer("count", count), _sampling(samples, seed, threads)
-        )
+        inputs = self._inputs(X)
+        exposures, sampling = _arrays.exposures(exposure, len(inputs)), _sampling(samples, seed, threads)
+        return _core.draws(self._engine, inputs, _settings.integer("count", count), exposures, sampling)
 
     def joint_draws(self, X: Any, count: int, *, samples: int = 100, seed: int = 0, threads: int = 0) -> Floats:
         """Draws of observations of whole functions, over up to 2000 rows.
@@ -190,6 +231,11 @@ class Answers:
     def n_outputs(self) -> int:
         """P, the number of targets."""
         return self._engine.widths()[1]
+
+    @property
+    def labels(self) -> list[str] | None:
+        """The labels of all classes, in the order of their numbers; None if targets are no classes."""
+        return self._engine.labels()
 
     def _inputs(self, X: Any) -> Floats:
         return _arrays.matrix("X", X, self.n_inputs)

@@ -89,3 +89,20 @@ def vector(name: str, values: Any) -> Floats:
 def matrices(name: str, values: Sequence[Any] | None) -> list[Floats] | None:
     """Several matrices, or none."""
     return None if values is None else [matrix(f"{name}[{i}]", own) for i, own in enumerate(values)]
+
+
+def exposures(values: Any, rows: int) -> Floats | None:
+    """An exposure for each row, from one for each or one for all; None if there are none."""
+    if values is None:
+        return None
+    array = numbers("exposure", values)
+    return np.full(rows, float(array)) if array.ndim == 0 else vector("exposure", array)
+
+
+def names_of(values: Any) -> list[str] | None:
+    """The names of a frame's columns, or that of a series, if there are any."""
+    names = getattr(values, "columns", None)
+    if names is None:
+        name = getattr(values, "name", None)
+        names = None if name is None or name == "" else [name]
+    return None if names is None or callable(names) else [str(name) for name in names]

@@ -1,4 +1,4 @@
-"""What `DeepGPRegressor` takes from scikit-learn, and the little it needs of that where there is none."""
+"""What estimators take from scikit-learn, and the little they need of that where there is none."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ else:
 
 if HAS_SKLEARN:
     try:
-        from sklearn.base import BaseEstimator, RegressorMixin
+        from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
         from sklearn.exceptions import ConvergenceWarning
+        from sklearn.utils.multiclass import check_classification_targets
         from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
     except ImportError as error:
         found = _sklearn.__version__
@@ -28,6 +29,12 @@ if HAS_SKLEARN:
     def check_weights(sample_weight: Any, X: Any) -> Any:
         """Weights as scikit-learn checks them."""
         return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+
+    def explained_share(y: Any, prediction: Any, sample_weight: Any) -> float:
+        """R² as scikit-learn has it."""
+        from sklearn.metrics import r2_score
+
+        return float(r2_score(y, prediction, sample_weight=sample_weight))
 
 else:
 
@@ -38,15 +45,27 @@ else:
         """Training did not end as it should."""
 
     class RegressorMixin:  # type: ignore[no-redef]
-        """The score of a regressor."""
+        """Nothing that a regressor lacks."""
+
+    class ClassifierMixin:  # type: ignore[no-redef]
+        """The score of a classifier."""
 
         def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-            """R², the share of the variance that is explained, averaged over targets."""
-            y = _arrays.columns("y", y)
-            weight = np.ones(len(y)) if sample_weight is None else _arrays.vector("sample_weight", sample_weight)
-            residual = weight @ (y - _arrays.columns("prediction", self.predict(X))) ** 2  # type: ignore[attr-defined]
-            spread = weight @ (y - np.average(y, axis=0, weights=weight)) ** 2
-            return float(np.mean(1 - residual / spread))
+            """Accuracy, the share of rows whose class is predicted."""
+            return float(np.average(self.predict(X) == np.asarray(y), weights=sample_weight))  # type: ignore[attr-defined]
+
+    def explained_share(y: Any, prediction: Any, sample_weight: Any) -> float:
+        """R², averaged over targets."""
+        y = _arrays.columns("y", y)
+        weight = np.ones(len(y)) if sample_weight is None else _arrays.vector("sample_weight", sample_weight)
+        residual = weight @ (y - _arrays.columns("prediction", prediction)) ** 2
+        spread = weight @ (y - np.average(y, axis=0, weights=weight)) ** 2
+        return float(np.mean(1 - residual / spread))
+
+    def check_classification_targets(y: Any) -> None:
+        """Fails where labels are numbers with a fraction."""
+        if y.dtype.kind == "f" and (y != np.trunc(y)).any():
+            raise ValueError("Unknown label type: continuous. Classes are texts, whole numbers or truth values.")
 
     class BaseEstimator:  # type: ignore[no-redef]
         """Parameters by the names of the constructor."""
@@ -113,11 +132,14 @@ else:
             return X
         if y is None:
             raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
-        y = _arrays.numbers("y", y)
+        y = _arrays.numbers("y", y) if rules.get("y_numeric") else np.asarray(y)
+        if not rules.get("multi_output") and y.ndim != 1:
+            raise ValueError(f"y should be a 1d array, got an array of shape {y.shape} instead.")
         if len(y) != len(X):
             raise ValueError(f"Found input variables with inconsistent numbers of samples: {[len(X), len(y)]}")
         _check_finite("X", X)
-        _check_finite("y", y)
+        if y.dtype.kind == "f":
+            _check_finite("y", y)
         return X, y
 
     def _check_finite(name: str, array: Any) -> None:
@@ -126,12 +148,20 @@ else:
             raise ValueError(f"Input {name} contains {kind}.")
 
 
+def row_weights(sample_weight: Any, X: Any) -> _arrays.Floats | None:
+    """Checked weights of the rows of `X`, if there are any."""
+    return None if sample_weight is None else _arrays.vector("sample_weight", check_weights(sample_weight, X))
+
+
 __all__ = [
     "HAS_SKLEARN",
     "BaseEstimator",
+    "ClassifierMixin",
     "ConvergenceWarning",
     "RegressorMixin",
+    "check_classification_targets",
     "check_is_fitted",
-    "check_weights",
+    "explained_share",
+    "row_weights",
     "validate_data",
 ]

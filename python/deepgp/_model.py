@@ -13,10 +13,11 @@ from ._results import Elbo, Moments
 
 
 class Model(Answers):
-    """A deep Gaussian process: layers and a Gaussian likelihood.
+    """A deep Gaussian process: layers and a likelihood.
 
     All methods take `X` and `y` in the units of the data and give moments in these units. A model that is built here
-    takes numbers as they are; one that was fitted or loaded has a `standardiser` and applies it first. The bound and
+    has one Gaussian noise and takes numbers as they are; one that was fitted or loaded has a `standardiser` and applies
+    it first. Where targets are classes, `y` has their numbers, from 0 in the order of `labels`. The bound and
     its gradient are those of the standardised numbers, which the optimiser sees.
 
     Parameters
@@ -175,6 +176,7 @@ class Model(Answers):
         num_data: int | None = None,
         *,
         sample_weight: Any = None,
+        exposure: Any = None,
         samples: int = 1,
         seed: int = 0,
     ) -> Elbo:
@@ -194,6 +196,8 @@ class Model(Answers):
             How many rows these stand for: the data term is multiplied by `num_data / N`. Without it, N.
         sample_weight : array-like of shape (N,), optional
             A factor on each row's share of the data term.
+        exposure : float or array-like of shape (N,), optional
+            For counts: the exposure of each row, or of all of them.
         samples : int, default=1
             Samples of the hidden layers for each row.
         seed : int, default=0
@@ -204,7 +208,7 @@ class Model(Answers):
         Elbo
             The total and its parts.
         """
-        return _elbo(self._engine.elbo(self._rows(X, y, noise, num_data, sample_weight, samples, seed)))
+        return _elbo(self._engine.elbo(self._rows(X, y, noise, num_data, sample_weight, exposure, samples, seed)))
 
     def elbo_gradient(
         self,
@@ -214,6 +218,7 @@ class Model(Answers):
         num_data: int | None = None,
         *,
         sample_weight: Any = None,
+        exposure: Any = None,
         samples: int = 1,
         seed: int = 0,
         kl_weight: float = 1.0,
@@ -226,7 +231,7 @@ class Model(Answers):
 
         Parameters
         ----------
-        X, y, noise, num_data, sample_weight, samples, seed
+        X, y, noise, num_data, sample_weight, exposure, samples, seed
             As for `elbo`.
         kl_weight : float, default=1.0
             A factor on the KL in what is differentiated. `Elbo.total` is the bound itself, whatever it is.
@@ -253,7 +258,7 @@ class Model(Answers):
         >>> bool(np.isclose(gradient["layers.1.kernel.variance"], slope))
         True
         """
-        rows = self._rows(X, y, noise, num_data, sample_weight, samples, seed, kl_weight)
+        rows = self._rows(X, y, noise, num_data, sample_weight, exposure, samples, seed, kl_weight)
         parts, gradient = self._engine.elbo_gradient(rows)
         return _elbo(parts), gradient
 
@@ -266,6 +271,7 @@ class Model(Answers):
         *,
         learning_rate: float = 0.01,
         sample_weight: Any = None,
+        exposure: Any = None,
         samples: int = 1,
         seed: int = 0,
         kl_weight: float = 1.0,
@@ -277,7 +283,7 @@ class Model(Answers):
 
         Parameters
         ----------
-        X, y, noise, num_data, sample_weight, samples, seed, kl_weight
+        X, y, noise, num_data, sample_weight, exposure, samples, seed, kl_weight
             As for `elbo_gradient`.
         learning_rate : float, default=0.01
             Adam's.
@@ -289,7 +295,7 @@ class Model(Answers):
         """
         if _settings.number("learning_rate", learning_rate) <= 0:
             raise ValueError(f"`learning_rate` is {learning_rate}, but must be a positive number")
-        rows = self._rows(X, y, noise, num_data, sample_weight, samples, seed, kl_weight)
+        rows = self._rows(X, y, noise, num_data, sample_weight, exposure, samples, seed, kl_weight)
         return _elbo(self._engine.train_step(rows, learning_rate))
 
     def propagate(self, X: Any, noise: Sequence[Any] | None = None, *, seed: int = 0) -> Moments:
@@ -335,9 +341,9 @@ class Model(Answers):
     def history(self) -> dict[str, Floats]:
         """The course of training, thinned to at most 1000 steps.
 
-        `step`, `seconds`, `elbo`, `data_term`, `kl`, `noise` (standard deviation in the first target's units), and
-        `validation_step` (0 is the start), `validation_score` (of the standardised targets
-        held out: their mean log density, or their CRPS with a minus before it).
+        `step`, `seconds`, `elbo`, `data_term`, `kl`, `noise` (standard deviation in the first target's units;
+        not a number where there is none), and `validation_step` (0 is the start), `validation_score` (of the
+        standardised targets held out: their mean log density, or their CRPS with a minus before it).
         """
         return self._engine.history()
 
@@ -401,14 +407,17 @@ class Model(Answers):
         noise: Sequence[Any] | None,
         num_data: int | None,
         sample_weight: Any,
+        exposure: Any,
         samples: int,
         seed: int,
         kl_weight: float = 1.0,
     ) -> dict[str, Any]:
+        inputs = self._inputs(X)
         return {
-            "x": self._inputs(X),
+            "x": inputs,
             "y": self._targets(y),
             "weights": None if sample_weight is None else _arrays.vector("sample_weight", sample_weight),
+            "exposure": _arrays.exposures(exposure, len(inputs)),
             "noise": _arrays.matrices("noise", noise),
             "num_data": None if num_data is None else _settings.integer("num_data", num_data, least=1),
             "samples": _settings.integer("samples", samples, least=1),

@@ -7,23 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from . import _arrays, _base, _core, _settings
+from . import _core, _settings
 from ._arrays import Floats
-from ._model import Model
+from ._estimator import Estimator
 
 # Rows that can be taken jointly, at most.
 _JOINT_ROWS = _core.joint_rows()
 
 
-class Predictions:
+class Predictions(Estimator):
     """Predictions of a fitted estimator."""
 
-    model_: Model
-    prediction_samples: int
-    threads: int
     _one_target: bool
 
-    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
+    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False, *, exposure: Any = None) -> Any:
         """Predict observations: their mean and, if asked for, their spread.
 
         Parameters
@@ -35,7 +32,9 @@ class Predictions:
         return_cov : bool, default=False
             Whether to return the joint covariance of observations, for up to 2000 rows. With hidden layers it is an
             average over joint samples: its diagonal agrees with the squares of the standard deviations up to sampling
-            error.
+            error. Counts have none.
+        exposure : float or array-like of shape (n_samples,), optional
+            For counts: the exposure of each row, or of all of them, in the unit of that in `fit`.
 
         Returns
         -------
@@ -61,7 +60,7 @@ class Predictions:
         if return_cov:
             _check_joint(X, "return_std")
         locations = self.model_._engine.locations() if return_cov else []
-        _, y, noise = self.model_.predict(X, **self._mixture())
+        _, y, noise = self.model_.predict(X, exposure=exposure, **self._mixture())
         if return_cov:
             _, covariance = self.model_.joint_moments(X, **self._mixture())
             covariance = covariance[locations]
@@ -70,8 +69,10 @@ class Predictions:
             return self._flat(y.mean), self._flat(np.moveaxis(covariance, 0, -1))
         return (self._flat(y.mean), self._flat(y.std)) if return_std else self._flat(y.mean)
 
-    def predict_quantiles(self, X: Any, quantiles: Sequence[float] = (0.05, 0.5, 0.95)) -> Floats:
-        """Quantiles of observations.
+    def predict_quantiles(
+        self, X: Any, quantiles: Sequence[float] = (0.05, 0.5, 0.95), *, exposure: Any = None
+    ) -> Floats:
+        """Quantiles of observations; of counts, the smallest that reach a level, which are whole numbers.
 
         Parameters
         ----------
@@ -79,6 +80,8 @@ class Predictions:
             Inputs.
         quantiles : sequence of float, default=(0.05, 0.5, 0.95)
             Levels between 0 and 1.
+        exposure : float or array-like of shape (n_samples,), optional
+            As for `predict`.
 
         Returns
         -------
@@ -93,7 +96,7 @@ class Predictions:
         (40, 2)
         """
         X = self._check_inputs(X)
-        found = self.model_.quantiles(X, np.atleast_1d(quantiles).tolist(), **self._mixture())
+        found = self.model_.quantiles(X, np.atleast_1d(quantiles).tolist(), exposure=exposure, **self._mixture())
         return found[:, 0] if self._one_target else found
 
     def sample_y(
@@ -103,6 +106,7 @@ class Predictions:
         random_state: int | np.random.RandomState | np.random.Generator | None = 0,
         *,
         joint: bool = True,
+        exposure: Any = None,
     ) -> Floats:
         """Draw observations.
 
@@ -116,6 +120,8 @@ class Predictions:
             Seeds them.
         joint : bool, default=True
             Whether a draw is one function seen at all rows, up to 2000 of them; else each row is drawn by itself.
+        exposure : float or array-like of shape (n_samples_X,), optional
+            As for `predict`, for rows that are drawn by themselves.
 
         Returns
         -------
@@ -131,14 +137,19 @@ class Predictions:
         """
         X = self._check_inputs(X)
         count = _settings.integer("n_samples", n_samples)
+        mixture = {**self._mixture(), "seed": _settings.seed_of(random_state)}
         if joint:
             _check_joint(X, "joint=False")
-        draw = self.model_.joint_draws if joint else self.model_.draws
-        found = np.moveaxis(draw(X, count, **{**self._mixture(), "seed": _settings.seed_of(random_state)}), 0, -1)
+            if exposure is not None:
+                raise ValueError("an `exposure` is for rows that are drawn by themselves: add joint=False")
+            draws = self.model_.joint_draws(X, count, **mixture)
+        else:
+            draws = self.model_.draws(X, count, exposure=exposure, **mixture)
+        found = np.moveaxis(draws, 0, -1)
         return found[:, 0] if self._one_target else found
 
-    def log_density(self, X: Any, y: Any) -> Floats:
-        """The log density of targets, row by row, in the units of the data.
+    def log_density(self, X: Any, y: Any, *, exposure: Any = None) -> Floats:
+        """The log density of targets, row by row, in the units of the data; of counts, their log probability.
 
         Parameters
         ----------
@@ -146,6 +157,8 @@ class Predictions:
             Inputs.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets.
+        exposure : float or array-like of shape (n_samples,), optional
+            As for `predict`.
 
         Returns
         -------
@@ -163,15 +176,7 @@ class Predictions:
         X = self._check_inputs(X)
         if y is None:
             raise ValueError("log_density requires y to be passed, but the target y is None")
-        return self.model_.log_density(X, y, **self._mixture())
-
-    def _check_inputs(self, X: Any) -> Any:
-        _base.check_is_fitted(self)
-        _arrays.check_cells("X", X)
-        return _base.validate_data(self, X, reset=False, dtype=np.float64)
-
-    def _mixture(self) -> dict[str, int]:
-        return {"samples": self.prediction_samples, "seed": 0, "threads": self.threads}
+        return self.model_.log_density(X, y, exposure=exposure, **self._mixture())
 
     def _flat(self, values: Floats) -> Floats:
         """Without the axis of the targets, if `y` had none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import sys
 from typing import Any
@@ -53,7 +54,9 @@ class Progress:
         elbo = "rolled back" if report["elbo"] is None else f"ELBO {report['elbo']:.1f}"
         left = _duration(seconds / step * (self._steps - step))
         time = f"{_duration(seconds)}, at most {left} left"
-        return f"{bar} {step}/{self._steps}  {elbo}  noise {report['noise']:.3g}  {time}"
+        # Classes and counts have no noise.
+        noise = "" if math.isnan(report["noise"]) else f"noise {report['noise']:.3g}  "
+        return f"{bar} {step}/{self._steps}  {elbo}  {noise}{time}"
 
 
 def _can_show(out: Any) -> bool:

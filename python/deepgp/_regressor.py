@@ -1,24 +1,20 @@
-"""`DeepGPRegressor`: the estimator."""
+"""`DeepGPRegressor`: the estimator of numbers and counts."""
 
 from __future__ import annotations
 
-import os
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from . import _arrays, _base, _core, _settings
+from . import _arrays, _base
+from ._estimator import TrainingRows
 from ._model import Model
 from ._predictions import Predictions
-from ._progress import Progress
 from ._results import StepReport
 
-_OF_COLUMNS = ("n_features_in_", "feature_names_in_")
 
-
-class DeepGPRegressor(_base.RegressorMixin, Predictions, _base.BaseEstimator):  # type: ignore[misc]
+class DeepGPRegressor(_base.RegressorMixin, Predictions):  # type: ignore[misc]
     """Regression by a deep Gaussian process with decoupled inducing inputs.
 
     Inputs and targets are standardised for the model, and predictions come back in the units of the data. Equal rows
@@ -51,10 +47,12 @@ default="squared-exponential"
         The kernel of every layer, with a lengthscale for each input.
     inducing_start : {"k-means", "random-rows", "greedy-variance"}, default="k-means"
         Where inducing inputs start.
-    likelihood : {"gaussian", "heteroscedastic", "student-t"}, default="heteroscedastic"
-        How targets scatter around the function: with one noise, with one that follows the inputs, or with outliers.
+    likelihood : {"gaussian", "heteroscedastic", "student-t", "poisson", "negative-binomial"}, default="heteroscedastic"
+        How targets scatter around the function: with one noise, with one that follows the inputs, or with outliers. The
+        last two are for counts, 0, 1, 2, …: of events at a rate that the function is the logarithm of, or of such that
+        vary more. Of counts there is one target, and `fit` and predictions take an `exposure`.
     noise : float, default=0.5
-        The noise variance at the start, as a share of the target's variance.
+        The noise variance at the start, as a share of the target's variance. Counts have none.
     precision : {"f64", "mixed"}, default="f64"
         Numbers of the work on rows; "mixed" is faster and has more jitter.
     jitter : float, optional
@@ -167,6 +165,9 @@ default="squared-exponential"
     True
     """
 
+    _of_classes = False
+    likelihood: str
+
     def __init__(
         self,
         hidden_layers: int = 2,
@@ -210,47 +211,9 @@ default="squared-exponential"
         device: str = "auto",
         threads: int = 0,
     ) -> None:
-        self.hidden_layers = hidden_layers
-        self.width = width
-        self.mean_inducing = mean_inducing
-        self.covariance_inducing = covariance_inducing
-        self.inducing = inducing
-        self.nested = nested
-        self.mean_form = mean_form
-        self.covariance_form = covariance_form
-        self.kernel = kernel
-        self.inducing_start = inducing_start
-        self.likelihood = likelihood
-        self.noise = noise
-        self.precision = precision
-        self.jitter = jitter
-        self.steps = steps
-        self.batch_size = batch_size
-        self.samples = samples
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.objective = objective
-        self.power = power
-        self.sites = sites
-        self.kl_weight = kl_weight
-        self.kl_warm_up = kl_warm_up
-        self.validation = validation
-        self.validate_every = validate_every
-        self.patience = patience
-        self.validation_samples = validation_samples
-        self.validation_score = validation_score
-        self.time_limit = time_limit
-        self.constant_columns = constant_columns
-        self.transform_target = transform_target
-        self.prediction_samples = prediction_samples
-        self.warm_start = warm_start
-        self.callbacks = callbacks
-        self.verbose = verbose
-        self.random_state = random_state
-        self.device = device
-        self.threads = threads
+        self._keep_arguments(locals())
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DeepGPRegressor:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, exposure: Any = None) -> DeepGPRegressor:
         """Train a model on data.
 
         Parameters
@@ -261,6 +224,9 @@ default="squared-exponential"
             Targets.
         sample_weight : array-like of shape (n_samples,), optional
             A factor on each row's share of the data term: a weight of 3 is the same as three equal rows.
+        exposure : float or array-like of shape (n_samples,), optional
+            For counts: how long, or how much, was watched for events at each row, in any unit. Counts grow with it, and
+            predictions then want it too.
 
         Returns
         -------
@@ -268,147 +234,40 @@ default="squared-exponential"
             Fitted. If training is interrupted, by Ctrl-C or by an exception in a callback, it is fitted with what it
             had learnt and the exception goes on.
         """
-        if not isinstance(self.device, str):
-            raise ValueError(f"`device` is {self.device!r}, but must be 'auto', 'cpu' or 'cuda'")
-        _core.check_device(self.device)
-        _settings.integer("prediction_samples", self.prediction_samples, least=1)
-        known = {name: getattr(self, name, None) for name in _OF_COLUMNS}
-        engine, error, flat = None, None, True
-        try:
-            engine, error, flat = self._train(X, y, sample_weight)
-        finally:
-            if engine is None:
-                self._restore(known)
-        if engine is not None:
-            self._adopt(Model._of(engine), flat=flat)
-        if error is not None:
-            raise error
-        trouble = self.model_._engine.trouble()
-        if self.stop_ == "stuck":
-            message = f"training could not go on after {self.n_iter_} steps; the model is the last good one"
-            trouble = message if trouble is None else f"{message}; {trouble}"
-        if trouble is not None:
-            warnings.warn(trouble, _base.ConvergenceWarning, stacklevel=2)
+        self._fit(X, y, sample_weight, exposure)
         return self
 
-    def _train(self, X: Any, y: Any, sample_weight: Any) -> tuple[_core.Engine | None, BaseException | None, bool]:
-        """The model, if there is one, the exception that ended training, if one did, and whether `y` has one axis."""
-        before = getattr(self, "model_", None) if self.warm_start else None
-        if before is not None:
-            _settings.check_structure(self, self._structure)
-        for name, own in (("X", X), ("y", y), ("sample_weight", sample_weight)):
-            _arrays.check_cells(name, own)
-        names = _target_names(y)
-        least = 2 if self.validation is None else 3
-        rules = {"dtype": np.float64, "multi_output": True, "y_numeric": True, "ensure_min_samples": least}
-        X, y = _base.validate_data(self, X, y, reset=before is None, **rules)
-        targets = _arrays.columns("y", y)
-        words = _settings.to_json(_settings.of_regressor(self))
-        time_limit = _settings.time_limit(self.time_limit)
-        progress = Progress(self.steps) if self.verbose else None
-        engine, error = _core.fit(
-            x=_arrays.matrix("X", X),
-            y=targets,
-            weights=None
-            if sample_weight is None
-            else _arrays.vector("sample_weight", _base.check_weights(sample_weight, X)),
-            words=words,
-            names=(self._feature_names(), names),
-            engine=None if before is None else before._engine,
-            device=self.device,
-            time_limit=time_limit,
-            progress=progress,
-            callback=self._callback(),
-        )
-        if progress is not None:
-            progress.finish()
-        return engine, error, np.ndim(y) == 1
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file that `load` and the command `deepgp` open.
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, exposure: Any = None) -> float:
+        """R², the share of the targets' variance that the predicted means explain, averaged over targets.
 
         Parameters
         ----------
-        path : str or path-like
-            The file; it is replaced if it is there.
-        """
-        _base.check_is_fitted(self)
-        samples = _settings.integer("prediction_samples", self.prediction_samples, least=1)
-        self.model_._engine.save(path, samples)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> DeepGPRegressor:
-        """An estimator, fitted, from a file that `save` or the command `deepgp fit` wrote.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file.
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Inputs.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of rows.
+        exposure : float or array-like of shape (n_samples,), optional
+            As for `fit`.
 
         Returns
         -------
-        DeepGPRegressor
-            With the settings of the fit. Where a table had categories, `X` is wanted as the command line encodes it:
-            one column of zeros and ones for each level, as in `feature_names_in_`.
+        float
         """
-        model = Model.load(path)
-        if not model._engine.is_fitted():
-            raise ValueError(f"{os.fspath(path)} holds a Model that was not fitted: open it with Model.load")
-        settings = _settings.of_engine(model._engine)
-        regressor = cls(**settings)
-        regressor._adopt(model, flat=model.n_outputs == 1)
-        regressor.n_features_in_ = model.n_inputs
-        names, _ = model._engine.columns()
-        if not model._engine.is_unnamed():
-            regressor.feature_names_in_ = np.asarray(names, dtype=object)
-        return regressor
+        return _base.explained_share(y, self.predict(X, exposure=exposure), sample_weight)
 
-    def _adopt(self, model: Model, *, flat: bool) -> None:
-        self.model_ = model
-        self.n_outputs_ = model.n_outputs
-        self.n_iter_, _, elbo, self.stop_, self.notes_ = model._engine.record()
-        self.elbo_ = float("nan") if elbo is None else elbo
-        self.history_ = model.history
-        self._one_target = flat
-        self._structure = _settings.structure_of(self)
+    def _rows(self, X: Any, y: Any, sample_weight: Any, rules: dict[str, Any]) -> TrainingRows:
+        X, y = _base.validate_data(self, X, y, multi_output=True, y_numeric=True, **rules)
+        targets, weights = _arrays.columns("y", y), _base.row_weights(sample_weight, X)
+        learnt = {"n_outputs_": targets.shape[1], "_one_target": np.ndim(y) == 1}
+        return TrainingRows(X, targets, weights, self.likelihood, None, False, learnt)
 
-    def _restore(self, known: dict[str, Any]) -> None:
-        """Forgets the columns of a fit that came to nothing."""
-        for name, value in known.items():
-            if value is not None:
-                setattr(self, name, value)
-            elif hasattr(self, name):
-                delattr(self, name)
-
-    def _feature_names(self) -> list[str] | None:
-        names = getattr(self, "feature_names_in_", None)
-        return None if names is None else [str(name) for name in names]
-
-    def _callback(self) -> Callable[[dict[str, Any]], bool] | None:
-        if not self.callbacks:
-            return None
-        if not isinstance(self.callbacks, Sequence) or not all(map(callable, self.callbacks)):
-            raise TypeError("`callbacks` must be a list of callables")
-        callbacks = list(self.callbacks)
-
-        def ask(report: dict[str, Any]) -> bool:
-            # All of them see every step, whatever another one says.
-            return any(list(map(bool, [call(StepReport(**report)) for call in callbacks])))
-
-        return ask
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_")
+    @classmethod
+    def _learnt_by(cls, model: Model) -> dict[str, Any]:
+        return {"n_outputs_": model.n_outputs, "_one_target": model.n_outputs == 1}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
-
-
-def _target_names(y: Any) -> list[str] | None:
-    names = getattr(y, "columns", None)
-    if names is None:
-        name = getattr(y, "name", None)
-        names = None if name is None or name == "" else [name]
-    return None if names is None or callable(names) else [str(name) for name in names]

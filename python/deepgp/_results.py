@@ -65,7 +65,7 @@ class StepReport(NamedTuple):
     elbo, data_term, kl : float or None
         The bound before the step, and its parts; None if the step was rolled back.
     noise : float
-        Standard deviation of the noise, in the first target's units.
+        Standard deviation of the noise, in the first target's units; not a number for classes and counts.
     learning_rate : float
         The one that was used.
     validation : float or None

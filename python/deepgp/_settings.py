@@ -43,6 +43,7 @@ _AS_THEY_ARE = (
     "transform_target",
     "threads",
 )
+_SIZES = ("inducing", "mean_inducing", "covariance_inducing")
 #: What a model is made of: with `warm_start` it cannot change.
 _STRUCTURE = (
     "hidden_layers",
@@ -142,20 +143,19 @@ def size(tied: Any, mean: Any, covariance: Any, nested: Any = None) -> Any:
     return {"nested" if nested or (nested is None and NESTED) else "decoupled": given}
 
 
-def of_regressor(regressor: Any) -> dict[str, Any]:
-    """The library's settings, from the arguments of `DeepGPRegressor`."""
-    settings = {name: checked(name, getattr(regressor, name)) for name in _AS_THEY_ARE}
-    settings["inducing"] = size(
-        regressor.inducing, regressor.mean_inducing, regressor.covariance_inducing, regressor.nested
-    )
-    settings["jitter"] = jitter(regressor.jitter)
-    settings["schedule"] = regressor.schedule
-    settings["seed"] = seed_of(regressor.random_state)
+def of_estimator(estimator: Any, likelihood: str) -> dict[str, Any]:
+    """The library's settings, from the arguments of an estimator, which has chosen this likelihood."""
+    arguments = estimator.get_params(deep=False) | {"likelihood": likelihood}
+    settings = {name: checked(name, arguments[name]) for name in _AS_THEY_ARE if name in arguments}
+    settings["inducing"] = size(*(arguments[name] for name in (*_SIZES, "nested")))
+    settings["jitter"] = jitter(arguments["jitter"])
+    settings["schedule"] = arguments["schedule"]
+    settings["seed"] = seed_of(arguments["random_state"])
     return settings
 
 
 def of_engine(engine: _core.Engine) -> dict[str, Any]:
-    """Arguments of `DeepGPRegressor` that make the settings of this model's fit."""
+    """Arguments of an estimator that make the settings of this model's fit, and those of the other kind."""
     settings: dict[str, Any] = json.loads(engine.settings())
     settings["random_state"] = settings.pop("seed")
     jitter = settings["jitter"]
@@ -168,14 +168,14 @@ def of_engine(engine: _core.Engine) -> dict[str, Any]:
     return settings | {f"{name}_inducing": own for name, own in apart.items()}
 
 
-def structure_of(regressor: Any) -> dict[str, Any]:
+def structure_of(estimator: Any) -> dict[str, Any]:
     """The arguments that say what a model is made of."""
-    return {name: getattr(regressor, name) for name in _STRUCTURE}
+    return {name: value for name, value in estimator.get_params(deep=False).items() if name in _STRUCTURE}
 
 
-def check_structure(regressor: Any, before: Mapping[str, Any]) -> None:
+def check_structure(estimator: Any, before: Mapping[str, Any]) -> None:
     """Fails if a model that is there would have to be another one."""
-    for name, now in structure_of(regressor).items():
+    for name, now in structure_of(estimator).items():
         if before[name] != now:
             raise ValueError(
                 f"warm_start goes on with the model that is there, where `{name}` is {before[name]!r}, not {now!r}: "

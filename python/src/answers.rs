@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use deepgp::{JOINT_ROWS, Mat, PredictSettings, UserPredictor, View};
+use deepgp::{JOINT_ROWS, Mat, PredictSettings, Rows, UserPredictor};
 use deepgp_io::{ModelFile, chunks};
 use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyMemoryError, PyValueError};
@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 
 use crate::arrays::{Matrix, Tensor, Vector};
 use crate::engine::Engine;
+use crate::exposures::{self, Exposures};
 use crate::{arrays, background, errors};
 
 /// What a matrix takes beside its numbers, in numbers.
@@ -40,20 +41,47 @@ fn ask<T: Send + 'static>(
     background::run(py, work)?.map_err(errors::library)
 }
 
-/// Asks about some rows after the others, until nobody waits for the answer any more; puts the answers one below the other.
+/// Rows to ask about, owned by the thread that works on them.
+struct Asked {
+    x: Mat,
+    offsets: Option<Vec<f64>>,
+}
+
+impl Asked {
+    /// Rows to ask the model of `file` about.
+    fn new(file: &ModelFile, x: &PyReadonlyArray2<'_, f64>, exposure: &Exposures<'_>) -> PyResult<Self> {
+        let x = arrays::matrix(x)?;
+        let offsets = exposures::offsets_for(file, exposure, x.nrows())?;
+        Ok(Self { x, offsets })
+    }
+
+    /// So many rows from `first` on, or as many as there are.
+    fn some(&self, first: usize, rows: usize) -> Rows<'_> {
+        let own = first..self.x.nrows().min(first + rows);
+        Rows { offsets: self.offsets.as_ref().map(|all| &all[own.clone()]), x: self.x.view().rows(own) }
+    }
+
+    /// All of them.
+    fn all(&self) -> Rows<'_> {
+        self.some(0, self.x.nrows())
+    }
+}
+
+/// Asks about some rows after the others, until nobody waits for the answer any more; puts the answers one below the other. The question
+/// has the number of the first of these rows.
 fn ask_rows<const K: usize>(
     py: Python<'_>,
     file: Arc<ModelFile>,
     sampling: Sampling,
-    x: Mat,
-    question: impl Fn(&UserPredictor<'_>, View<'_>, usize) -> deepgp::Result<[Mat; K]> + Send + 'static,
+    asked: Asked,
+    question: impl Fn(&UserPredictor<'_>, Rows<'_>, usize) -> deepgp::Result<[Mat; K]> + Send + 'static,
 ) -> PyResult<[Mat; K]> {
     let work = move |caller: &background::Caller<_>| {
         let predictor = file.regressor.predictor(sampling.settings())?;
         let rows = chunks::rows_at_once(sampling.0);
-        let mut answers = vec![question(&predictor, x.view().rows(0..rows.min(x.nrows())), 0)?];
-        for first in (rows..x.nrows()).step_by(rows).take_while(|_| !caller.has_left()) {
-            answers.push(question(&predictor, x.view().rows(first..x.nrows().min(first + rows)), first)?);
+        let mut answers = vec![question(&predictor, asked.some(0, rows), 0)?];
+        for first in (rows..asked.x.nrows()).step_by(rows).take_while(|_| !caller.has_left()) {
+            answers.push(question(&predictor, asked.some(first, rows), first)?);
         }
         below_each_other(answers)
     };
@@ -82,14 +110,16 @@ pub fn moments<'py>(
     py: Python<'py>,
     engine: &Engine,
     x: PyReadonlyArray2<'_, f64>,
+    exposure: Exposures<'_>,
     sampling: Sampling,
 ) -> PyResult<Moments<'py>> {
-    let [f_mean, f_variance, y_mean, y_variance, noise] =
-        ask_rows(py, engine.file(), sampling, arrays::matrix(&x)?, |predictor, x, _| {
-            let prediction = predictor.moments(x)?;
-            let (f, y) = (prediction.f, prediction.y);
-            Ok([f.mean, f.variance, y.mean, y.variance, prediction.noise])
-        })?;
+    let file = engine.file();
+    let asked = Asked::new(&file, &x, &exposure)?;
+    let [f_mean, f_variance, y_mean, y_variance, noise] = ask_rows(py, file, sampling, asked, |predictor, rows, _| {
+        let prediction = predictor.moments(rows)?;
+        let (f, y) = (prediction.f, prediction.y);
+        Ok([f.mean, f.variance, y.mean, y.variance, prediction.noise])
+    })?;
     let out = |m| arrays::array(py, m);
     Ok((out(f_mean)?, out(f_variance)?, out(y_mean)?, out(y_variance)?, out(noise)?))
 }
@@ -101,10 +131,27 @@ pub fn quantiles<'py>(
     engine: &Engine,
     x: PyReadonlyArray2<'_, f64>,
     levels: Vec<f64>,
+    exposure: Exposures<'_>,
     sampling: Sampling,
 ) -> PyResult<Matrix<'py>> {
-    let question = move |predictor: &UserPredictor<'_>, x: View<'_>, _| Ok([predictor.quantiles(x, &levels)?]);
-    let [all] = ask_rows(py, engine.file(), sampling, arrays::matrix(&x)?, question)?;
+    let file = engine.file();
+    let asked = Asked::new(&file, &x, &exposure)?;
+    let question = move |predictor: &UserPredictor<'_>, rows: Rows<'_>, _| Ok([predictor.quantiles(rows, &levels)?]);
+    let [all] = ask_rows(py, file, sampling, asked, question)?;
+    arrays::array(py, all)
+}
+
+/// The probability of each class, `[N, C]`.
+#[pyfunction]
+pub fn class_probabilities<'py>(
+    py: Python<'py>,
+    engine: &Engine,
+    x: PyReadonlyArray2<'_, f64>,
+    sampling: Sampling,
+) -> PyResult<Matrix<'py>> {
+    let file = engine.file();
+    let asked = Asked::new(&file, &x, &None)?;
+    let [all] = ask_rows(py, file, sampling, asked, |predictor, rows, _| Ok([predictor.class_probabilities(rows)?]))?;
     arrays::array(py, all)
 }
 
@@ -115,11 +162,13 @@ pub fn log_density<'py>(
     engine: &Engine,
     x: PyReadonlyArray2<'_, f64>,
     y: PyReadonlyArray2<'_, f64>,
+    exposure: Exposures<'_>,
     sampling: Sampling,
 ) -> PyResult<Vector<'py>> {
-    let (x, y) = pair(&x, &y)?;
-    let [all] = ask_rows(py, engine.file(), sampling, x, move |predictor, x, first| {
-        Ok([Mat::column(predictor.log_density(x, y.view().rows(first..first + x.nrows()))?)])
+    let file = engine.file();
+    let (asked, y) = (Asked::new(&file, &x, &exposure)?, as_many(&x, &y)?);
+    let [all] = ask_rows(py, file, sampling, asked, move |predictor, rows, first| {
+        Ok([Mat::column(predictor.log_density(rows, y.view().rows(first..first + rows.x.nrows()))?)])
     })?;
     Ok(arrays::vector(py, all.into_vec()))
 }
@@ -131,11 +180,13 @@ pub fn below<'py>(
     engine: &Engine,
     x: PyReadonlyArray2<'_, f64>,
     y: PyReadonlyArray2<'_, f64>,
+    exposure: Exposures<'_>,
     sampling: Sampling,
 ) -> PyResult<Matrix<'py>> {
-    let (x, y) = pair(&x, &y)?;
-    let [all] = ask_rows(py, engine.file(), sampling, x, move |predictor, x, first| {
-        Ok([predictor.cumulative(x, y.view().rows(first..first + x.nrows()))?])
+    let file = engine.file();
+    let (asked, y) = (Asked::new(&file, &x, &exposure)?, as_many(&x, &y)?);
+    let [all] = ask_rows(py, file, sampling, asked, move |predictor, rows, first| {
+        Ok([predictor.cumulative(rows, y.view().rows(first..first + rows.x.nrows()))?])
     })?;
     arrays::array(py, all)
 }
@@ -148,8 +199,10 @@ pub fn input_gradient<'py>(
     x: PyReadonlyArray2<'_, f64>,
     sampling: Sampling,
 ) -> PyResult<(Matrix<'py>, Matrix<'py>)> {
-    let [mean, variance] = ask_rows(py, engine.file(), sampling, arrays::matrix(&x)?, |predictor, x, _| {
-        let slopes = predictor.input_gradient(x)?;
+    // An exposure shifts a log rate, and bends nothing.
+    let asked = Asked { x: arrays::matrix(&x)?, offsets: None };
+    let [mean, variance] = ask_rows(py, engine.file(), sampling, asked, |predictor, rows, _| {
+        let slopes = predictor.input_gradient(rows.x)?;
         Ok([slopes.mean, slopes.variance])
     })?;
     Ok((arrays::array(py, mean)?, arrays::array(py, variance)?))
@@ -162,13 +215,15 @@ pub fn draws<'py>(
     engine: &Engine,
     x: PyReadonlyArray2<'_, f64>,
     count: usize,
+    exposure: Exposures<'_>,
     sampling: Sampling,
 ) -> PyResult<Tensor<'py>> {
     let (rows, (_, outputs, _)) = (x.shape()[0], engine.widths());
     // What the library hands over, and the array that it becomes.
     check_room(count, rows, 2 * outputs)?;
-    let x = arrays::matrix(&x)?;
-    let all = ask(py, engine.file(), sampling, move |predictor| predictor.draws_of_y(x.view(), count))?;
+    let file = engine.file();
+    let asked = Asked::new(&file, &x, &exposure)?;
+    let all = ask(py, file, sampling, move |predictor| predictor.draws_of_y(asked.all(), count))?;
     arrays::stack(py, all, rows, outputs)
 }
 
@@ -184,8 +239,14 @@ pub fn joint_draws<'py>(
     let (rows, (_, outputs, _)) = (x.shape()[0], engine.widths());
     // Functions too.
     check_room(count, rows, 3 * outputs)?;
+    let file = engine.file();
+    if file.schema.exposure.is_some() {
+        return Err(PyValueError::new_err(
+            "counts that grow with an exposure are not drawn jointly: draw each row by itself, with `joint=False`",
+        ));
+    }
     let x = arrays::matrix(&x)?;
-    let all = ask(py, engine.file(), sampling, move |predictor| Ok(predictor.joint_draws(x.view(), count)?.y))?;
+    let all = ask(py, file, sampling, move |predictor| Ok(predictor.joint_draws(x.view(), count)?.y))?;
     arrays::stack(py, all, rows, outputs)
 }
 
@@ -217,12 +278,11 @@ fn check_room(count: usize, rows: usize, width: usize) -> PyResult<()> {
     if fits { Ok(()) } else { Err(PyMemoryError::new_err(message())) }
 }
 
-/// Inputs and as many targets.
-fn pair(x: &PyReadonlyArray2<'_, f64>, y: &PyReadonlyArray2<'_, f64>) -> PyResult<(Mat, Mat)> {
-    let (x, y) = (arrays::matrix(x)?, arrays::matrix(y)?);
-    if x.nrows() != y.nrows() {
-        let (expected, found) = (x.nrows(), y.nrows());
+/// Targets of as many rows as there are inputs.
+fn as_many(x: &PyReadonlyArray2<'_, f64>, y: &PyReadonlyArray2<'_, f64>) -> PyResult<Mat> {
+    let (expected, found) = (x.shape()[0], y.shape()[0]);
+    if expected != found {
         return Err(PyValueError::new_err(format!("y: expected {expected} rows, as many as X has, found {found}")));
     }
-    Ok((x, y))
+    arrays::matrix(y)
 }

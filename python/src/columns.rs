@@ -3,32 +3,44 @@
 use deepgp::{DeepGp, FitSettings, Regressor, Scaling, Standardiser};
 use deepgp_io::table::{InputColumn, Kind, Missing, Schema, TargetKind, by_position};
 use deepgp_io::{History, ModelFile, Provenance, Record};
+use pyo3::prelude::*;
 
-/// `width` columns of numbers, known by their names or, without, by their positions, and targets, named or counted.
-pub fn schema(names: Option<Vec<String>>, width: usize, targets: Option<Vec<String>>, outputs: usize) -> Schema {
-    let targets = targets.unwrap_or_else(|| match outputs {
+/// The names that Python knows, from a dictionary: of inputs and targets, if they have any; of the column of exposures, if there is one;
+/// and the labels of classes, if targets are classes.
+#[derive(Default, FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Names {
+    pub inputs: Option<Vec<String>>,
+    pub targets: Option<Vec<String>>,
+    pub exposure: Option<String>,
+    pub labels: Option<Vec<String>>,
+}
+
+/// `width` columns of numbers, known by their names or, without, by their positions, and targets of a kind, named or counted.
+pub fn schema(names: Names, width: usize, outputs: usize, target_kind: TargetKind) -> Schema {
+    let targets = names.targets.unwrap_or_else(|| match outputs {
         1 => vec!["y".into()],
         _ => (0..outputs).map(|i| format!("y{i}")).collect(),
     });
-    let positions = if names.is_none() { Some(width) } else { None };
-    let names = names.unwrap_or_else(|| by_position(width));
+    let positions = if names.inputs.is_none() { Some(width) } else { None };
+    let inputs = names.inputs.unwrap_or_else(|| by_position(width));
     let column = |name| InputColumn { name, kind: Kind::Number { fill: None } };
-    let (target_kind, exposure) = (TargetKind::Numbers, None);
     Schema {
-        inputs: names.into_iter().map(column).collect(),
+        inputs: inputs.into_iter().map(column).collect(),
         targets,
         target_kind,
-        exposure,
+        exposure: names.exposure,
         missing: Missing::Reject,
         positions,
     }
 }
 
-/// The columns of a model that is trained further: as they were, but for targets that have names now.
-pub fn renamed(mut schema: Schema, targets: Option<Vec<String>>) -> Schema {
-    if let Some(targets) = targets.filter(|targets| targets.len() == schema.targets.len()) {
+/// The columns of a model that is trained further: as they were, but for targets that have names now, and exposures that are new.
+pub fn renamed(mut schema: Schema, names: Names) -> Schema {
+    if let Some(targets) = names.targets.filter(|targets| targets.len() == schema.targets.len()) {
         schema.targets = targets;
     }
+    schema.exposure = schema.exposure.or(names.exposure);
     schema
 }
 
@@ -43,6 +55,6 @@ pub fn unscaled(model: DeepGp) -> ModelFile {
     let units = |width: usize| Scaling { shift: vec![0.0; width], scale: vec![1.0; width] };
     let (inputs, outputs) = (model.input_width(), model.likelihood().observed_width());
     let standardiser = Standardiser { x: units(inputs), y: units(outputs), transform: None };
-    let schema = schema(None, inputs, None, outputs);
+    let schema = schema(Names::default(), inputs, outputs, TargetKind::Numbers);
     file(Regressor { model, standardiser }, schema, FitSettings::default(), Provenance::Unfitted)
 }

@@ -7,13 +7,14 @@ use deepgp::noise::{Key, Purpose};
 use deepgp::{
     Adam, Batch, Dataset, Evaluation, Factors, Mat, Noise, Optimiser, OptimiserState, Snapshot, Standardiser, Update,
 };
-use deepgp_io::{ModelFile, Note, StopReason};
+use deepgp_io::{ClassWeights, ModelFile, Note, StopReason};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArrayDyn};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::arrays::{Matrix, Vector};
+use crate::exposures::{self, Exposures};
 use crate::plan::{LayerArrays, Plan};
 use crate::{arrays, background, columns, device, errors, settings};
 
@@ -63,6 +64,7 @@ struct Rows<'py> {
     x: PyReadonlyArray2<'py, f64>,
     y: PyReadonlyArray2<'py, f64>,
     weights: Option<PyReadonlyArray1<'py, f64>>,
+    exposure: Exposures<'py>,
     noise: Option<Vec<PyReadonlyArray2<'py, f64>>>,
     num_data: Option<usize>,
     samples: usize,
@@ -84,9 +86,12 @@ struct OwnRows {
 
 impl OwnRows {
     /// In the model's units.
-    fn new(rows: &Rows<'_>, standardiser: &Standardiser) -> PyResult<Self> {
-        let data = dataset(&rows.x, &rows.y, rows.weights.as_ref())?;
-        let data = standardiser.apply(&data).map_err(errors::library)?;
+    fn new(rows: &Rows<'_>, file: &ModelFile) -> PyResult<Self> {
+        let mut data = dataset(&rows.x, &rows.y, rows.weights.as_ref())?;
+        if let Some(offsets) = exposures::offsets_for(file, &rows.exposure, data.len())? {
+            data = data.with_offsets(offsets).map_err(errors::library)?;
+        }
+        let data = file.regressor.standardiser.apply(&data).map_err(errors::library)?;
         let noise = rows.noise.as_ref().map(|noise| arrays::matrices(noise)).transpose()?;
         let Rows { samples, kl_weight, seed, .. } = *rows;
         let num_data = rows.num_data.unwrap_or(data.len());
@@ -250,7 +255,7 @@ impl Engine {
     /// The bound on some rows.
     fn elbo<'py>(&self, py: Python<'py>, rows: Rows<'_>) -> PyResult<Parts<'py>> {
         let file = self.file();
-        let rows = OwnRows::new(&rows, &file.regressor.standardiser)?;
+        let rows = OwnRows::new(&rows, &file)?;
         let work = move |_: &_| rows.evaluate(|batch, noise| file.regressor.model.objective(batch, noise));
         Ok(parts(py, background::run(py, work)?.map_err(errors::library)?))
     }
@@ -259,7 +264,7 @@ impl Engine {
     fn elbo_gradient<'py>(&self, py: Python<'py>, rows: Rows<'_>) -> PyResult<(Parts<'py>, Bound<'py, PyDict>)> {
         let file = self.file();
         let own = file.clone();
-        let rows = OwnRows::new(&rows, &file.regressor.standardiser)?;
+        let rows = OwnRows::new(&rows, &file)?;
         let work = move |_: &_| rows.evaluate(|batch, noise| own.regressor.model.objective_gradient(batch, noise));
         let (elbo, gradient) = background::run(py, work)?.map_err(errors::library)?;
         let all = PyDict::new(py);
@@ -273,7 +278,7 @@ impl Engine {
     /// One step of Adam on some rows; the bound is that before the step. The step's own number makes its noise.
     fn train_step<'py>(&self, py: Python<'py>, rows: Rows<'_>, learning_rate: f64) -> PyResult<Parts<'py>> {
         let file = self.file();
-        let mut rows = OwnRows::new(&rows, &file.regressor.standardiser)?;
+        let mut rows = OwnRows::new(&rows, &file)?;
         let parameters = file.regressor.model.parameters();
         let raw = file.regressor.model.raw();
         let optimiser = lock(&self.adam).clone().unwrap_or_else(|| OptimiserState::new(&Adam, raw.len()));
@@ -345,6 +350,16 @@ impl Engine {
         (file.schema.feature_names(), file.schema.targets.clone())
     }
 
+    /// The labels of all classes, if targets are classes.
+    fn labels(&self) -> Option<Vec<String>> {
+        self.file().schema.target_kind.labels().map(<[String]>::to_vec)
+    }
+
+    /// The name of the column of exposures, if the model was fitted with some.
+    fn exposure(&self) -> Option<String> {
+        self.file().schema.exposure.clone()
+    }
+
     /// Whether the inputs have no names, so that those of `columns` are made up.
     fn is_unnamed(&self) -> bool {
         self.file().schema.positions.is_some()
@@ -366,6 +381,11 @@ impl Engine {
         if let Some(samples) = record.prediction_samples {
             all.insert("prediction_samples".into(), samples.into());
         }
+        let class_weight = match record.class_weights {
+            ClassWeights::None => serde_json::Value::Null,
+            ClassWeights::Balanced => "balanced".into(),
+        };
+        all.insert("class_weight".into(), class_weight);
         Ok(serde_json::Value::Object(all).to_string())
     }
 
@@ -410,7 +430,8 @@ impl Engine {
         let each = (0..likelihood.observed_width()).map(|output| likelihood.location(output));
         each.collect::<Option<Vec<usize>>>().ok_or_else(|| {
             PyValueError::new_err(format!(
-                "under the likelihood `{}` targets scatter around no function",
+                "under the likelihood `{}` targets scatter around no function, and have no joint covariance: take \
+                 `return_std=True`, `predict_quantiles` or `sample_y`",
                 likelihood.name()
             ))
         })

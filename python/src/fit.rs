@@ -12,15 +12,18 @@ use deepgp::backend::Backend;
 use deepgp::{Dataset, Fit, FitSettings, Training};
 use deepgp_io::table::Schema;
 use deepgp_io::{
-    History, LikelihoodWatch, ModelFile, Provenance, Record, StopReason, TrainingProgress, noise_of_first_target,
+    ClassWeights, History, LikelihoodWatch, ModelFile, Provenance, Record, StopReason, TrainingProgress,
+    noise_of_first_target,
 };
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::background::{self, Caller, Event, Job, TICK};
+use crate::columns::Names;
 use crate::engine::{self, Engine};
-use crate::{columns, device, errors, settings};
+use crate::exposures::{self, Exposures};
+use crate::{columns, device, errors, settings, targets};
 
 /// How often training leaves a copy of what it has learnt, for the case that nobody waits for the next step.
 const KEPT_EVERY: Duration = Duration::from_millis(250);
@@ -85,6 +88,8 @@ struct Order {
     data: Dataset,
     settings: FitSettings,
     schema: Schema,
+    /// How classes weigh; the rows' weights have it in them.
+    class_weights: ClassWeights,
     /// The model to go on with.
     from: Option<Arc<ModelFile>>,
     time_limit: Option<f64>,
@@ -101,30 +106,45 @@ type Outcome = (Option<Engine>, Option<Py<PyAny>>);
 /// Trains a model. `progress` is called now and then, `callback` at every step, which ends training by returning true.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "called from one place, by keyword")]
-#[pyo3(signature = (*, x, y, weights, words, names, engine, device, time_limit, progress, callback))]
+#[pyo3(signature = (*, x, y, weights, exposure, words, names, balanced, engine, device, time_limit, progress, callback))]
 pub fn fit(
     py: Python<'_>,
     x: PyReadonlyArray2<'_, f64>,
     y: PyReadonlyArray2<'_, f64>,
     weights: Option<PyReadonlyArray1<'_, f64>>,
+    exposure: Exposures<'_>,
     words: &str,
-    names: (Option<Vec<String>>, Option<Vec<String>>),
+    mut names: Names,
+    balanced: bool,
     engine: Option<&Engine>,
     device: &str,
     time_limit: Option<f64>,
     progress: Option<Bound<'_, PyAny>>,
     callback: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Outcome> {
-    let settings = settings::parse(words)?;
+    let mut settings = settings::parse(words)?;
     settings.train.check().map_err(errors::library)?;
+    let kind = targets::kind(settings.model.likelihood, names.labels.take())?;
+    settings.model.likelihood = targets::informed(settings.model.likelihood, &kind);
     let board = Arc::new(Mutex::new(Board::default()));
-    let data = engine::dataset(&x, &y, weights.as_ref())?;
+    let mut data = engine::dataset(&x, &y, weights.as_ref())?;
+    // Before rows are merged, so that a message names the user's row.
+    let likelihood = settings.model.likelihood.start(data.y().ncols());
+    likelihood.check(data.y().view()).map_err(errors::library)?;
     let from = engine.map(Engine::file);
+    let offsets = match &from {
+        Some(file) => exposures::offsets_for(file, &exposure, data.len())?,
+        None => exposures::offsets(&exposure, likelihood.outcomes(), data.len())?,
+    };
+    if let Some(offsets) = offsets {
+        data = data.with_offsets(offsets).map_err(errors::library)?;
+    }
     let order = Order {
         schema: match &from {
-            Some(file) => columns::renamed(file.schema.clone(), names.1),
-            None => columns::schema(names.0, data.x().ncols(), names.1, data.y().ncols()),
+            Some(file) => columns::renamed(file.schema.clone(), names),
+            None => columns::schema(names, data.x().ncols(), data.y().ncols(), kind),
         },
+        class_weights: if balanced { ClassWeights::Balanced } else { ClassWeights::None },
         data,
         settings,
         from,
@@ -204,7 +224,7 @@ fn lock(board: &Mutex<Board>) -> MutexGuard<'_, Board> {
 impl Order {
     /// Trains.
     fn carry_out(self, caller: &Caller<Question>) -> deepgp::Result<ModelFile> {
-        let Self { data, settings, schema, from, time_limit, ask, accelerator, board } = self;
+        let Self { data, settings, schema, class_weights, from, time_limit, ask, accelerator, board } = self;
         let started = Instant::now();
         let data = merged(data, &settings)?;
         let (mut training, made) = match from {
@@ -225,6 +245,7 @@ impl Order {
         let mut file = columns::file(start, schema, settings, Provenance::Arrays { rows: data.len() });
         file.record.note_start(&training, &file.schema.targets);
         file.record.steps_before = made;
+        file.record.class_weights = class_weights;
         lock(&board).start = Some(file.clone());
         let watch = LikelihoodWatch::new(training.regressor());
         let (mut time_up, mut kept) = (false, None);

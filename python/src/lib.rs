@@ -10,11 +10,13 @@ mod columns;
 mod device;
 mod engine;
 mod errors;
+mod exposures;
 mod fit;
 mod plan;
 mod settings;
 mod simulate;
 mod split;
+mod targets;
 
 /// The compiled part of `deepgp`.
 #[pyo3::pymodule]
@@ -23,7 +25,8 @@ mod _core {
 
     #[pymodule_export]
     use crate::answers::{
-        below, draws, input_gradient, joint_draws, joint_moments, joint_rows, log_density, moments, quantiles,
+        below, class_probabilities, draws, input_gradient, joint_draws, joint_moments, joint_rows, log_density,
+        moments, quantiles,
     };
     #[pymodule_export]
     use crate::device::check_device;

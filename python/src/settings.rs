@@ -1,6 +1,8 @@
 //! Settings by the names they have in the library: Python gives a JSON object of some, the others have their defaults.
 
-use deepgp::{FitSettings, LikelihoodChoice, ObjectiveChoice, ObjectiveForm, PredictSettings, Schedule, Sites};
+use deepgp::{
+    FitSettings, LikelihoodChoice, LikelihoodForm, ObjectiveChoice, ObjectiveForm, PredictSettings, Schedule, Sites,
+};
 use deepgp_io::limits::{MOST_HIDDEN_LAYERS, MOST_OUTPUTS, MOST_SAMPLES};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -83,7 +85,8 @@ impl DensityArgument {
         let FitSettings { model, train, .. } = settings;
         match self {
             Self::Likelihood => json!(LikelihoodChoice::of(model.likelihood)),
-            Self::Noise => json!(model.likelihood.noise()),
+            // Where there is no noise, the argument has no effect.
+            Self::Noise => json!(model.likelihood.noise().or(LikelihoodForm::default().noise())),
             Self::Objective => json!(ObjectiveChoice::of(train.objective, model.sites)),
             Self::Power => json!(train.objective.and_then(ObjectiveForm::power)),
             Self::Sites => json!(model.sites.unwrap_or(Sites::USUAL)),

@@ -26,6 +26,31 @@ def fitted(arm):
     return DeepGPRegressor(**QUICK).fit(*arm)
 
 
+@pytest.fixture(scope="session")
+def moons():
+    """Points of two half-circles that hold each other, and which of the two: X and 0 or 1."""
+    rng = np.random.default_rng(5)
+    side, angle = np.arange(240) % 2, rng.uniform(0, np.pi, 240)
+    X = np.column_stack([side + np.cos(angle) * (1 - 2 * side), side / 2 + np.sin(angle) * (1 - 2 * side)])
+    return X + 0.15 * rng.standard_normal(X.shape), side
+
+
+@pytest.fixture(scope="session")
+def clouds():
+    """Three clouds of points, the first of which has two rows in three, and the second one in nine: X and 0, 1 or 2."""
+    rng = np.random.default_rng(6)
+    cloud = np.array([0, 0, 0, 0, 0, 0, 1, 2, 2])[np.arange(270) % 9]
+    return np.array([[-1, -1], [0, 2], [2, 0]])[cloud] + 0.8 * rng.standard_normal((270, 2)), cloud
+
+
+@pytest.fixture(scope="session")
+def visits():
+    """An input, hours that were watched, and the number of visits in these: X, hours and counts."""
+    rng = np.random.default_rng(8)
+    X, hours = rng.uniform(0, 6, (300, 1)), rng.uniform(0.5, 3.5, 300)
+    return X, hours, rng.poisson(hours * np.exp(1 + np.sin(X[:, 0])))
+
+
 @pytest.fixture
 def rng():
     return np.random.default_rng(7)

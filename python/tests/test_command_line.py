@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import QUICK
+from sklearn.base import clone
 
-from deepgp import DeepGPRegressor, Model, split_rows
+from deepgp import DeepGPClassifier, DeepGPRegressor, Model, split_rows
 
 NAMES = [f"joint{i}" for i in range(8)]
 
@@ -24,7 +25,7 @@ def run(command, *arguments):
 
 def predictions(text):
     rows = list(csv.DictReader(io.StringIO(text)))
-    return {name: np.array([float(row[name]) for row in rows]) for name in rows[0]}
+    return {name: np.array([float(row[name]) for row in rows]) for name in rows[0] if name != "class"}
 
 
 @pytest.fixture
@@ -123,6 +124,85 @@ def test_a_warm_start_keeps_the_columns_of_the_command_line(command, arm, tmp_pa
     regressor.fit(encoded, pd.Series(y, name="metres")).save(tmp_path / "further.deepgp")
     info = json.loads(run(command, "info", tmp_path / "further.deepgp", "--json"))
     assert "metres" in json.dumps(info)
+
+
+LABELS = {
+    "two texts": ["down", "up"],
+    "three texts": ["big", "rare", "some"],
+    "numbers": [9, 10],
+    "truth values": [False, True],
+}
+
+
+@pytest.fixture(params=LABELS.values(), ids=LABELS)
+def labelled(request, clouds, tmp_path):
+    """Inputs, labels, and a file that has them."""
+    X, cloud = clouds
+    labels = np.array(request.param)
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    y = labels[cloud % len(labels)]
+    frame.assign(cloud=y).to_csv(tmp_path / "clouds.csv", index=False)
+    return frame, y, tmp_path / "clouds.csv"
+
+
+def said_of_classes(text):
+    """The class that the command said of each row, and its probabilities in the order of the labels."""
+    names = [name for name in text.splitlines()[0].split(",") if name.startswith("p_")]
+    found = predictions(text)
+    return [line.split(",")[0] for line in text.splitlines()[1:]], np.column_stack([found[name] for name in names])
+
+
+def test_classes_of_the_command_line_have_the_same_probabilities_here(command, labelled, tmp_path):
+    frame, y, table = labelled
+    model = tmp_path / "model.deepgp"
+    size = ["--hidden-layers", 1, "--width", 2, "--inducing", 20, "--steps", 60, "--class-weights", "balanced"]
+    run(command, "fit", table, "--target", "cloud", "--task", "classification", "--out", model, *size)
+    classifier = DeepGPClassifier.load(model)
+    assert classifier.classes_.tolist() == np.unique(y).tolist()
+    assert classifier.class_weight == "balanced"
+    classes, p = said_of_classes(run(command, "predict", model, table))
+    assert np.array_equal(classifier.predict_proba(frame), p)
+    assert [str(own).lower() for own in classifier.predict(frame)] == classes
+    assert classifier.score(frame, y) > 0.8
+    # The same fit here ends with the same bits.
+    alike = clone(classifier).fit(frame, y)
+    assert np.array_equal(alike.predict_proba(frame), p)
+    with pytest.raises(ValueError, match=r"open it with DeepGPClassifier\.load"):
+        DeepGPRegressor.load(model)
+
+
+def test_classes_of_python_have_the_same_probabilities_in_the_command_line(command, labelled, tmp_path):
+    frame, y, table = labelled
+    classifier = DeepGPClassifier(**QUICK).fit(frame, pd.Series(y, name="cloud"))
+    classifier.save(tmp_path / "model.deepgp")
+    classes, p = said_of_classes(run(command, "predict", tmp_path / "model.deepgp", table))
+    assert np.array_equal(classifier.predict_proba(frame), p)
+    assert [str(own).lower() for own in classifier.predict(frame)] == classes
+    said = json.loads(run(command, "evaluate", tmp_path / "model.deepgp", table, "--json"))
+    assert said["test"]["accuracy"] == pytest.approx(classifier.score(frame, y))
+
+
+@pytest.mark.parametrize("name", ["hours", None])
+def test_counts_and_their_exposures_go_to_the_command_line_and_back(command, visits, tmp_path, name):
+    X, hours, y = visits
+    frame = pd.DataFrame(X, columns=["x"])
+    table, model = tmp_path / "visits.csv", tmp_path / "model.deepgp"
+    frame.assign(**{name or "exposure": hours, "visits": y}).to_csv(table, index=False)
+    regressor = DeepGPRegressor(**QUICK, likelihood="negative-binomial")
+    regressor.fit(frame, pd.Series(y, name="visits"), exposure=hours if name is None else pd.Series(hours, name=name))
+    regressor.save(model)
+    for _ in range(2):
+        said = predictions(run(command, "predict", model, table, "--quantiles", "0.1,0.9"))
+        mean, std = regressor.predict(frame, return_std=True, exposure=hours)
+        assert np.array_equal(mean, said["mean"])
+        assert np.array_equal(std, said["std"])
+        quantiles = regressor.predict_quantiles(frame, [0.1, 0.9], exposure=hours)
+        assert np.array_equal(quantiles, np.column_stack([said["q0.1"], said["q0.9"]]))
+        zero = np.exp(regressor.log_density(frame, np.zeros(300), exposure=hours))
+        np.testing.assert_allclose(zero, said["p_zero"], rtol=1e-6)
+        size = ["--hidden-layers", 1, "--width", 2, "--inducing", 20, "--steps", 40, "--exposure", name or "exposure"]
+        run(command, "fit", table, "--target", "visits", "--task", "counts", "--out", model, *size)
+        regressor = DeepGPRegressor.load(model)
 
 
 def test_a_checkpoint_was_interrupted(command, table, tmp_path):

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from deepgp import DeepGPRegressor, _settings
+from deepgp import DeepGPClassifier, DeepGPRegressor, _settings
 
 #: Where Python differs, and why.
 OTHER = {
@@ -31,8 +31,11 @@ def test_defaults_agree_with_the_library():
 
 
 def test_every_setting_reaches_the_library_under_its_own_name():
-    sent = _settings.of_regressor(DeepGPRegressor())
+    sent = _settings.of_estimator(DeepGPRegressor(), "gaussian")
     assert set(sent) == set(_settings.DEFAULTS) - {"prediction_samples"}
+    assert sent["likelihood"] == "gaussian"
+    of_numbers = {"noise", "validation_score", "transform_target"}
+    assert set(_settings.of_estimator(DeepGPClassifier(), "probit")) == set(sent) - of_numbers
 
 
 def test_the_documentation_has_every_argument_with_its_default():
@@ -42,6 +45,16 @@ def test_the_documentation_has_every_argument_with_its_default():
         assert said, name
         default = None if said[1] == "optional" else ast.literal_eval(said[2])
         assert default == own.default, name
+
+
+def test_a_classifier_has_the_arguments_of_the_regressor_and_its_own():
+    of_regressor, of_classifier = (inspect.signature(own).parameters for own in (DeepGPRegressor, DeepGPClassifier))
+    other = {name: own.default for name, own in of_classifier.items() if own != of_regressor.get(name)}
+    assert other == {"likelihood": "auto", "class_weight": None}
+    assert set(of_regressor) - set(of_classifier) == {"noise", "validation_score", "transform_target"}
+    text = inspect.getdoc(DeepGPClassifier).split("Attributes")[0]
+    for name in of_classifier:
+        assert re.search(rf"^(.*, )?{name}(,.*| : .*)?$", text, re.MULTILINE), name
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ class Blocker:
 sys.meta_path.insert(0, Blocker())
 import pickle, warnings
 import numpy as np
-from deepgp import DeepGPRegressor, datasets
+from deepgp import DeepGPClassifier, DeepGPRegressor, datasets
 
 X, y = datasets.eight_link_arm(150, seed=4)
 regressor = DeepGPRegressor(
@@ -100,6 +100,19 @@ for call, said in [
         assert said in str(error), error
     else:
         raise AssertionError(said)
+labels = np.where(y > np.median(y), "far", "near")
+classifier = DeepGPClassifier(hidden_layers=0, inducing=20, steps=200).fit(X, labels)
+assert classifier.score(X, labels) > 0.8 and list(classifier.classes_) == ["far", "near"]
+for wrong, said in [(y, "Unknown label type: continuous"), (labels[:, None], "1d array"), (labels[:9], "inconsistent")]:
+    try:
+        classifier.fit(X, wrong)
+    except ValueError as error:
+        assert said in str(error), error
+    else:
+        raise AssertionError(said)
+counts = np.round(5 * y)
+counter = DeepGPRegressor(hidden_layers=0, inducing=20, steps=200, likelihood="poisson").fit(X, counts, exposure=2)
+assert counter.score(X, counts, exposure=2) > 0.2
 assert "sklearn" not in sys.modules
 print("fine")
 """

@@ -384,8 +384,8 @@ def test_steps_that_fail_are_rolled_back_and_told(arm):
 
 def test_a_run_that_cannot_go_on_warns(arm):
     class Stuck(DeepGPRegressor):
-        def _adopt(self, model, *, flat):
-            super()._adopt(model, flat=flat)
+        def _adopt(self, model, learnt):
+            super()._adopt(model, learnt)
             self.stop_ = "stuck"
 
     with pytest.warns(ConvergenceWarning, match="could not go on after 60 steps"):

@@ -88,6 +88,16 @@ def test_metadata_is_routed(arm):
         search.fit(*arm, sample_weight=np.ones(120))
 
 
+def test_exposures_are_routed(visits):
+    X, hours, y = visits
+    with sklearn.config_context(enable_metadata_routing=True):
+        regressor = DeepGPRegressor(**QUICK, likelihood="poisson").set_fit_request(exposure=True)
+        regressor.set_score_request(exposure=True)
+        search = GridSearchCV(regressor, {"hidden_layers": [0]}, cv=2, error_score="raise")
+        search.fit(X, y, exposure=hours)
+    assert 0.3 < search.best_score_ < 1
+
+
 def test_a_dask_cluster(arm, fitted):
     X, y = arm
     with (
@@ -107,5 +117,5 @@ def test_everything_that_is_promised_is_there():
     assert set(deepgp.__all__) <= set(dir(deepgp))
     for name in deepgp.__all__:
         assert getattr(deepgp, name) is not None
-    with pytest.raises(AttributeError, match="no attribute 'DeepGPClassifier'"):
-        deepgp.DeepGPClassifier  # noqa: B018
+    with pytest.raises(AttributeError, match="no attribute 'DeepGPClusterer'"):
+        deepgp.DeepGPClusterer  # noqa: B018
