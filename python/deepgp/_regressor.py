@@ -71,7 +71,8 @@ default="squared-exponential"
     objective : {"auto", "elbo", "tighter", "predictive", "faithful", "sites"}, default="auto"
         What training maximises: a bound on the evidence, a tighter one (for one Gaussian noise), the log density of the
         rows, that for all but the mean for a while (for noise that follows the inputs), or that with learned sites in
-        place of samples. "auto" is "faithful" where noise follows the inputs, else "elbo".
+        place of samples. "auto" is "faithful" where noise follows the inputs, "predictive" for counts,
+        else "elbo".
     power : float, optional
         The power of the predictive objectives, above 0 and at most 1; near 0 they are the bound. None is 1, and 0.75
         for "faithful".

@@ -56,5 +56,5 @@ pub fn unscaled(model: DeepGp) -> ModelFile {
     let (inputs, outputs) = (model.input_width(), model.likelihood().observed_width());
     let standardiser = Standardiser { x: units(inputs), y: units(outputs), transform: None };
     let schema = schema(Names::default(), inputs, outputs, TargetKind::Numbers);
-    file(Regressor { model, standardiser }, schema, FitSettings::default(), Provenance::Unfitted)
+    file(Regressor::new(model, standardiser), schema, FitSettings::default(), Provenance::Unfitted)
 }

@@ -9,8 +9,8 @@ use deepgp::likelihood::{Gaussian, LikelihoodForm, Quantity};
 use deepgp::params::Constraint;
 use deepgp::{
     ClassScore, CountScore, CovarianceForm, Dataset, DeepGp, FitSettings, InducingSize, KernelChoice, Mat, MeanForm,
-    Precision, PredictSettings, Real, Regressor, Score, SharedParameter, SharedParameters, TrainState, TransformChoice,
-    simulate,
+    Precision, PredictSettings, Real, Regressor, Score, SharedParameter, SharedParameters, Sharpness, TrainState,
+    TransformChoice, simulate,
 };
 use deepgp_io::note::{Note, Number, TrainingEvent};
 use deepgp_io::table::{InputColumn, Kind, Missing, Schema, TargetKind};
@@ -246,8 +246,10 @@ fn labels_exposures_and_scores_of_classes_and_counts_come_back() {
     };
     let of = Subject::Baseline(Baseline::PoissonRegression { among });
     own.record.count_scores = vec![ScoreRecord { of, score: counts }];
+    own.regressor.sharpness = Sharpness::new(1.0 + 1.0 / 3.0).unwrap();
     let again = reload(&own);
     assert_eq!((again.schema, &again.record), (own.schema.clone(), &own.record));
+    assert_eq!(again.regressor.sharpness, own.regressor.sharpness);
     // Labels that are not those of the likelihood are damage.
     own.schema.target_kind = TargetKind::Classes { labels: vec!["one".into(), "two".into()] };
     let error = load(&own.to_bytes().unwrap()).unwrap_err().to_string();
@@ -271,7 +273,7 @@ fn combined_kernels_come_back() {
     ];
     layers[0].kernel = Box::new(Combination::sum(parts).unwrap());
     let model = DeepGp::new(layers, Box::new(Gaussian::new(0.1, 1))).unwrap();
-    let combined = Regressor { model, standardiser: regressor.standardiser };
+    let combined = Regressor::new(model, regressor.standardiser);
     let again = reload(&file(combined.clone(), None, settings()));
     assert_eq!(again.regressor.model.parameters(), combined.model.parameters());
     assert_eq!(again.regressor.model.layers()[0].kernel.name(), combined.model.layers()[0].kernel.name());
@@ -299,7 +301,7 @@ fn a_kernel_that_could_not_be_loaded_again_is_not_saved() {
     let mut layers = regressor.model.layers().to_vec();
     layers[0].kernel = Box::new(Stationary { variance: 1.0, lengthscales: vec![1.0; 8], profile: Cauchy });
     let model = DeepGp::new(layers, Box::new(Gaussian::new(0.1, 1))).unwrap();
-    let file = file(Regressor { model, standardiser: regressor.standardiser }, None, settings());
+    let file = file(Regressor::new(model, regressor.standardiser), None, settings());
     let message = file.to_bytes().unwrap_err().to_string();
     assert!(message.contains("`cauchy` of layer 0"), "{message}");
 }

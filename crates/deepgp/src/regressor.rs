@@ -4,14 +4,15 @@ use std::ops::ControlFlow;
 
 use crate::data::{Dataset, Scaling, Standardiser};
 use crate::error::{Error, Result};
-use crate::likelihood::Quantity;
+use crate::likelihood::{Outcomes, Quantity};
 use crate::model::DeepGp;
 use crate::numeric::mat::{Mat, View};
+use crate::predict::class_distribution::ClassDistribution;
 use crate::predict::class_metrics::ClassScore;
 use crate::predict::count_metrics::{CountAssessment, CountScore};
 use crate::predict::joint::{JointDraws, JointMoments};
 use crate::predict::metrics::{Assessment, Score};
-use crate::predict::{InputGradient, Prediction, Predictor, Rows};
+use crate::predict::{InputGradient, Moments, Prediction, Predictor, Rows, Sharpness};
 use crate::settings::{FitSettings, PredictSettings};
 use crate::train::state::{StepReport, TrainState};
 use crate::train::{Fit, Training};
@@ -23,9 +24,28 @@ pub struct Regressor {
     pub model: DeepGp,
     /// The change between the user's units and the model's.
     pub standardiser: Standardiser,
+    /// How much surer class probabilities are made than the model's; neutral where targets are no classes.
+    pub sharpness: Sharpness,
 }
 
 impl Regressor {
+    /// A model with these units, whose class probabilities, if it has any, are taken as they are.
+    pub fn new(model: DeepGp, standardiser: Standardiser) -> Self {
+        Self { model, standardiser, sharpness: Sharpness::default() }
+    }
+
+    /// This model with the [`Sharpness`] that suits rows which training did not see, in the model's units; as it is, if targets are no classes.
+    pub(crate) fn sharpened_by(mut self, held_out: &Dataset, settings: PredictSettings) -> Result<Self> {
+        match self.model.likelihood().outcomes() {
+            Outcomes::Real | Outcomes::Counts => {}
+            Outcomes::Classes(_) => {
+                let p = self.model.predictor(settings)?.class_probabilities(held_out)?;
+                self.sharpness = Sharpness::fit(&p, held_out.y().view(), held_out.weights());
+            }
+        }
+        Ok(self)
+    }
+
     /// Trains a model on `data`: the short way through [`Training`]. `callback` sees every step and can end training by breaking.
     pub fn fit(
         data: &Dataset,
@@ -46,8 +66,15 @@ impl Regressor {
                 found: likelihood.observed_width().to_string(),
             });
         }
+        match likelihood.outcomes() {
+            Outcomes::Real | Outcomes::Counts if !self.sharpness.is_neutral() => {
+                return Err(Error::NoClasses { likelihood: likelihood.name() });
+            }
+            Outcomes::Real | Outcomes::Counts | Outcomes::Classes(_) => {}
+        }
         let latent = likelihood.latent_units(&self.standardiser.y);
-        Ok(UserPredictor { inner: self.model.predictor(settings)?, standardiser: &self.standardiser, latent })
+        let (inner, sharpness) = (self.model.predictor(settings)?, self.sharpness);
+        Ok(UserPredictor { inner, standardiser: &self.standardiser, latent, sharpness })
     }
 
     /// The likelihood's parameters in the user's units, e.g. the noise's standard deviation; where targets are transformed, in the units of
@@ -72,6 +99,9 @@ impl Regressor {
 /// quantiles and draws through `T⁻¹`, moments and scores by quadrature, log densities with `ln T'(v)`; the noise has the share of the variance
 /// that it has of `T(v)`'s. What is said of the latent functions `f` (moments, draws, slopes, joint moments) stays in the units of `T(v)`, in
 /// which the model is a Gaussian process.
+///
+/// Where targets are classes, all that is said of observations by themselves follows from probabilities that the [`Sharpness`] has seen;
+/// draws of whole functions ([`UserPredictor::joint_draws`]) are the model's own.
 #[derive(Debug)]
 pub struct UserPredictor<'a> {
     /// The predictor in the model's units.
@@ -80,6 +110,8 @@ pub struct UserPredictor<'a> {
     standardiser: &'a Standardiser,
     /// The units of latent functions.
     latent: Scaling,
+    /// What is done to class probabilities.
+    sharpness: Sharpness,
 }
 
 impl UserPredictor<'_> {
@@ -96,15 +128,23 @@ impl UserPredictor<'_> {
 
     /// Mean and variance of `f` and `y` at each row, as [`Predictor::moments`] gives them.
     pub fn moments<'r>(&self, rows: impl Into<Rows<'r>>) -> Result<Prediction> {
-        let Rows { x, offsets } = rows.into();
+        let rows @ Rows { x, offsets } = rows.into();
         let inputs = self.inputs(x)?;
         let Prediction { mut f, mut y, mut noise } = self.inner.moments(Rows { x: inputs.view(), offsets })?;
         self.latent.undo(&mut f.mean);
         self.latent.undo_variance(&mut f.variance);
-        if self.standardiser.transform.is_some() {
-            let shares = Mat::from_fn(noise.nrows(), noise.ncols(), |i, p| noise[(i, p)] / y.variance[(i, p)]);
-            y = self.inner.transformed_moments(inputs.view(), self.standardiser)?;
-            noise = Mat::from_fn(shares.nrows(), shares.ncols(), |i, p| shares[(i, p)] * y.variance[(i, p)]);
+        let elsewhere = match self.sharpened(rows)? {
+            Some(p) => Some(moments_of_classes(&p)),
+            None if self.standardiser.transform.is_some() => {
+                Some(self.inner.transformed_moments(inputs.view(), self.standardiser)?)
+            }
+            None => None,
+        };
+        if let Some(own) = elsewhere {
+            // The noise keeps its share of the variance.
+            let share = |i, p| if y.variance[(i, p)] > 0.0 { noise[(i, p)] / y.variance[(i, p)] } else { 0.0 };
+            noise = Mat::from_fn(noise.nrows(), noise.ncols(), |i, p| share(i, p) * own.variance[(i, p)]);
+            y = own;
         } else {
             self.standardiser.y.undo(&mut y.mean);
             self.standardiser.y.undo_variance(&mut y.variance);
@@ -115,7 +155,10 @@ impl UserPredictor<'_> {
 
     /// Quantiles of `y` at each row, as [`Predictor::quantiles`] gives them: column `p · levels + l` is level `l` of output `p`.
     pub fn quantiles<'r>(&self, rows: impl Into<Rows<'r>>, levels: &[f64]) -> Result<Mat> {
-        let Rows { x, offsets } = rows.into();
+        let rows @ Rows { x, offsets } = rows.into();
+        if let Some(p) = self.sharpened(rows)? {
+            return Ok(Mat::from_fn(p.nrows(), levels.len(), |i, l| ClassDistribution(p.row(i)).quantile(levels[l])));
+        }
         let mut out = self.inner.quantiles(Rows { x: self.inputs(x)?.view(), offsets }, levels)?;
         for i in 0..out.nrows() {
             for (p, own) in out.row_mut(i).chunks_exact_mut(levels.len().max(1)).enumerate() {
@@ -127,16 +170,27 @@ impl UserPredictor<'_> {
         Ok(out)
     }
 
-    /// The probability of each class at each row, `[N, C]`, as [`Predictor::class_probabilities`] gives it.
+    /// The probability of each class at each row, `[N, C]`: that of [`Predictor::class_probabilities`], sharpened.
     pub fn class_probabilities<'r>(&self, rows: impl Into<Rows<'r>>) -> Result<Mat> {
         let Rows { x, offsets } = rows.into();
-        self.inner.class_probabilities(Rows { x: self.inputs(x)?.view(), offsets })
+        let mut p = self.inner.class_probabilities(Rows { x: self.inputs(x)?.view(), offsets })?;
+        (0..p.nrows()).for_each(|i| self.sharpness.apply(p.row_mut(i)));
+        Ok(p)
+    }
+
+    /// The sharpened probabilities; `None` where they are the model's own, or there are no classes.
+    fn sharpened(&self, rows: Rows<'_>) -> Result<Option<Mat>> {
+        if self.sharpness.is_neutral() { Ok(None) } else { self.class_probabilities(rows).map(Some) }
     }
 
     /// The log density of each row's targets, jointly over outputs, as [`Predictor::log_density`] gives it; `−∞` for a target that its
     /// transform cannot have, e.g. a negative one under a logarithm.
     pub fn log_density<'r>(&self, rows: impl Into<Rows<'r>>, y: View<'_>) -> Result<Vec<f64>> {
-        let Rows { x, offsets } = rows.into();
+        let rows @ Rows { x, offsets } = rows.into();
+        if let Some(p) = self.sharpened(rows)? {
+            self.inner.check_targets(x, y)?;
+            return Ok((0..p.nrows()).map(|i| p[(i, y[(i, 0)] as usize)].ln()).collect());
+        }
         if self.standardiser.transform.is_some() {
             return self.inner.transformed_log_density(self.inputs(x)?.view(), y, self.standardiser);
         }
@@ -156,7 +210,11 @@ impl UserPredictor<'_> {
 
     /// The probability integral transform `P(Y ≤ y)` of each target, as [`Predictor::cumulative`] gives it.
     pub fn cumulative<'r>(&self, rows: impl Into<Rows<'r>>, y: View<'_>) -> Result<Mat> {
-        let Rows { x, offsets } = rows.into();
+        let rows @ Rows { x, offsets } = rows.into();
+        if let Some(p) = self.sharpened(rows)? {
+            self.inner.check_targets(x, y)?;
+            return Ok(Mat::from_fn(p.nrows(), 1, |i, _| ClassDistribution(p.row(i)).cumulative(y[(i, 0)])));
+        }
         if self.standardiser.transform.is_some() {
             return self.inner.transformed_cumulative(self.inputs(x)?.view(), y, self.standardiser);
         }
@@ -172,7 +230,11 @@ impl UserPredictor<'_> {
 
     /// Draws of observations `y` at each row by itself, as [`Predictor::draws_of_y`] gives them.
     pub fn draws_of_y<'r>(&self, rows: impl Into<Rows<'r>>, draws: usize) -> Result<Vec<Mat>> {
-        let Rows { x, offsets } = rows.into();
+        let rows @ Rows { x, offsets } = rows.into();
+        if let Some(p) = self.sharpened(rows)? {
+            let inputs = self.inputs(x)?;
+            return Ok(self.inner.draws_of_classes(inputs.view(), &p, draws));
+        }
         Ok(self.observed(self.inner.draws_of_y(Rows { x: self.inputs(x)?.view(), offsets }, draws)?))
     }
 
@@ -219,6 +281,10 @@ impl UserPredictor<'_> {
 
     /// The predictions beside what was observed, row by row, as [`Predictor::assess`] gives them.
     pub fn assess(&self, data: &Dataset) -> Result<Assessment> {
+        if let Some(p) = self.sharpened(data.into())? {
+            self.inner.check_targets(data.x().view(), data.y().view())?;
+            return Ok(assess_classes(&p, data.y().view()));
+        }
         if self.standardiser.transform.is_some() {
             let x = self.inputs(data.x().view())?;
             return self.inner.transformed_assess(x.view(), data.y().view(), self.standardiser);
@@ -262,6 +328,28 @@ impl UserPredictor<'_> {
     /// The quality of the model's predictions of counts on `data`; rows count by their weights. Fails if the likelihood is not one of counts.
     pub fn count_score(&self, data: &Dataset) -> Result<CountScore> {
         CountScore::new(data.y().view(), &self.assess_counts(data)?, data.weights())
+    }
+}
+
+/// The moments of class numbers at each row.
+fn moments_of_classes(p: &Mat) -> Moments {
+    let each: Vec<(f64, f64)> = (0..p.nrows()).map(|i| ClassDistribution(p.row(i)).moments()).collect();
+    let column = |of: fn(&(f64, f64)) -> f64| Mat::from_fn(p.nrows(), 1, |i, _| of(&each[i]));
+    Moments { mean: column(|own| own.0), variance: column(|own| own.1) }
+}
+
+/// Class probabilities beside the classes that were observed.
+fn assess_classes(p: &Mat, y: View<'_>) -> Assessment {
+    let Moments { mean, variance } = moments_of_classes(p);
+    let each = |of: &dyn Fn(ClassDistribution<'_>, f64) -> f64| {
+        Mat::from_fn(p.nrows(), 1, |i, _| of(ClassDistribution(p.row(i)), y[(i, 0)]))
+    };
+    Assessment {
+        mean,
+        deviation: variance.map(f64::sqrt),
+        pit: each(&|own, y| 0.5 * (own.cumulative(y - 1.0) + own.cumulative(y))),
+        crps: each(&|own, y| own.ranked_score(y)),
+        log_density: (0..p.nrows()).map(|i| p[(i, y[(i, 0)] as usize)].ln()).collect(),
     }
 }
 

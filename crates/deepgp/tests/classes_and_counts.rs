@@ -10,7 +10,7 @@ use deepgp::likelihood::{LikelihoodForm, Link, Outcomes, Poisson};
 use deepgp::noise::{Key, Purpose};
 use deepgp::{
     ClassScore, Dataset, DeepGp, FitSettings, InducingSize, Mat, ObjectiveForm, PredictSettings, Regressor, Rows,
-    TransformChoice,
+    Sharpness, TransformChoice,
 };
 
 /// Settings of a small and fast fit.
@@ -70,6 +70,61 @@ fn two_moons_are_told_apart_by_every_likelihood_of_two_classes() {
         assert!(predictor.count_score(&test).unwrap_err().to_string().contains("not one of counts"));
         assert!(predictor.cumulative_counts(&test, &[1.0]).is_err());
     }
+}
+
+#[test]
+fn rows_held_out_say_how_sure_of_classes_to_be_and_all_that_is_said_of_them_agrees() {
+    // A class that is drawn by a coin which the inputs bend: no model is surer than the coin.
+    let x = uniform(400, 1, 9);
+    let key = Key::new(4, Purpose::Simulate);
+    let y = Mat::from_fn(400, 1, |i, _| {
+        let coin = 1.0 / (1.0 + (-2.0 * x[(i, 0)]).exp());
+        f64::from(u8::from(key.uniform([i as u32, 0, 0, 0]) < coin))
+    });
+    let data = Dataset::new(x.clone(), y).unwrap();
+    let mut own = settings(LikelihoodForm::PROBIT, 60);
+    let sharpness = fit(&data, &own).sharpness;
+    assert!(!sharpness.is_neutral() && (0.3..2.0).contains(&sharpness.power()), "{sharpness:?}");
+    own.validation = None;
+    let mut model = fit(&data, &own);
+    assert!(model.sharpness.is_neutral(), "nobody was held out");
+    let predict = PredictSettings { samples: 10, ..Default::default() };
+    let probabilities = |model: &Regressor| {
+        let p = model.predictor(predict).unwrap().class_probabilities(x.view()).unwrap();
+        (0..400).map(|i| p[(i, 1)]).collect::<Vec<f64>>()
+    };
+    let plain = probabilities(&model);
+    model.sharpness = Sharpness::new(2.0).unwrap();
+    let p = probabilities(&model);
+    for (own, before) in p.iter().zip(&plain) {
+        let (odds, odds_before) = (own / (1.0 - own), before / (1.0 - before));
+        close("odds", odds, odds_before * odds_before, 1e-9);
+    }
+    let predictor = model.predictor(predict).unwrap();
+    let moments = predictor.moments(x.view()).unwrap();
+    let (ones, log_density) = (Mat::from_fn(400, 1, |_, _| 1.0), |y: &Mat| predictor.log_density(x.view(), y.view()));
+    let (of_ones, up_to) =
+        (log_density(&ones).unwrap(), predictor.cumulative(x.view(), Mat::zeros(400, 1).view()).unwrap());
+    let medians = predictor.quantiles(x.view(), &[0.5]).unwrap();
+    let assessed = predictor.assess(&data).unwrap();
+    for i in 0..400 {
+        close("mean", moments.y.mean[(i, 0)], p[i], 1e-12);
+        close("variance", moments.y.variance[(i, 0)], p[i] * (1.0 - p[i]), 1e-12);
+        assert!(moments.noise[(i, 0)] <= moments.y.variance[(i, 0)]);
+        close("density", of_ones[i].exp(), p[i], 1e-12);
+        close("cumulative", up_to[(i, 0)], 1.0 - p[i], 1e-12);
+        assert_eq!(medians[(i, 0)], f64::from(u8::from(p[i] > 0.5)));
+        let off = (data.y()[(i, 0)] - p[i]).abs();
+        close("score", assessed.crps[(i, 0)], off * off, 1e-12);
+        close("density", assessed.log_density[i].exp(), 1.0 - off, 1e-12);
+    }
+    let draws = predictor.draws_of_y(x.view(), 2000).unwrap();
+    let share = draws.iter().map(|own| own[(7, 0)]).sum::<f64>() / 2000.0;
+    assert!((share - p[7]).abs() < 0.05, "{share} {}", p[7]);
+    // Numbers have no classes to be sure of.
+    let mut number = fit(&two_moons(30, 1), &settings(LikelihoodForm::GAUSSIAN, 2));
+    number.sharpness = Sharpness::new(2.0).unwrap();
+    assert!(number.predictor(predict).unwrap_err().to_string().contains("has no classes"));
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! The arguments of `deepgp benchmark`.
 
 use clap::Args;
-use deepgp::{CovarianceForm, InducingSize, ModelSettings, Precision, TrainSettings};
+use deepgp::{
+    CovarianceForm, InducingSize, LikelihoodChoice, LikelihoodForm, ModelSettings, ObjectiveChoice, Precision,
+    TrainSettings,
+};
 
-use super::value::choice::{COVARIANCE_FORMS, PRECISIONS, choice, name_of};
+use super::value::choice::{COVARIANCE_FORMS, LIKELIHOODS, OBJECTIVES, PRECISIONS, choice, name_of};
 use super::value::limits::{self, within};
 use crate::model::device::{DEVICES, Device};
 
@@ -44,6 +47,15 @@ pub struct BenchmarkArgs {
     #[arg(long, default_value = name_of(COVARIANCE_FORMS, ModelSettings::default().covariance_form),
           value_parser = choice::<CovarianceForm>(COVARIANCE_FORMS))]
     pub covariance_form: CovarianceForm,
+    /// How targets arise from the function
+    #[arg(long, default_value = "gaussian", value_parser = choice::<LikelihoodChoice>(LIKELIHOODS))]
+    pub likelihood: LikelihoodChoice,
+    /// Classes, for softmax and ordered
+    #[arg(long, default_value_t = 10, value_parser = within(limits::CLASSES))]
+    pub classes: usize,
+    /// What training maximises; auto is what suits the likelihood
+    #[arg(long, default_value = "elbo", value_parser = choice::<ObjectiveChoice>(OBJECTIVES))]
+    pub objective: ObjectiveChoice,
     /// Numbers of the work on rows
     #[arg(long, default_value = name_of(PRECISIONS, ModelSettings::default().precision),
           value_parser = choice::<Precision>(PRECISIONS))]
@@ -72,6 +84,15 @@ impl BenchmarkArgs {
     /// The numbers of inducing inputs of mean and covariance, `M_a` and `M_b`.
     pub fn inducing_numbers(&self) -> (usize, usize) {
         self.inducing.map_or((self.mean_inducing, self.covariance_inducing), |m| (m, m))
+    }
+
+    /// The likelihood at its start.
+    pub fn likelihood(&self) -> LikelihoodForm {
+        match self.likelihood.form() {
+            LikelihoodForm::Softmax { .. } => LikelihoodForm::Softmax { classes: Some(self.classes) },
+            LikelihoodForm::Ordered { .. } => LikelihoodForm::Ordered { classes: Some(self.classes) },
+            other => other,
+        }
     }
 
     /// The numbers of inducing inputs of each layer.

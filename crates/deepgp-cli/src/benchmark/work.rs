@@ -34,11 +34,12 @@ impl Work {
         let (m_a, m_b) = (m_a as f64, m_b as f64);
         let batches = args.rows.div_ceil(args.batch_size);
         let n = (args.rows / batches) as f64;
+        let outputs = args.likelihood().start(1).latent_width();
         let mut work = Self::default();
         for l in 0..=args.hidden_layers {
             let sparse = l == 0 && args.columns >= SPARSE_FROM;
             let d = if l == 0 { args.columns } else { args.width } as f64;
-            let p = if l == args.hidden_layers { 1 } else { args.width } as f64;
+            let p = if l == args.hidden_layers { outputs } else { args.width } as f64;
             let points = if one_set { m_a } else { m_a + m_b };
             if sparse {
                 work.sparse += 4.0 * n * points * d * DENSITY;

@@ -8,13 +8,13 @@ use std::time::Instant;
 use anyhow::Result;
 use deepgp::noise::{Key, Purpose};
 use deepgp::{
-    ConstantColumns, Dataset, DeepGp, InducingStart, Mat, ModelSettings, PredictSettings, Standardiser, TrainSettings,
-    Trainer,
+    ConstantColumns, Dataset, DeepGp, InducingStart, Mat, ModelSettings, ObjectiveChoice, PredictSettings, Sites,
+    Standardiser, TrainSettings, Trainer,
 };
 use serde_json::json;
 
 use crate::arguments::BenchmarkArgs;
-use crate::benchmark::synthetic::{input, synthetic};
+use crate::benchmark::synthetic::{input, observed, synthetic};
 use crate::benchmark::work::{Work, floor, peak_gflops};
 use crate::terminal::output::{self, Outcome, Voice};
 use crate::terminal::text::{number, percent};
@@ -22,7 +22,9 @@ use crate::terminal::text::{number, percent};
 /// Times training steps, and says how that compares with the machine's own rates.
 pub fn benchmark(args: &BenchmarkArgs) -> Result<Outcome> {
     let data = synthetic(args.rows, args.columns)?;
+    let likelihood = args.likelihood();
     let data = Standardiser::fit(&data, ConstantColumns::Keep)?.apply(&data)?;
+    let data = observed(data, likelihood.start(1).outcomes())?;
     let settings = ModelSettings {
         hidden_layers: args.hidden_layers,
         width: args.width,
@@ -30,12 +32,19 @@ pub fn benchmark(args: &BenchmarkArgs) -> Result<Outcome> {
         inducing_start: InducingStart::RandomRows,
         covariance_form: args.covariance_form,
         precision: args.precision,
+        sites: (args.objective == ObjectiveChoice::Sites).then_some(Sites::USUAL),
         ..ModelSettings::plain()
     };
     let accelerator = args.device.open(Voice { json: args.json, quiet: false })?;
-    let model = DeepGp::for_regression(data.x().view(), 1, &settings)?.computed_on(accelerator.clone());
-    let settings =
-        TrainSettings { steps: u64::MAX, batch_size: args.batch_size, threads: args.threads, ..TrainSettings::plain() };
+    let model = DeepGp::with_likelihood(data.x().view(), likelihood.start_for(&data)?, &settings)?
+        .computed_on(accelerator.clone());
+    let settings = TrainSettings {
+        steps: u64::MAX,
+        batch_size: args.batch_size,
+        threads: args.threads,
+        objective: args.objective.form(None),
+        ..TrainSettings::plain()
+    };
     if args.replicas > 1 {
         return side_by_side(args, &model, &data, settings);
     }

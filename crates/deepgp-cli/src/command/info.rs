@@ -75,6 +75,7 @@ fn as_json(file: &ModelFile) -> Value {
         "target_kind": file.schema.target_kind,
         "exposure": file.schema.exposure,
         "transforms": transforms,
+        "sharpness": file.regressor.sharpness.power(),
         "columns": file.schema.inputs,
         "inputs": file.schema.feature_names(),
         "table": {

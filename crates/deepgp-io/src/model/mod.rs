@@ -22,7 +22,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use deepgp::likelihood::Outcomes;
-use deepgp::{Regressor, Scaling, Score, Standardiser, TargetTransforms, TrainState};
+use deepgp::{Regressor, Scaling, Score, Sharpness, Standardiser, TargetTransforms, TrainState};
 use safetensors::{Dtype, SafeTensors, View};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -87,6 +87,9 @@ struct Description {
     /// The transforms of targets; none in files that are older than transforms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     transform: Option<TargetTransforms>,
+    /// The power that class probabilities are raised to; 1 in files that do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sharpness: Option<f64>,
 }
 
 impl ModelFile {
@@ -114,7 +117,8 @@ impl ModelFile {
         self.history.store(&mut arrays);
         let state = self.state.as_ref().map(|state| StateDescription::of(state, &mut arrays));
         let (schema, record, transform) = (self.schema.clone(), self.record.clone(), transform.clone());
-        let description = Description { model, schema, record, state, transform };
+        let sharpness = Some(self.regressor.sharpness).filter(|own| !own.is_neutral()).map(Sharpness::power);
+        let description = Description { model, schema, record, state, transform, sharpness };
         let unknown = |what: String| ModelError::Unknown { what };
         let description = serde_json::value::to_raw_value(&description).map_err(|e| unknown(e.to_string()))?;
         let checksum = checksum(&description, &arrays);
@@ -188,10 +192,19 @@ impl ModelFile {
         if description.transform.as_ref().is_some_and(|transform| !transform.fits(targets)) {
             return Err(format!("its transforms are not those of {targets} targets"));
         }
+        let sharpness = match (description.sharpness, model.likelihood().outcomes()) {
+            (None, _) => Sharpness::default(),
+            (Some(power), Outcomes::Classes(_)) => {
+                Sharpness::new(power).ok_or(format!("its sharpness {power} is not above 0"))?
+            }
+            (Some(_), Outcomes::Real | Outcomes::Counts) => {
+                return Err("it has a sharpness of classes, and no classes".into());
+            }
+        };
         let standardiser =
             Standardiser { x: scaling("x", inputs)?, y: scaling("y", outputs)?, transform: description.transform };
         Ok(Self {
-            regressor: Regressor { model, standardiser },
+            regressor: Regressor { model, standardiser, sharpness },
             schema: description.schema,
             record: description.record,
             history: History::load(arrays)?,

@@ -133,7 +133,7 @@ impl Likelihood for Softmax {
             let curve = logit.curve(y[0]);
             return lattice::expected_log_density(&curve, mean, variance, logit.resolution(), &mut []).value;
         }
-        self.with_means(f, 3, |mean, room| {
+        self.with_means(f, 4, |mean, room| {
             let (a, room) = room.split_at_mut(mean.len());
             mean[y[0] as usize] - tilted_bound(mean, f.variance, a, room)
         })
@@ -149,7 +149,7 @@ impl Likelihood for Softmax {
             let own = lattice::expected_log_density(&curve, mean, variance, logit.resolution(), &mut []);
             return add_difference(own, weight, bars);
         }
-        self.with_means(f, 3, |mean, room| {
+        self.with_means(f, 4, |mean, room| {
             let (a, room) = room.split_at_mut(mean.len());
             let (class, bound) = (y[0] as usize, tilted_bound(mean, f.variance, a, room));
             for (j, a) in a.iter().enumerate() {

@@ -19,6 +19,9 @@
 //! deviation 2; training makes variances small. It takes three or four steps, one exponential a class each, where the exact expectation
 //! takes thousands (`race.rs`).
 
+use crate::numeric::real::Real;
+use crate::numeric::simd::vectorised;
+
 /// The largest `|s_j − a_j|` at which the search ends; the bound's error is of the size of its square.
 const NEAR: f64 = 1e-11;
 /// The most steps.
@@ -26,34 +29,46 @@ const ROUNDS: usize = 100;
 /// The most halvings of a step.
 const HALVINGS: usize = 40;
 
-/// The tilted bound; writes the `a` at which it is least. `room` has space for two numbers a class.
+/// The tilted bound; writes the `a` at which it is least. `room` has space for three numbers a class.
 pub(super) fn tilted_bound(mean: &[f64], variance: &[f64], a: &mut [f64], room: &mut [f64]) -> f64 {
-    let (softmax, step) = room.split_at_mut(mean.len());
-    let largest = mean.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    if !largest.is_finite() {
-        return f64::NAN;
-    }
-    // At `softmax(m)`, to begin with.
-    let total: f64 = mean.iter().map(|m| (m - largest).exp()).sum();
-    for (a, m) in a.iter_mut().zip(mean) {
-        *a = (m - largest).exp() / total;
-    }
+    let mut value = f64::NAN;
+    vectorised(
+        #[inline(always)]
+        || value = search(mean, variance, a, room),
+    );
+    value
+}
+
+/// Newton's method, from `a = softmax(m)`.
+#[inline(always)]
+fn search(mean: &[f64], variance: &[f64], a: &mut [f64], room: &mut [f64]) -> f64 {
+    let classes = mean.len();
+    let (variance, a) = (&variance[..classes], &mut a[..classes]);
+    let (softmax, rest) = room.split_at_mut(classes);
+    let (step, rest) = rest.split_at_mut(classes);
+    let share = &mut rest[..classes];
+    a.copy_from_slice(mean);
+    to_softmax(a);
     let mut value = bound_at(mean, variance, a, softmax);
     for _ in 0..ROUNDS {
-        let (mut coupled, mut weights, mut farthest) = (0.0, 0.0, 0.0f64);
-        for j in 0..mean.len() {
-            let (s, d) = (softmax[j], 1.0 + softmax[j] * variance[j]);
-            farthest = farthest.max((s - a[j]).abs());
-            step[j] = (s - a[j]) / d;
-            coupled += s * variance[j] * step[j];
-            weights += s / d;
+        for j in 0..classes {
+            let own = 1.0 / (1.0 + softmax[j] * variance[j]);
+            step[j] = (softmax[j] - a[j]) * own;
+            share[j] = softmax[j] * own;
+        }
+        let (mut coupled, mut weights, mut farthest) = (0.0, 0.0, 0.0);
+        for j in 0..classes {
+            coupled += softmax[j] * variance[j] * step[j];
+            weights += share[j];
+            farthest = (softmax[j] - a[j]).abs().at_least(farthest);
         }
         // Not a number is not near, but an end all the same.
         if farthest <= NEAR || value.is_nan() {
             break;
         }
-        for j in 0..mean.len() {
-            step[j] += softmax[j] / (1.0 + softmax[j] * variance[j]) * coupled / weights;
+        let shift = coupled / weights;
+        for j in 0..classes {
+            step[j] += share[j] * shift;
         }
         let mut scale = 1.0;
         for _ in 0..HALVINGS {
@@ -71,20 +86,30 @@ pub(super) fn tilted_bound(mean: &[f64], variance: &[f64], a: &mut [f64], room: 
 }
 
 /// The bound `g(a)`; writes `softmax(η)`.
+#[inline(always)]
 fn bound_at(mean: &[f64], variance: &[f64], a: &[f64], softmax: &mut [f64]) -> f64 {
-    let mut largest = f64::NEG_INFINITY;
-    for (j, to) in softmax.iter_mut().enumerate() {
-        *to = mean[j] + (0.5 - a[j]) * variance[j];
-        largest = largest.max(*to);
-    }
-    let (mut total, mut square) = (0.0, 0.0);
-    for (j, to) in softmax.iter_mut().enumerate() {
-        *to = (*to - largest).exp();
-        total += *to;
+    let mut square = 0.0;
+    for j in 0..mean.len() {
+        softmax[j] = mean[j] + (0.5 - a[j]) * variance[j];
         square += a[j] * a[j] * variance[j];
     }
-    softmax.iter_mut().for_each(|s| *s /= total);
-    0.5 * square + largest + total.ln()
+    0.5 * square + to_softmax(softmax)
+}
+
+/// Puts the softmax of numbers in their place; returns `log Σ exp` of them. What is below 1e-18 of the largest counts as 0.
+#[inline(always)]
+fn to_softmax(numbers: &mut [f64]) -> f64 {
+    let mut largest = f64::NEG_INFINITY;
+    for own in numbers.iter() {
+        largest = own.at_least(largest);
+    }
+    for own in numbers.iter_mut() {
+        *own = (*own - largest).exp_decay();
+    }
+    let total: f64 = numbers.iter().sum();
+    let share = 1.0 / total;
+    numbers.iter_mut().for_each(|own| *own *= share);
+    largest + total.ln()
 }
 
 #[cfg(test)]
@@ -101,7 +126,7 @@ mod tests {
                     let numbers = uniform(2, classes, seed);
                     let mean: Vec<f64> = numbers.row(0).iter().map(|u| 3.0 * u).collect();
                     let variance: Vec<f64> = numbers.row(1).iter().map(|u| scale * (1.0 + 0.9 * u)).collect();
-                    let (mut a, mut room) = (vec![0.0; classes], vec![0.0; 2 * classes]);
+                    let (mut a, mut room) = (vec![0.0; classes], vec![0.0; 3 * classes]);
                     let found = tilted_bound(&mean, &variance, &mut a, &mut room);
                     let exact =
                         race::expected_log_sum_exp(&mean, &variance, &mut vec![0.0; classes], &mut vec![0.0; classes]);
@@ -116,10 +141,10 @@ mod tests {
     #[test]
     fn no_numbers_are_too_large() {
         for (mean, variance) in [([1e3, -1e3, 0.0], [1e4, 1.0, 1e-10]), ([0.0; 3], [1e6; 3])] {
-            let (mut a, mut room) = ([0.0; 3], [0.0; 6]);
+            let (mut a, mut room) = ([0.0; 3], [0.0; 9]);
             assert!(tilted_bound(&mean, &variance, &mut a, &mut room).is_finite());
         }
-        let (mut a, mut room) = ([0.0; 2], [0.0; 4]);
+        let (mut a, mut room) = ([0.0; 2], [0.0; 6]);
         assert!(tilted_bound(&[f64::NAN, 0.0], &[1.0; 2], &mut a, &mut room).is_nan());
     }
 }

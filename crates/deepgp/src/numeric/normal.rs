@@ -25,9 +25,8 @@ pub(crate) fn log_cumulative(z: f64) -> (f64, f64) {
         let series = 1.0 - square * (1.0 - square * (3.0 - square * (15.0 - 105.0 * square)));
         return (-0.5 * (z * z + TAU.ln()) - (-z).ln() + series.ln(), -z / series);
     }
-    let below = cumulative(z);
-    let log = if z > 0.0 { (-cumulative(-z)).ln_1p() } else { below.ln() };
-    (log, density(z) / below)
+    let tail = cumulative(-z.abs());
+    if z > 0.0 { ((-tail).ln_1p(), density(z) / (1.0 - tail)) } else { (tail.ln(), density(z) / tail) }
 }
 
 /// The quantile `Φ⁻¹(level)` for a level between 0 and 1.

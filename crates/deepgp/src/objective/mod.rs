@@ -24,7 +24,7 @@ pub use tighter::TighterBound;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::likelihood::{Latent, Likelihood};
+use crate::likelihood::{Latent, Likelihood, Outcomes};
 use crate::model::DeepGp;
 
 /// The choice of one of the library's objectives, which training maximises.
@@ -59,11 +59,13 @@ impl ObjectiveForm {
     pub const FAITHFUL: Self =
         Self::Faithful { power: Faithful::POWER, hold: Faithful::HOLD, release: Faithful::RELEASE };
 
-    /// The objective that suits a likelihood: the faithful one where the noise follows the inputs, else the evidence lower bound.
+    /// The objective that suits a likelihood: the faithful one where the noise follows the inputs, the log density of rows for counts, else the
+    /// evidence lower bound.
     pub fn suiting(likelihood: &dyn Likelihood) -> Self {
-        match likelihood.noise_level() {
-            Some(_) => Self::FAITHFUL,
-            None => Self::Elbo,
+        match (likelihood.noise_level(), likelihood.outcomes()) {
+            (Some(_), _) => Self::FAITHFUL,
+            (None, Outcomes::Counts) => Self::PREDICTIVE,
+            (None, Outcomes::Real | Outcomes::Classes(_)) => Self::Elbo,
         }
     }
 

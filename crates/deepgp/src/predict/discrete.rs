@@ -2,6 +2,7 @@
 
 use crate::likelihood::{Likelihood, Outcomes};
 use crate::numeric::root_finding::smallest_count;
+use crate::predict::class_distribution::ClassDistribution;
 use crate::predict::mixture::Mixture;
 
 /// The level that the ends of a sum over counts leave out on either side; its square is what the sum misses.
@@ -35,13 +36,9 @@ impl Mixture<'_> {
 
     /// The smallest class number at which the sum of probabilities reaches `level`.
     pub(super) fn class_quantile(self, likelihood: &dyn Likelihood, level: f64, classes: usize) -> f64 {
-        let (mut p, mut below) = (vec![0.0; classes], 0.0);
+        let mut p = vec![0.0; classes];
         self.class_probabilities(likelihood, &mut p);
-        let reached = p.iter().position(|own| {
-            below += own;
-            below >= level
-        });
-        reached.unwrap_or(classes.saturating_sub(1)) as f64
+        ClassDistribution(&p).quantile(level)
     }
 
     /// The smallest count at which the distribution function of `y_p` reaches `level`.
@@ -55,16 +52,11 @@ impl Mixture<'_> {
         smallest_count(level, start, |k| self.cumulative(likelihood, p, k))
     }
 
-    /// The ranked probability score of class numbers, `Σ_k (F(k) − 1[y ≤ k])²`: a score where classes have an order, and half the Brier score
-    /// of two.
+    /// The ranked probability score of class numbers.
     pub(super) fn class_score(self, likelihood: &dyn Likelihood, y: f64, classes: usize) -> f64 {
-        let (mut p, mut below) = (vec![0.0; classes], 0.0);
+        let mut p = vec![0.0; classes];
         self.class_probabilities(likelihood, &mut p);
-        let term = |(class, own): (usize, &f64)| {
-            below += own;
-            if y <= class as f64 { (1.0 - below).powi(2) } else { below.powi(2) }
-        };
-        p.iter().enumerate().take(classes.saturating_sub(1)).map(term).sum()
+        ClassDistribution(&p).ranked_score(y)
     }
 
     /// The ranked probability score of counts, `Σ_{k<y} F(k)² + Σ_{k≥y} (1 − F(k))²`.

@@ -10,6 +10,7 @@
 mod absolute;
 pub mod baseline;
 mod class_baselines;
+pub(crate) mod class_distribution;
 pub(crate) mod class_metrics;
 mod count_baselines;
 pub(crate) mod count_metrics;
@@ -20,9 +21,11 @@ pub(crate) mod metrics;
 pub(crate) mod mixture;
 pub(crate) mod neighbours;
 mod rows;
+mod sharpness;
 pub(crate) mod transformed;
 
 pub use rows::Rows;
+pub use sharpness::Sharpness;
 
 use std::sync::OnceLock;
 
@@ -38,6 +41,7 @@ use crate::likelihood::Outcomes;
 use crate::model::DeepGp;
 use crate::numeric::mat::{Mat, View};
 use crate::numeric::threads::Threads;
+use crate::predict::class_distribution::ClassDistribution;
 use crate::predict::count_metrics::CountAssessment;
 use crate::predict::metrics::Assessment;
 use crate::predict::mixture::Mixture;
@@ -272,6 +276,16 @@ impl Predictor<'_> {
         })
     }
 
+    /// Draws of classes at each row by their probabilities `p`, `[N, C]`, with the noise that [`Predictor::draws_of_y`] has.
+    pub(crate) fn draws_of_classes(&self, x: View<'_>, p: &Mat, draws: usize) -> Vec<Mat> {
+        let key = Key::new(self.settings.seed, Purpose::Observe);
+        let draw = |i: usize, k: usize| {
+            let [low, high] = row_words(x.row(i));
+            ClassDistribution(p.row(i)).quantile(key.uniform([low, high, k as u32, 0]))
+        };
+        (0..draws).map(|k| Mat::from_fn(x.nrows(), 1, |i, _| draw(i, k))).collect()
+    }
+
     /// The part of the mixture from which draw `k` comes: one after the other where all weigh alike, else one by chance.
     pub(crate) fn part_of_draw(&self, k: usize) -> usize {
         let Some(weights) = &self.weights else { return k };
@@ -392,7 +406,7 @@ impl Predictor<'_> {
     }
 
     /// Fails unless `y` has a row for each of `x` and is possible under the likelihood.
-    fn check_targets(&self, x: View<'_>, y: View<'_>) -> Result<()> {
+    pub(crate) fn check_targets(&self, x: View<'_>, y: View<'_>) -> Result<()> {
         let width = self.model.likelihood().observed_width();
         if (y.nrows(), y.ncols()) != (x.nrows(), width) {
             return Err(Error::Shape {

@@ -3,6 +3,8 @@
 //! ```text
 //! rows → some held out for early stopping → targets transformed → standardised by the others → model at its start → Trainer → Regressor
 //! ```
+//!
+//! The rows that were held out say last how sure of classes the model should be ([`Sharpness`](crate::Sharpness)).
 
 use std::ops::ControlFlow;
 
@@ -19,7 +21,7 @@ use crate::model::start::{StartProgress, StartWatch, unwatched};
 use crate::numeric::threads::Threads;
 use crate::random::noise::{Key, Purpose};
 use crate::regressor::Regressor;
-use crate::settings::{FitSettings, TrainSettings};
+use crate::settings::{FitSettings, PredictSettings, TrainSettings};
 
 /// The most held-out rows that are looked at to decide when to stop: their mean log density has a standard error of about a hundredth, and
 /// differences between two looks at the same rows have far less.
@@ -122,7 +124,7 @@ impl Training {
         let model =
             threads.run(|| DeepGp::with_likelihood_watched(rows.x().view(), likelihood, &settings.model, watch))?;
         let held_out = held_out.map(|rows| looked_at(&rows, &standardiser, settings)).transpose()?;
-        let regressor = Regressor { model, standardiser };
+        let regressor = Regressor::new(model, standardiser);
         Ok(Self { regressor, rows, held_out, settings: settings.train, state: None, findings })
     }
 
@@ -211,7 +213,7 @@ impl Training {
         method: Method<'_>,
         callback: impl FnMut(&StepReport, &TrainState) -> ControlFlow<()>,
     ) -> Result<Fit> {
-        let Regressor { model, standardiser } = self.regressor.clone();
+        let Regressor { model, standardiser, .. } = self.regressor.clone();
         let (rows, held_out) = (&self.rows, self.held_out.as_ref());
         let mut trainer = match self.state.clone() {
             None => Trainer::by(method, model, rows, held_out, self.settings)?,
@@ -219,7 +221,15 @@ impl Training {
         };
         let stop = trainer.run(callback)?;
         let state = trainer.state().clone();
-        Ok(Fit { regressor: Regressor { model: trainer.finish(), standardiser }, stop, state })
+        let regressor = Regressor::new(trainer.finish(), standardiser);
+        let regressor = match held_out {
+            Some(rows) => {
+                let TrainSettings { validation_samples: samples, seed, threads, .. } = self.settings;
+                regressor.sharpened_by(rows, PredictSettings { samples, seed, threads })?
+            }
+            None => regressor,
+        };
+        Ok(Fit { regressor, stop, state })
     }
 }
 

@@ -126,7 +126,7 @@ fn run(mut trainer: Trainer<'_>) -> Trained {
     let unit = |width| Scaling { shift: vec![0.0; width], scale: vec![1.0; width] };
     let (x, y) = (unit(model.input_width()), unit(model.likelihood().observed_width()));
     let standardiser = Standardiser { x, y, transform: None };
-    Trained { regressor: Regressor { model, standardiser }, state, stop: stop(&stopped), reports }
+    Trained { regressor: Regressor::new(model, standardiser), state, stop: stop(&stopped), reports }
 }
 
 /// The same data with mean 0 and variance 1, for [`train`].

@@ -124,7 +124,7 @@ pub struct FitOptions {
     pub schedule: Option<RateSchedule>,
     /// What training maximises: a bound on the evidence, a tighter one (for one Gaussian noise), the log density of the rows, that
     /// for all but the mean for a while (for noise that follows the inputs), or that with learned sites in place of samples; auto
-    /// is faithful where noise follows the inputs, else elbo
+    /// is faithful where noise follows the inputs, predictive for counts, else elbo
     #[arg(long, value_parser = choice::<ObjectiveChoice>(OBJECTIVES), help_heading = "Training")]
     pub objective: Option<ObjectiveChoice>,
     /// The power of the predictive objectives, above 0 and at most 1: near 0 they are the bound; 1 where none is given, and 0.75 if faithful

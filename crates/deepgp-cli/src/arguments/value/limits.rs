@@ -26,6 +26,8 @@ pub const ROWS: Sizes = 1..=1_000_000_000;
 pub const PREDICTED_ROWS: Sizes = 0..=*ROWS.end();
 /// Numbers of columns of synthetic data.
 pub const COLUMNS: Sizes = 1..=100_000;
+/// Numbers of classes of synthetic data.
+pub const CLASSES: Sizes = 2..=10_000;
 /// Numbers of steps to time.
 pub const TIMED_STEPS: Sizes = 1..=1_000_000_000;
 /// Numbers of models that are trained side by side, each from a thread.

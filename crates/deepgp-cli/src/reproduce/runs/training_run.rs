@@ -107,7 +107,7 @@ impl<'a> TrainingRun<'a> {
         slot: &Slot,
         mut observe: impl FnMut(&DeepGp, CurvePoint) -> Result<()>,
     ) -> Result<Option<TrainedModel>> {
-        let Regressor { model, standardiser } = start;
+        let Regressor { model, standardiser, .. } = start;
         let (data, settings) = (standardiser.apply(&self.train)?, self.settings.train);
         let mut trainer = Trainer::new(model.computed_on(self.setup.accelerator.clone()), &data, None, settings)?;
         let (mut seconds, mut elbo, mut lowest, mut cut) = (0.0, f64::NAN, f64::INFINITY, false);
@@ -138,7 +138,7 @@ impl<'a> TrainingRun<'a> {
                 return Ok(None);
             }
             if until.is_some() && elbo.is_finite() {
-                let now = Regressor { model: trainer.model().clone(), standardiser: standardiser.clone() };
+                let now = Regressor::new(trainer.model().clone(), standardiser.clone());
                 let (step, test_log_likelihood) = (trainer.state().step, self.test_log_likelihood(&now)?);
                 // Steps that were rolled back have no ELBO.
                 let lowest_elbo = lowest.min(elbo);
@@ -147,7 +147,7 @@ impl<'a> TrainingRun<'a> {
             }
         }
         let (steps, rolled_back) = (trainer.state().step, trainer.state().rolled_back);
-        let regressor = Regressor { model: trainer.finish(), standardiser };
+        let regressor = Regressor::new(trainer.finish(), standardiser);
         let step_seconds = median(each);
         Ok(Some(TrainedModel { regressor, seconds, step_seconds, steps, rolled_back, stuck }))
     }
