@@ -25,12 +25,12 @@ if ! cmp -s requirements-test.txt .venv/installed; then
   step "$here/pip" install --quiet --disable-pip-version-check --requirement requirements-test.txt
   cp requirements-test.txt .venv/installed
 fi
-# The paper's experiments too, which the tests run.
-scripts=(../experiments/paper/boosted_trees.py ../experiments/continued/*.py)
+# The experiments too, of which the tests run some.
+scripts=(../experiments/paper/boosted_trees.py ../experiments/continued/*.py ../experiments/classes/*.py)
 step "$here/ruff" format --check --config pyproject.toml . "${scripts[@]}"
 step "$here/ruff" check --config pyproject.toml . "${scripts[@]}"
 step "$here/mypy" deepgp
-step env MYPYPATH=../experiments/paper:../experiments/continued "$here/mypy" "${scripts[@]}"
+step env MYPYPATH=../experiments/paper:../experiments/continued:../experiments/classes "$here/mypy" "${scripts[@]}"
 
 rm -rf dist
 step "$here/maturin" build --release --out dist --interpreter "$here/python"

@@ -5,10 +5,10 @@
     python experiments/classes/compare.py --data DATA --deepgp target/release/deepgp --out scores.jsonl
     python experiments/classes/compare.py --show scores.jsonl
 
-DATA holds `NAME.csv.gz`, each with a header and the target in the last column, `y`; what is not there is left out. Every
+DATA holds `NAME.csv.gz`, each with a header and the target in the last column, `y`; what is not there is left out. A
 split tests on a fifth of the rows, of each class. A line that is there already is not made again.
 
-    deepgp    `deepgp fit` with no flag but the task and the seed
+    deepgp    `deepgp fit` with no flag but the task and the seed (and for two tables what stands in TOLD)
     lightgbm  LightGBM with its defaults; counts by its Poisson objective; text columns as its categories
     linear    logistic regression, or Poisson regression for counts, of standardised numbers and indicators of text
     gpytorch  GPyTorch's variational classifier: see gpytorch_classifier.py
@@ -21,16 +21,22 @@ import subprocess
 import sys
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
 
 import numpy as np
 import pandas as pd
-from scores import Floats, score_classes, score_counts, score_of_means
+from class_scores import Floats, score_classes, score_counts, score_of_means
+from numpy.typing import NDArray
 
 CLASSES = ("banknote", "magic", "adult", "german_credit", "letter", "digits", "breast_cancer", "dry_bean")
 COUNTS = ("bike_hour", "doctor_visits", "abalone")
 MODELS = ("deepgp", "lightgbm", "linear", "gpytorch")
 TEST = 0.2
+#: Scores by their names, and what else is worth keeping.
+Scores = Mapping[str, object]
+#: What deepgp has to be told of a table: which of its cells are missing, which of its columns never change.
+TOLD = {"adult": ("--missing", "mean"), "digits": ("--constant", "keep")}
 
 
 def load(path: pathlib.Path) -> pd.DataFrame:
@@ -38,7 +44,7 @@ def load(path: pathlib.Path) -> pd.DataFrame:
     return pd.read_csv(path, na_values=["?"], dtype={"y": str})
 
 
-def test_rows(y: "pd.Series[str]", seed: int, stratified: bool) -> "np.ndarray":
+def test_rows(y: "pd.Series[str]", seed: int, stratified: bool) -> NDArray[np.bool_]:
     """Whether each row is tested on: a fifth of each class's rows, or of all."""
     random = np.random.default_rng(seed)
     chosen = np.zeros(len(y), bool)
@@ -48,14 +54,15 @@ def test_rows(y: "pd.Series[str]", seed: int, stratified: bool) -> "np.ndarray":
     return chosen
 
 
-def by_deepgp(train: pd.DataFrame, test: pd.DataFrame, counts: bool, seed: int, arguments: argparse.Namespace) -> dict:
+def by_deepgp(name: str, train: pd.DataFrame, test: pd.DataFrame, seed: int, arguments: argparse.Namespace) -> Scores:
     """deepgp's scores: of its predictions, but for the log score of counts, which it tells itself."""
     with tempfile.TemporaryDirectory() as folder:
         here = pathlib.Path(folder)
         train.to_csv(here / "train.csv", index=False)
         test.to_csv(here / "test.csv", index=False)
-        model, task = str(here / "model.deepgp"), "counts" if counts else "classification"
-        flags = ["--task", task, "--seed", str(seed), "--out", model, "--json", "--quiet", *arguments.flags.split()]
+        counts, model = name in COUNTS, str(here / "model.deepgp")
+        flags = ["--task", "counts" if counts else "classification", "--seed", str(seed), "--out", model]
+        flags += ["--json", "--quiet", *TOLD.get(name, ()), *arguments.flags.split()]
 
         def run(*command: str) -> str:
             done = subprocess.run([arguments.deepgp, *command], capture_output=True, text=True, check=False)
@@ -64,10 +71,10 @@ def by_deepgp(train: pd.DataFrame, test: pd.DataFrame, counts: bool, seed: int, 
             return done.stdout
 
         fit = json.loads(run("fit", str(here / "train.csv"), "--target", "y", *flags))
-        told = json.loads(run("evaluate", model, str(here / "test.csv"), "--json"))
-        run("predict", model, str(here / "test.csv"), "--out", str(here / "p.csv"))
+        told = json.loads(run("evaluate", model, str(here / "test.csv"), "--json", "--quiet"))["test"]
+        run("predict", model, str(here / "test.csv"), "--out", str(here / "p.csv"), "--quiet")
         predicted = pd.read_csv(here / "p.csv")
-        extra = {"kept": fit.get("kept"), "told": told}
+        extra = {"kept": fit["kept"], "told": told}
         if counts:
             return score_of_means(test.y.astype(float), predicted["mean"]) | {"log_score": told["log_score"]} | extra
         labels = sorted(train.y.unique())
@@ -77,7 +84,7 @@ def by_deepgp(train: pd.DataFrame, test: pd.DataFrame, counts: bool, seed: int, 
 def indicators(train: pd.DataFrame, test: pd.DataFrame) -> tuple[Floats, Floats]:
     """Inputs as standardised numbers and indicators of text; a missing cell is a text of its own."""
     both = pd.concat([train, test]).drop(columns="y")
-    texts = both.columns[both.dtypes == object].union(both.select_dtypes("string").columns)
+    texts = both.columns[~both.dtypes.map(pd.api.types.is_numeric_dtype)]
     both[texts] = both[texts].fillna("missing")
     wide = pd.get_dummies(both, columns=list(texts)).astype(float).to_numpy()
     known = wide[: len(train)]
@@ -85,7 +92,7 @@ def indicators(train: pd.DataFrame, test: pd.DataFrame) -> tuple[Floats, Floats]
     return scaled[: len(train)], scaled[len(train) :]
 
 
-def by_linear(train: pd.DataFrame, test: pd.DataFrame, counts: bool) -> dict:
+def by_linear(train: pd.DataFrame, test: pd.DataFrame, counts: bool) -> Scores:
     """The scores of logistic or Poisson regression."""
     from sklearn.linear_model import LogisticRegression, PoissonRegressor
 
@@ -97,7 +104,7 @@ def by_linear(train: pd.DataFrame, test: pd.DataFrame, counts: bool) -> dict:
     return score_classes(test.y, list(fitted.classes_), fitted.predict_proba(x_test))
 
 
-def by_lightgbm(train: pd.DataFrame, test: pd.DataFrame, counts: bool) -> dict:
+def by_lightgbm(train: pd.DataFrame, test: pd.DataFrame, counts: bool) -> Scores:
     """The scores of boosted trees."""
     import lightgbm
 
@@ -112,7 +119,7 @@ def by_lightgbm(train: pd.DataFrame, test: pd.DataFrame, counts: bool) -> dict:
     return score_classes(test.y, list(forest.classes_), forest.predict_proba(x_test))
 
 
-def by_gpytorch(train: pd.DataFrame, test: pd.DataFrame, seed: int, arguments: argparse.Namespace) -> dict:
+def by_gpytorch(train: pd.DataFrame, test: pd.DataFrame, seed: int, arguments: argparse.Namespace) -> Scores:
     """The scores of GPyTorch's variational classifier."""
     import gpytorch_classifier
 
@@ -123,7 +130,7 @@ def by_gpytorch(train: pd.DataFrame, test: pd.DataFrame, seed: int, arguments: a
     return score_classes(test.y, labels, p)
 
 
-def one(model: str, name: str, split: int, arguments: argparse.Namespace) -> dict:
+def one(model: str, name: str, split: int, arguments: argparse.Namespace) -> dict[str, object]:
     """A line: one model on one split of one table."""
     counts = name in COUNTS
     table = load(pathlib.Path(arguments.data) / f"{name}.csv.gz")
@@ -131,7 +138,7 @@ def one(model: str, name: str, split: int, arguments: argparse.Namespace) -> dic
     train, test = table[~tested], table[tested]
     began = time.time()
     if model == "deepgp":
-        found = by_deepgp(train, test, counts, split, arguments)
+        found = by_deepgp(name, train, test, split, arguments)
     elif model == "lightgbm":
         found = by_lightgbm(train, test, counts)
     elif model == "linear":
@@ -139,7 +146,7 @@ def one(model: str, name: str, split: int, arguments: argparse.Namespace) -> dic
     else:
         found = by_gpytorch(train, test, split, arguments)
     seconds = round(time.time() - began, 2)
-    return {"model": arguments.name or model, "table": name, "split": split, "seconds": seconds} | found
+    return {"model": arguments.name or model, "table": name, "split": split, "seconds": seconds, **found}
 
 
 def measure(arguments: argparse.Namespace) -> None:
@@ -149,7 +156,7 @@ def measure(arguments: argparse.Namespace) -> None:
     done = {(line["model"], line["table"], line["split"]) for line in lines}
     began = time.time()
 
-    def make(job: tuple[str, str, int]) -> dict | None:
+    def make(job: tuple[str, str, int]) -> dict[str, object] | None:
         model, name, split = job
         if (arguments.name or model, name, split) in done or time.time() - began > arguments.time_limit:
             return None
@@ -167,7 +174,8 @@ def measure(arguments: argparse.Namespace) -> None:
         (m, name, split) for split in splits for name in there for m in models if m != "gpytorch" or name in CLASSES
     ]
     with ThreadPoolExecutor(arguments.jobs) as pool, out.open("a") as file:
-        for line in pool.map(make, jobs):
+        for made in as_completed([pool.submit(make, job) for job in jobs]):
+            line = made.result()
             if line:
                 print(json.dumps(line), file=file, flush=True)
                 shown = {key: value for key, value in line.items() if key not in ("told", "kept")}

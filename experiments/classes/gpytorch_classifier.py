@@ -1,4 +1,4 @@
-"""GPyTorch's variational classifier, as its examples have it: inducing inputs, a Bernoulli or softmax likelihood, Adam."""
+"""GPyTorch's variational classifier, as its examples have it: inducing inputs, Bernoulli or softmax, Adam."""
 
 import gpytorch
 import numpy as np
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 INDUCING, STEPS, BATCH, RATE, SAMPLES = 500, 3000, 1024, 0.01, 64
 
 
-class Classifier(gpytorch.models.ApproximateGP):
+class Classifier(gpytorch.models.ApproximateGP):  # type: ignore[misc]
     """As many independent functions as there are classes, or one for two."""
 
     def __init__(self, inducing: torch.Tensor, functions: int) -> None:

@@ -106,6 +106,7 @@ fn two_classes_of_text_are_fitted_scored_and_predicted_by_their_labels() {
     }
     let told = place.done("info m.deepgp").stdout;
     assert!(told.contains("one of 2 classes: down, up") && told.contains("logistic regression"), "{told}");
+    assert!(told.contains("sharpened probabilities to the power"), "{told}");
     assert!(number(&place.json("info m.deepgp"), &["scores", "deep GP", "accuracy"]) > 0.95);
     place.done("report m.deepgp --out r.html");
     let page = place.read("r.html");

@@ -147,6 +147,11 @@ fn in_words(file: &ModelFile) -> Result<String, std::fmt::Error> {
         };
         writeln!(out, "kept      step {step}, the best by the validation rows ({name} {})", number(score))?;
     }
+    let sharpness = file.regressor.sharpness;
+    if !sharpness.is_neutral() {
+        let power = number(sharpness.power());
+        writeln!(out, "sharpened probabilities to the power {power}, as the validation rows have it")?;
+    }
     if let Some(elbo) = record.elbo {
         writeln!(out, "ELBO      {} (at the last step)", number(elbo))?;
     }

@@ -194,11 +194,16 @@ fn objective(choices: &Choices) -> InWords {
         ObjectiveForm::Predictive { power } => of(
             "predictive",
             format!(
-                "Training raised the log density of the training rows, which is what test rows are scored by: it fits the \
-                 shape of predictions, not the mean alone.{} Small tables need validation rows to end it before it overfits, \
-                 and “elbo” is safer there. Where the noise follows the inputs and a few hard rows spoil the mean, “faithful” \
-                 mends that.",
-                between(power)
+                "Training raised the {} of the training rows, which is what test rows are scored by: it fits the shape of \
+                 predictions, not the mean alone.{} Small tables need validation rows to end it before it overfits, and \
+                 “elbo” is safer there.{}",
+                if has_noise(choices) { "log density" } else { "log probability" },
+                between(power),
+                if has_noise(choices) {
+                    " Where the noise follows the inputs and a few hard rows spoil the mean, “faithful” mends that."
+                } else {
+                    ""
+                },
             ),
         ),
         ObjectiveForm::Faithful { power, hold, release } => of(
@@ -212,6 +217,20 @@ fn objective(choices: &Choices) -> InWords {
             ),
         ),
     }
+}
+
+/// Whether targets are numbers around which noise scatters, and not classes or counts.
+fn has_noise(choices: &Choices) -> bool {
+    choices.likelihood.is_none_or(|likelihood| match likelihood {
+        LikelihoodDescription::Gaussian { .. }
+        | LikelihoodDescription::Heteroscedastic { .. }
+        | LikelihoodDescription::StudentT { .. } => true,
+        LikelihoodDescription::Bernoulli { .. }
+        | LikelihoodDescription::Softmax { .. }
+        | LikelihoodDescription::Ordered { .. }
+        | LikelihoodDescription::Poisson
+        | LikelihoodDescription::NegativeBinomial => false,
+    })
 }
 
 /// The sentence on a power below 1, with a space before it; empty for the log density itself.
