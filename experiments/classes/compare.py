@@ -8,7 +8,7 @@
 DATA holds `NAME.csv.gz`, each with a header and the target in the last column, `y`; what is not there is left out. A
 split tests on a fifth of the rows, of each class. A line that is there already is not made again.
 
-    deepgp    `deepgp fit` with no flag but the task and the seed (and for two tables what stands in TOLD)
+    deepgp    `deepgp fit` with no flag but the task and the seed
     lightgbm  LightGBM with its defaults; counts by its Poisson objective; text columns as its categories
     linear    logistic regression, or Poisson regression for counts, of standardised numbers and indicators of text
     gpytorch  GPyTorch's variational classifier: see gpytorch_classifier.py
@@ -35,8 +35,6 @@ MODELS = ("deepgp", "lightgbm", "linear", "gpytorch")
 TEST = 0.2
 #: Scores by their names, and what else is worth keeping.
 Scores = Mapping[str, object]
-#: What deepgp has to be told of a table: which of its cells are missing, which of its columns never change.
-TOLD = {"adult": ("--missing", "mean"), "digits": ("--constant", "keep")}
 
 
 def load(path: pathlib.Path) -> pd.DataFrame:
@@ -62,7 +60,7 @@ def by_deepgp(name: str, train: pd.DataFrame, test: pd.DataFrame, seed: int, arg
         test.to_csv(here / "test.csv", index=False)
         counts, model = name in COUNTS, str(here / "model.deepgp")
         flags = ["--task", "counts" if counts else "classification", "--seed", str(seed), "--out", model]
-        flags += ["--json", "--quiet", *TOLD.get(name, ()), *arguments.flags.split()]
+        flags += ["--json", "--quiet", *arguments.flags.split()]
 
         def run(*command: str) -> str:
             done = subprocess.run([arguments.deepgp, *command], capture_output=True, text=True, check=False)

@@ -24,7 +24,7 @@ pub fn schema(names: Names, width: usize, outputs: usize, target_kind: TargetKin
     });
     let positions = if names.inputs.is_none() { Some(width) } else { None };
     let inputs = names.inputs.unwrap_or_else(|| by_position(width));
-    let column = |name| InputColumn { name, kind: Kind::Number { fill: None } };
+    let column = |name| InputColumn::new(name, Kind::Number { fill: None });
     Schema {
         inputs: inputs.into_iter().map(column).collect(),
         targets,

@@ -104,7 +104,7 @@ fn a_messy_table_is_read_as_a_person_would() {
         }
     }
     place.write("homes.csv", &text);
-    let refused = place.run("fit homes.csv --target Preis");
+    let refused = place.run("fit homes.csv --target Preis --missing reject");
     assert_eq!(refused.code, Some(1));
     for part in ["homes.csv", "line 19", "Größe, m²", "--missing drop"] {
         assert!(refused.stderr.contains(part), "{part}: {}", refused.stderr);

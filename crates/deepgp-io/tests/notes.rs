@@ -81,6 +81,14 @@ fn all() -> Vec<(Note, &'static str)> {
              target",
         ),
         (
+            Note::ConstantColumns { columns: vec!["a".into()] },
+            "`a` is the same in every row and left out: nothing can be learnt from it (--constant keep takes it)",
+        ),
+        (
+            Note::ConstantColumns { columns: vec!["a".into(), "b".into()] },
+            "`a`, `b` are the same in every row and left out: nothing can be learnt from them (--constant keep takes them)",
+        ),
+        (
             Note::UnusedColumns { columns: vec!["a".into(), "b".into()], may_be_kept: false },
             "the table has columns that the model does not use: `a`, `b`",
         ),

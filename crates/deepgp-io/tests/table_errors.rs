@@ -326,7 +326,7 @@ fn missing_cells() {
     let mean = Wanted { missing: Missing::Mean, ..target("y") };
     let said = ": column `x` has no value in any of 1 rows; leave it out with --ignore x";
     assert_fit_says("x,z,y\n1,5,\n,5,2\n", &mean, said);
-    let column = InputColumn { name: "x".into(), kind: Kind::Number { fill: None } };
+    let column = InputColumn::new("x", Kind::Number { fill: None });
     let schema = Schema {
         inputs: vec![column],
         targets: names(&["y"]),

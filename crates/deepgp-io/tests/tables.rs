@@ -40,6 +40,26 @@ fn a_messy_table_is_read_with_its_lines() {
 }
 
 #[test]
+fn what_is_missing_may_have_an_input_of_its_own() {
+    let table = "size,full,sold,colour,y\n1,5,true,red,1\n,6,,blue,2\n3,7,false,,3\n9,,true,red,\n2,8,true,blue,4\n";
+    let wanted = Wanted { missing: Missing::Indicator, ..target("y") };
+    let (schema, chunk, _) = fit(table, &wanted).unwrap();
+    // `full` has a missing cell in a row without a target alone, and a category tells by itself.
+    let expected = ["size", "size is missing", "full", "sold", "sold is missing", "colour=blue", "colour=red"];
+    assert_eq!((schema.feature_names(), schema.width()), (names(&expected), 7));
+    assert_eq!(chunk.x.row(0), [1.0, 0.0, 5.0, 1.0, 0.0, 0.0, 1.0]);
+    assert_eq!(chunk.x.row(1), [2.0, 1.0, 6.0, 2.0 / 3.0, 1.0, 1.0, 0.0]);
+    assert_eq!(chunk.x.row(2)[5..], [0.0, 0.0]);
+    assert_eq!(chunk.kept, [0, 1, 2, 4]);
+    // In another table a column may be missing that had no gap before: the mean then stands alone.
+    let (chunk, notes) = apply(&schema, "size,full,sold,colour,y\n,,true,red,1\n").unwrap();
+    assert_eq!(chunk.x.row(0), [2.0, 1.0, 6.5, 1.0, 0.0, 0.0, 1.0]);
+    assert_eq!(notes, ["2 missing cells were filled in with the column's mean at fitting"]);
+    let again: Schema = serde_json::from_str(&serde_json::to_string(&schema).unwrap()).unwrap();
+    assert_eq!(again, schema);
+}
+
+#[test]
 fn missing_cells_are_filled_with_means_and_rows_without_target_dropped() {
     let wanted = Wanted { ignore: names(&["id"]), missing: Missing::Mean, ..target("price") };
     let (schema, chunk, notes) = fit(MESSY, &wanted).unwrap();
@@ -164,10 +184,8 @@ fn dates_in_parquet_are_what_they_are_in_text() {
     assert_eq!(apply(&schema, text).unwrap().0.x, chunk.x);
     assert_eq!(chunk.x.row(0), [1_110_499_200.0, 1_110_542_400.25]);
     // A model that took them for numbers, as those of arrays are, can read them, too.
-    let numbers = Schema {
-        inputs: ["day", "seen"].map(|n| InputColumn { name: n.into(), kind: Kind::Number { fill: None } }).into(),
-        ..schema
-    };
+    let numbers =
+        Schema { inputs: ["day", "seen"].map(|n| InputColumn::new(n, Kind::Number { fill: None })).into(), ..schema };
     assert_eq!(apply(&numbers, table()).unwrap().0.x, chunk.x);
     // As categories they have the names that text gives them.
     let asked = Wanted { categorical: names(&["day"]), ignore: names(&["seen"]), ..target("y") };
@@ -296,7 +314,7 @@ fn who_waits_sees_the_records_of_both_passes() {
 
 /// Columns carried along a table of one input, `x`, in chunks of two records.
 fn carried(bytes: impl AsRef<[u8]>, columns: &[&str]) -> Vec<String> {
-    let column = InputColumn { name: "x".into(), kind: Kind::Number { fill: None } };
+    let column = InputColumn::new("x", Kind::Number { fill: None });
     let schema = Schema {
         inputs: vec![column],
         targets: names(&["y"]),

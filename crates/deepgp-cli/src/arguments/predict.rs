@@ -7,7 +7,7 @@ use deepgp::PredictSettings;
 use deepgp_io::ModelFile;
 use deepgp_io::table::{Missing, Schema};
 
-use super::value::choice::{MISSING, choice};
+use super::value::choice::{MISSING_IN_NEW_TABLES, choice};
 use super::value::limits::{self, within};
 use super::value::stdio_path;
 use crate::model::device::{DEVICES, Device};
@@ -76,7 +76,7 @@ pub struct PredictionOptions {
     #[arg(long, default_value = "auto", value_parser = choice::<Device>(DEVICES))]
     pub device: Device,
     /// What to do with missing values [default: as in the fit]
-    #[arg(long, value_parser = choice::<Missing>(MISSING))]
+    #[arg(long, value_parser = choice::<Missing>(MISSING_IN_NEW_TABLES))]
     pub missing: Option<Missing>,
 }
 

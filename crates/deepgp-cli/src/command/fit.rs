@@ -3,7 +3,6 @@
 use std::time::Instant;
 
 use anyhow::{Result, bail};
-use deepgp::ConstantColumns;
 use deepgp_io::table::{Schema, Source};
 use deepgp_io::{ModelFile, Note, TableRecord, atomic};
 
@@ -75,6 +74,7 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
     options.settings_for(1, &schema.target_kind)?;
     let loaded = rows::load(&schema, &source, Stage::new(voice, "reading", Extent::Rows(all)))?;
     let LoadedRows { data, notes: more, positions } = loaded;
+    let (schema, data, constant) = options.constant().settle(schema, data)?;
     let rows = PlacedRows { data, positions };
     // Of the whole table, so that a message names its rows, those for testing included.
     let possible = options.transform_target().check(rows.data.y().view());
@@ -82,15 +82,12 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
     // Columns that are not used are those that were to be ignored.
     let known = |note: &Note| notes.contains(note) || matches!(note, Note::UnusedColumns { .. });
     let more: Vec<Note> = more.into_iter().filter(|note| !known(note)).collect();
-    notes.extend(more);
+    notes.extend(more.into_iter().chain(constant));
     output::notes(voice, &notes);
     let told = notes.len();
     if out.exists() {
         // For this moment, not for the model's record.
         output::say(voice, &format!("note: {} is there already and will be replaced", out.display()));
-    }
-    if options.constant() == ConstantColumns::Reject {
-        rows::check_constant(&schema, &rows.data)?;
     }
     let test = options.test.filter(|share| *share > 0.0);
     let (train, held_out) = rows::split(&rows, &schema.target_kind, test, options.seed.unwrap_or(0))?;

@@ -1,6 +1,7 @@
 //! What several commands ask of a model: its rows, its scores, its predictions, what it is, and where it is computed.
 
 pub mod class_score;
+pub mod constant_inputs;
 pub mod count_score;
 pub mod description;
 pub mod device;

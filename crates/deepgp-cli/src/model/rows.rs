@@ -6,16 +6,13 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use deepgp::{Dataset, split_rows, split_rows_by_class};
 use deepgp_io::note::ScoredRows;
-use deepgp_io::table::{Kind, Schema, Source, TargetKind, Targets};
+use deepgp_io::table::{Schema, Source, TargetKind, Targets};
 use deepgp_io::{ClassWeights, ModelFile, Note, Provenance, TableRecord};
 
 use crate::arguments::paths;
 use crate::terminal::explain::impossible_in_model;
 use crate::terminal::output::Voice;
 use crate::terminal::stage::{Extent, Stage};
-
-/// The number of constant columns that an error names.
-const SHOWN: usize = 10;
 
 /// The rows of a table with their targets.
 #[derive(Clone, Debug)]
@@ -167,45 +164,6 @@ pub fn weighted(train: &Dataset, weights: ClassWeights) -> Result<Dataset> {
     let (all, classes) = (train.len() as f64, rows.len() as f64);
     let weight = |class: &f64| all / (classes * rows[&class.to_bits()] as f64);
     Ok(train.clone().with_weights(train.y().as_slice().iter().map(weight).collect())?)
-}
-
-/// Fails if input columns of the table are the same in every row, and names them.
-pub fn check_constant(schema: &Schema, data: &Dataset) -> Result<()> {
-    if data.len() < 2 {
-        return Ok(());
-    }
-    let constant = |c: usize| (1..data.len()).all(|i| data.x()[(i, c)] == data.x()[(0, c)]);
-    let (mut first, mut found) = (0, Vec::new());
-    for column in &schema.inputs {
-        let own = first..first + column.kind.width();
-        first = own.end;
-        if own.clone().all(constant) {
-            found.push(format!("`{}` = {}", column.name, in_words(&column.kind, &data.x().row(0)[own])));
-        }
-    }
-    if found.is_empty() {
-        return Ok(());
-    }
-    let more = if found.len() > SHOWN { format!(" and {} more", found.len() - SHOWN) } else { String::new() };
-    let (noun, them) = if found.len() == 1 { ("an input column is", "it") } else { ("input columns are", "them") };
-    bail!(
-        "{noun} the same in every row ({}{more}), so nothing can be learnt from {them}: leave {them} out with --ignore \
-         COLUMN, or keep {them} with --constant keep",
-        found[..found.len().min(SHOWN)].join(", ")
-    )
-}
-
-/// The text of a cell of the table, from the numbers that it was encoded as.
-fn in_words(kind: &Kind, encoded: &[f64]) -> String {
-    match kind {
-        Kind::Number { .. } => encoded[0].to_string(),
-        Kind::Date { .. } => format!("{} seconds since 1970", encoded[0]),
-        Kind::Boolean { .. } => (encoded[0] != 0.0).to_string(),
-        Kind::Category { levels } => {
-            let level = levels.iter().zip(encoded).find(|(_, one)| **one != 0.0);
-            level.map_or("nothing".into(), |(level, _)| format!("\"{level}\""))
-        }
-    }
 }
 
 #[cfg(test)]

@@ -101,6 +101,11 @@ pub enum Note {
         /// The target.
         target: String,
     },
+    /// Input columns are the same in every row, and are left out.
+    ConstantColumns {
+        /// Their names.
+        columns: Vec<String>,
+    },
     /// A table has columns that the model does not read.
     UnusedColumns {
         /// Their names.

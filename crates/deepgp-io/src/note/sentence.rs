@@ -88,6 +88,14 @@ impl fmt::Display for Note {
                 "`{target}`: true and false are taken for 1 and 0: they are classes where all cells are one of them, and there is no \
                  other target"
             ),
+            Self::ConstantColumns { columns } => {
+                let (are, them) = if columns.len() == 1 { ("is", "it") } else { ("are", "them") };
+                let columns = names::list(columns.iter());
+                write!(
+                    f,
+                    "{columns} {are} the same in every row and left out: nothing can be learnt from {them} (--constant keep takes {them})"
+                )
+            }
             Self::UnusedColumns { columns, may_be_kept } => {
                 let advice = if *may_be_kept { " (--keep COLUMN carries one along)" } else { "" };
                 let columns = names::list(columns.iter());

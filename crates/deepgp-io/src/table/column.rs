@@ -27,6 +27,8 @@ const COUNTED_LEVELS: usize = 10_000;
 pub(super) struct Seen {
     /// Numbers are levels.
     category: bool,
+    /// Cells that are missing.
+    absent: u64,
     numbers: u64,
     mean: f64,
     /// What the numbers may be, if not quantities.
@@ -53,6 +55,7 @@ impl Seen {
     pub(super) fn new(category: bool) -> Self {
         Self {
             category,
+            absent: 0,
             numbers: 0,
             mean: 0.0,
             codes: Codes::default(),
@@ -74,7 +77,10 @@ impl Seen {
     pub(super) fn add(&mut self, source: &Source, name: &str, place: Place, cell: &Cell) -> Result<()> {
         let shown = || (place, names::shorten(&cell.label().unwrap_or_default()));
         match cell {
-            Cell::Missing => return Ok(()),
+            Cell::Missing => {
+                self.absent += 1;
+                return Ok(());
+            }
             Cell::Number(value) if !value.is_finite() => return Err(scan::not_finite(source, name, place, cell)),
             Cell::Number(value) => {
                 self.numbers += 1;
@@ -115,6 +121,14 @@ impl Seen {
         }
         self.odd.get_or_insert_with(shown);
         Ok(())
+    }
+
+    /// Whether an input of its own should tell of missing cells: a category without any of its levels tells of them already.
+    pub(super) fn wants_indicator(&self, kind: &Kind) -> bool {
+        match kind {
+            Kind::Number { .. } | Kind::Date { .. } | Kind::Boolean { .. } => self.absent > 0,
+            Kind::Category { .. } => false,
+        }
     }
 
     fn add_level(&mut self, text: &str) {

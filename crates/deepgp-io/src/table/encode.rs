@@ -53,6 +53,8 @@ struct Input {
     at: usize,
     name: String,
     code: Code,
+    /// Whether a further number says that the cell is missing.
+    indicator: bool,
     /// Missing cells that the mean was put in place of.
     filled: u64,
     /// Missing cells of a category.
@@ -100,7 +102,8 @@ impl Encoder {
                 },
             };
             let at = find(&column.name, "an input of the model")?;
-            inputs.push(Input { at, name: column.name.clone(), code, filled: 0, absent: 0, unseen: 0, example: None });
+            let (name, indicator) = (column.name.clone(), column.indicator);
+            inputs.push(Input { at, name, code, indicator, filled: 0, absent: 0, unseen: 0, example: None });
         }
         let read_targets = match targets {
             Targets::Unneeded => None,
@@ -150,7 +153,7 @@ impl Encoder {
 
     /// [`Encoder::next_chunk`] for somebody who waits: `watch` sees how many records have been read so far.
     fn next_chunk_watched(&mut self, rows: usize, watch: &mut dyn FnMut(u64)) -> Result<Option<Chunk>> {
-        let width = self.inputs.iter().map(|input| input.code.width()).sum();
+        let width = self.inputs.iter().map(|input| input.code.width() + usize::from(input.indicator)).sum();
         let outputs = self.targets.as_ref().map_or(0, Vec::len);
         let (mut x, mut y, mut kept, mut carried) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut exposures = Vec::new();
@@ -238,8 +241,8 @@ impl Encoder {
             match self.missing {
                 Missing::Reject => return Err(missing(&self.source, name, place, missing_advice(is_target))),
                 Missing::Drop => return Ok(false),
-                Missing::Mean if is_target => return Ok(false),
-                Missing::Mean => {}
+                Missing::Mean | Missing::Indicator if is_target => return Ok(false),
+                Missing::Mean | Missing::Indicator => {}
             }
         }
         for (at, name) in targets {
@@ -295,6 +298,9 @@ impl Input {
                     }
                 }
             }
+        }
+        if self.indicator {
+            x.push(f64::from(u8::from(*cell == Cell::Missing)));
         }
         Ok(())
     }

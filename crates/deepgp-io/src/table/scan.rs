@@ -38,7 +38,8 @@ pub(super) fn scan(source: &Source, wanted: &Wanted, watch: &mut dyn FnMut(u64))
             if !name.starts_with(DATA_FRAME_INDEX) && !is_unnamed_index(source, name) {
                 found.extend(seen.codes.note(name, &kind, alone));
             }
-            inputs.push(InputColumn { name: name.clone(), kind });
+            let indicator = wanted.missing == Missing::Indicator && seen.wants_indicator(&kind);
+            inputs.push(InputColumn { name: name.clone(), kind, indicator });
         }
     }
     tally.check_missing(source, &roles, wanted.missing)?;
@@ -143,7 +144,7 @@ impl Tally {
                 keep &= match missing {
                     Missing::Reject => true,
                     Missing::Drop => false,
-                    Missing::Mean => !matches!(role, Role::Target | Role::Exposure),
+                    Missing::Mean | Missing::Indicator => !matches!(role, Role::Target | Role::Exposure),
                 };
             }
         }

@@ -38,6 +38,9 @@ pub enum Missing {
     /// Put the column's mean in place of a number, the share of `true` in place of a boolean, and no level at all in place
     /// of a category. Rows without a target are left out.
     Mean,
+    /// The same, and a further input for each column of which cells are missing at fitting, other than categories: 1 where one is. What is missing
+    /// for a reason then says so.
+    Indicator,
 }
 
 /// How a table becomes numbers.
@@ -67,6 +70,21 @@ pub struct InputColumn {
     pub name: String,
     /// What it holds.
     pub kind: Kind,
+    /// Whether a further input says that its cell is missing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub indicator: bool,
+}
+
+impl InputColumn {
+    /// A column whose missing cells no input tells of.
+    pub fn new(name: impl Into<String>, kind: Kind) -> Self {
+        Self { name: name.into(), kind, indicator: false }
+    }
+
+    /// How many inputs it becomes.
+    pub fn width(&self) -> usize {
+        self.kind.width() + usize::from(self.indicator)
+    }
 }
 
 /// What a column holds.
@@ -121,18 +139,22 @@ impl Schema {
         scan::scan(source, wanted, watch)
     }
 
-    /// A name for each encoded input: `weight`, `colour=red`.
+    /// A name for each encoded input: `weight`, `weight is missing`, `colour=red`.
     pub fn feature_names(&self) -> Vec<String> {
-        let names = |column: &InputColumn| match &column.kind {
-            Kind::Number { .. } | Kind::Date { .. } | Kind::Boolean { .. } => vec![column.name.clone()],
-            Kind::Category { levels } => levels.iter().map(|level| format!("{}={level}", column.name)).collect(),
+        let names = |column: &InputColumn| {
+            let mut own: Vec<String> = match &column.kind {
+                Kind::Number { .. } | Kind::Date { .. } | Kind::Boolean { .. } => vec![column.name.clone()],
+                Kind::Category { levels } => levels.iter().map(|level| format!("{}={level}", column.name)).collect(),
+            };
+            own.extend(column.indicator.then(|| format!("{} is missing", column.name)));
+            own
         };
         self.inputs.iter().flat_map(names).collect()
     }
 
     /// How many inputs there are when encoded.
     pub fn width(&self) -> usize {
-        self.inputs.iter().map(|column| column.kind.width()).sum()
+        self.inputs.iter().map(InputColumn::width).sum()
     }
 
     /// Reads a table as this schema says, which need not be the one that it was made from.
@@ -145,8 +167,8 @@ impl Schema {
 }
 
 impl Kind {
-    /// How many inputs it becomes.
-    pub fn width(&self) -> usize {
+    /// How many inputs it becomes, one that tells of missing cells aside.
+    fn width(&self) -> usize {
         match self {
             Self::Number { .. } | Self::Date { .. } | Self::Boolean { .. } => 1,
             Self::Category { levels } => levels.len(),
@@ -160,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_schema_survives_json_to_the_last_bit() {
-        let column = |name: &str, kind| InputColumn { name: name.into(), kind };
+        let column = |name: &str, kind| InputColumn::new(name, kind);
         let mut schema = Schema {
             inputs: vec![
                 column("weight", Kind::Number { fill: Some(0.1 + 0.2) }),

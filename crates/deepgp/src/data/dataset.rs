@@ -108,6 +108,11 @@ impl Dataset {
         Self { x, y, weights: self.weights.clone(), offsets: self.offsets.clone(), sparse: Sparse::default() }
     }
 
+    /// The same rows with other inputs; targets, weights and offsets stay as they are.
+    pub fn with_inputs(&self, x: Mat) -> Result<Self> {
+        Self::new(x, self.y.clone()).map(|checked| self.with_units(checked.x, checked.y))
+    }
+
     /// The number of rows, `N`.
     #[allow(clippy::len_without_is_empty, reason = "a dataset is never empty")]
     pub fn len(&self) -> usize {

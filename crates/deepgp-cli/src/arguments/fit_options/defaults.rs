@@ -5,7 +5,7 @@ use deepgp::{LikelihoodChoice, SMALL_TABLE, Schedule, Sites, inducing_for, learn
 
 use super::{FitOptions, RateSchedule, SCHEDULES};
 use crate::arguments::value::choice::{
-    CLASS_WEIGHTS, CONSTANT_COLUMNS, COVARIANCE_FORMS, KERNELS, LIKELIHOODS, MEAN_FORMS, MISSING, OBJECTIVES,
+    CLASS_WEIGHTS, CONSTANT_INPUTS, COVARIANCE_FORMS, KERNELS, LIKELIHOODS, MEAN_FORMS, MISSING, OBJECTIVES,
     PRECISIONS, TASKS, VALIDATION_SCORES, name_of,
 };
 
@@ -33,7 +33,7 @@ fn default_of(option: &str) -> Option<String> {
         "task" => name_of(TASKS, nothing.task.unwrap_or_default()).into(),
         "class_weights" => name_of(CLASS_WEIGHTS, nothing.class_weights.unwrap_or_default()).into(),
         "missing" => name_of(MISSING, nothing.missing()).into(),
-        "constant" => name_of(CONSTANT_COLUMNS, nothing.constant()).into(),
+        "constant" => name_of(CONSTANT_INPUTS, nothing.constant()).into(),
         "transform_target" => settings.transform_target.name().into(),
         "hidden_layers" => model.hidden_layers.to_string(),
         "width" => model.width.to_string(),
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn the_help_of_fit_shows_the_defaults_of_the_settings() {
-        let FitSettings { model, train, validation, constant_columns, transform_target } = FitSettings::default();
+        let FitSettings { model, train, validation, constant_columns: _, transform_target } = FitSettings::default();
         // Written out, so that the compiler asks here whether a new setting is an option. Those without a name are none.
         let ModelSettings {
             hidden_layers,
@@ -186,7 +186,7 @@ mod tests {
         assert_default("fit", "seed", seed);
         assert_default("fit", "threads", threads);
         assert_default("fit", "validation", validation.unwrap());
-        assert_default("fit", "constant", name(constant_columns));
+        assert_default("fit", "constant", "drop");
         assert_default("fit", "transform_target", name(transform_target));
         assert!(help("fit", "patience").contains(&format!("one every {} steps", validate_every)));
     }

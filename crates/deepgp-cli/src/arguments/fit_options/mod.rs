@@ -13,8 +13,8 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use clap::Args;
 use deepgp::{
-    ConstantColumns, CovarianceForm, KernelChoice, LikelihoodChoice, MeanForm, ObjectiveChoice, Precision,
-    TransformChoice, ValidationScore,
+    CovarianceForm, KernelChoice, LikelihoodChoice, MeanForm, ObjectiveChoice, Precision, TransformChoice,
+    ValidationScore,
 };
 use deepgp_io::ClassWeights;
 use deepgp_io::table::{Missing, Task};
@@ -22,10 +22,11 @@ use serde::{Deserialize, Serialize};
 
 use super::usage::Usage;
 use super::value::choice::{
-    CLASS_WEIGHTS, CONSTANT_COLUMNS, COVARIANCE_FORMS, KERNELS, LIKELIHOODS, MEAN_FORMS, MISSING, OBJECTIVES,
+    CLASS_WEIGHTS, CONSTANT_INPUTS, COVARIANCE_FORMS, KERNELS, LIKELIHOODS, MEAN_FORMS, MISSING, OBJECTIVES,
     PRECISIONS, TASKS, TRANSFORMS, VALIDATION_SCORES, choice,
 };
 use super::value::duration::{CheckpointInterval, Seconds};
+use crate::model::constant_inputs::ConstantInputs;
 use crate::model::device::{DEVICES, Device};
 
 pub use defaults::with_default;
@@ -59,12 +60,13 @@ pub struct FitOptions {
     #[arg(long, value_name = "COLUMN")]
     #[serde(deserialize_with = "one_or_several")]
     pub categorical: Vec<String>,
-    /// What to do with missing values: refuse the table, leave out their rows, or put the mean of the table's column
+    /// What to do with missing values: refuse the table, leave out their rows, put the mean of the table's column, or that and a further
+    /// input that says so (indicator). With the last two, rows without a target are left out
     #[arg(long, value_parser = choice::<Missing>(MISSING))]
     pub missing: Option<Missing>,
-    /// What to do with input columns that have one value only
-    #[arg(long, value_parser = choice::<ConstantColumns>(CONSTANT_COLUMNS))]
-    pub constant: Option<ConstantColumns>,
+    /// What to do with input columns that are the same in every row: leave them out, keep them, or refuse the table
+    #[arg(long, value_parser = choice::<ConstantInputs>(CONSTANT_INPUTS))]
+    pub constant: Option<ConstantInputs>,
     /// What targets are transformed by before the model sees them, and predictions back: a logarithm for positive ones, a power,
     /// normal scores, or what nearest neighbours predict best under (auto)
     #[arg(long, value_parser = choice::<TransformChoice>(TRANSFORMS))]

@@ -7,16 +7,17 @@ use deepgp::{
 use deepgp_io::table::{Missing, Source, Wanted};
 
 use super::{FitOptions, RateSchedule};
+use crate::model::constant_inputs::ConstantInputs;
 
 impl FitOptions {
     /// How missing values are treated.
     pub fn missing(&self) -> Missing {
-        self.missing.unwrap_or(Missing::Reject)
+        self.missing.unwrap_or(Missing::Indicator)
     }
 
     /// What is done with input columns that have one value in the whole table.
-    pub fn constant(&self) -> ConstantColumns {
-        self.constant.unwrap_or(FitSettings::default().constant_columns)
+    pub fn constant(&self) -> ConstantInputs {
+        self.constant.unwrap_or_default()
     }
 
     /// How targets are transformed.

@@ -4,9 +4,11 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::de::DeserializeOwned;
 
 /// Names of the ways to treat missing values, [`Missing`](deepgp_io::table::Missing).
-pub const MISSING: &[&str] = &["reject", "drop", "mean"];
-/// Names of what to do with columns that have one value, [`ConstantColumns`](deepgp::ConstantColumns).
-pub const CONSTANT_COLUMNS: &[&str] = &["reject", "keep"];
+pub const MISSING: &[&str] = &["reject", "drop", "mean", "indicator"];
+/// The same where a model is there already, which has indicators or has none.
+pub const MISSING_IN_NEW_TABLES: &[&str] = &["reject", "drop", "mean"];
+/// Names of what to do with columns that have one value, [`ConstantInputs`](crate::model::constant_inputs::ConstantInputs).
+pub const CONSTANT_INPUTS: &[&str] = &["drop", "keep", "reject"];
 /// Names of the forms of the mean, [`MeanForm`](deepgp::MeanForm).
 pub const MEAN_FORMS: &[&str] = &["whitened", "standard", "dual", "scaled-dual"];
 /// Names of the forms of the covariance, [`CovarianceForm`](deepgp::CovarianceForm).
@@ -56,11 +58,13 @@ pub fn name_of<T: DeserializeOwned + PartialEq>(names: &'static [&'static str], 
 mod tests {
     use super::*;
     use deepgp::{
-        ConstantColumns, CovarianceForm, KernelChoice, LikelihoodChoice, MeanForm, ObjectiveChoice, Precision,
-        TransformChoice, ValidationScore,
+        CovarianceForm, KernelChoice, LikelihoodChoice, MeanForm, ObjectiveChoice, Precision, TransformChoice,
+        ValidationScore,
     };
     use deepgp_io::ClassWeights;
     use deepgp_io::table::{Missing, Task};
+
+    use crate::model::constant_inputs::ConstantInputs;
 
     #[test]
     fn every_name_is_one_that_the_library_knows() {
@@ -70,9 +74,10 @@ mod tests {
             }
         }
         assert_known::<Missing>(MISSING);
+        assert_known::<Missing>(MISSING_IN_NEW_TABLES);
         assert_known::<Task>(TASKS);
         assert_known::<ClassWeights>(CLASS_WEIGHTS);
-        assert_known::<ConstantColumns>(CONSTANT_COLUMNS);
+        assert_known::<ConstantInputs>(CONSTANT_INPUTS);
         assert_known::<MeanForm>(MEAN_FORMS);
         assert_known::<CovarianceForm>(COVARIANCE_FORMS);
         assert_known::<KernelChoice>(KERNELS);
