@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 
 use crate::data::{Dataset, Scaling, Standardiser};
 use crate::error::{Error, Result};
+use crate::likelihood::class_distribution::ClassDistribution;
 use crate::likelihood::{Outcomes, Quantity};
 use crate::model::DeepGp;
 use crate::numeric::mat::{Mat, View};
-use crate::predict::class_distribution::ClassDistribution;
 use crate::predict::class_metrics::ClassScore;
 use crate::predict::count_metrics::{CountAssessment, CountScore};
 use crate::predict::joint::{JointDraws, JointMoments};
@@ -34,13 +34,18 @@ impl Regressor {
         Self { model, standardiser, sharpness: Sharpness::default() }
     }
 
-    /// This model with the [`Sharpness`] that suits rows which training did not see, in the model's units; as it is, if targets are no classes.
+    /// This model with the [`Sharpness`] that suits rows which training did not see, in the model's units; as it is, if targets are no classes, or it
+    /// cannot predict these rows.
     pub(crate) fn sharpened_by(mut self, held_out: &Dataset, settings: PredictSettings) -> Result<Self> {
         match self.model.likelihood().outcomes() {
             Outcomes::Real | Outcomes::Counts => {}
             Outcomes::Classes(_) => {
-                let p = self.model.predictor(settings)?.class_probabilities(held_out)?;
-                self.sharpness = Sharpness::fit(&p, held_out.y().view(), held_out.weights());
+                let predicted = self.model.predictor(settings).and_then(|own| own.class_probabilities(held_out));
+                match predicted {
+                    Ok(p) => self.sharpness = Sharpness::fit(&p, held_out.y().view(), held_out.weights()),
+                    Err(reason) if reason.can_be_rolled_back() => {}
+                    Err(other) => return Err(other),
+                }
             }
         }
         Ok(self)

@@ -4,11 +4,10 @@ use anyhow::Result;
 use deepgp::baseline::{self, ClassNeighbours, LogisticRegression};
 use deepgp::{ClassScore, Dataset, Mat, PredictSettings};
 use deepgp_io::note::ScoredRows;
-use deepgp_io::{Baseline, ModelFile, Note, ScoreRecord, Subject, chunks};
+use deepgp_io::{Baseline, ModelFile, Note, ScoreRecord, Subject};
 use serde_json::{Value, json};
 
-use super::device;
-use super::score::{NEIGHBOUR_ROWS, NEIGHBOURS, in_parts, sample};
+use super::score::{NEIGHBOUR_ROWS, NEIGHBOURS, by_model, in_parts, of_model, sample};
 use crate::terminal::output::Voice;
 use crate::terminal::stage::{Extent, Stage};
 use crate::terminal::text::{number, percent, table as aligned};
@@ -40,16 +39,12 @@ impl<'a> ScoredClasses<'a> {
         settings: PredictSettings,
         voice: Voice,
     ) -> Result<Option<Self>> {
-        let predictor = file.regressor.predictor(settings).map_err(device::explain)?;
-        let stage = Stage::new(voice, "scoring", Extent::Rows(test.len() as u64));
-        let rows_at_once = chunks::rows_at_once(settings.samples);
-        let Some(parts) = in_parts(test, rows_at_once, stage, |rows| predictor.class_probabilities(rows))? else {
+        let Some(parts) = by_model(file, test, settings, voice, |own, rows| own.class_probabilities(rows))? else {
             return Ok(None);
         };
-        let of = Subject::Model { deep: file.regressor.model.layers().len() > 1 };
         let score = |p: &Mat| ClassScore::new(test.y().view(), p, None);
         let probabilities = stacked(&parts);
-        let mut scores = vec![ScoreRecord { of, score: score(&probabilities)? }];
+        let mut scores = vec![of_model(file, score(&probabilities)?)];
         let Some(train) = train else { return Ok(Some(Self { data: test, probabilities, scores })) };
         let neighbours = ClassNeighbours::new(train, classes, NEIGHBOURS, settings.threads)?;
         let stage = Stage::new(voice, "scoring nearest neighbours", Extent::Rows(test.len() as u64));

@@ -4,13 +4,11 @@ use anyhow::Result;
 use deepgp::baseline::{self, PoissonRegression};
 use deepgp::{CountAssessment, CountScore, Dataset, PredictSettings};
 use deepgp_io::note::ScoredRows;
-use deepgp_io::{Baseline, ModelFile, Note, ScoreRecord, Subject, chunks};
+use deepgp_io::{Baseline, ModelFile, Note, ScoreRecord, Subject};
 use serde_json::{Value, json};
 
-use super::device;
-use super::score::{ENOUGH_ROWS, TOO_FEW, in_parts, sample};
+use super::score::{ENOUGH_ROWS, TOO_FEW, by_model, of_model, sample};
 use crate::terminal::output::Voice;
-use crate::terminal::stage::{Extent, Stage};
 use crate::terminal::text::{number, percent, table as aligned};
 
 /// A model's predictions on rows with known counts, with its score and the baselines'.
@@ -34,16 +32,12 @@ impl<'a> ScoredCounts<'a> {
         settings: PredictSettings,
         voice: Voice,
     ) -> Result<Option<Self>> {
-        let predictor = file.regressor.predictor(settings).map_err(device::explain)?;
-        let stage = Stage::new(voice, "scoring", Extent::Rows(test.len() as u64));
-        let rows_at_once = chunks::rows_at_once(settings.samples);
-        let Some(parts) = in_parts(test, rows_at_once, stage, |rows| predictor.assess_counts(rows))? else {
+        let Some(parts) = by_model(file, test, settings, voice, |own, rows| own.assess_counts(rows))? else {
             return Ok(None);
         };
-        let of = Subject::Model { deep: file.regressor.model.layers().len() > 1 };
         let score = |own: &CountAssessment| CountScore::new(test.y().view(), own, None);
         let model = joined(parts);
-        let mut scores = vec![ScoreRecord { of, score: score(&model)? }];
+        let mut scores = vec![of_model(file, score(&model)?)];
         if let Some(train) = train {
             let regression = PoissonRegression::new(train)?;
             for (own, assessment) in [

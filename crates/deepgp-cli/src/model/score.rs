@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::Result;
 use deepgp::baseline::{self, ClassNeighbours, LogisticRegression, NearestNeighbours, PoissonRegression};
 use deepgp::likelihood::Outcomes;
-use deepgp::{Assessment, Dataset, PredictSettings, Regressor, Score};
+use deepgp::{Assessment, Dataset, PredictSettings, Regressor, Score, UserPredictor};
 use deepgp_io::note::ScoredRows;
 use deepgp_io::{Baseline, ModelFile, Note, RowSample, ScoreRecord, Subject, chunks};
 
@@ -62,12 +62,9 @@ impl<'a> Scored<'a> {
         settings: PredictSettings,
         voice: Voice,
     ) -> Result<Option<Self>> {
-        let predictor = file.regressor.predictor(settings).map_err(device::explain)?;
-        let stage = Stage::new(voice, "scoring", Extent::Rows(test.len() as u64));
-        let rows_at_once = chunks::rows_at_once(settings.samples);
-        let Some(model) = assess(test, rows_at_once, stage, |rows| predictor.assess(rows))? else { return Ok(None) };
-        let of = Subject::Model { deep: file.regressor.model.layers().len() > 1 };
-        let mut scores = vec![ScoreRecord { of, score: Score::new(test.y().view(), &model) }];
+        let Some(parts) = by_model(file, test, settings, voice, |own, rows| own.assess(rows))? else { return Ok(None) };
+        let model = Assessment::of_parts(&parts);
+        let mut scores = vec![of_model(file, Score::new(test.y().view(), &model))];
         if let Some(train) = train {
             let Some(simpler) = baselines(train, test, settings.threads, voice)? else { return Ok(None) };
             scores.extend(simpler);
@@ -93,6 +90,24 @@ impl<'a> Scored<'a> {
 /// The settings that models are scored with where nobody asks for others.
 pub(super) fn default_settings(threads: usize) -> PredictSettings {
     PredictSettings { threads, ..PredictSettings::default() }
+}
+
+/// Asks a model's predictor for parts of the rows, and shows how far it is; `None` if somebody interrupted it.
+pub(super) fn by_model<T>(
+    file: &ModelFile,
+    test: &Dataset,
+    settings: PredictSettings,
+    voice: Voice,
+    of_some: impl Fn(&UserPredictor<'_>, &Dataset) -> deepgp::Result<T>,
+) -> Result<Option<Vec<T>>> {
+    let predictor = file.regressor.predictor(settings).map_err(device::explain)?;
+    let stage = Stage::new(voice, "scoring", Extent::Rows(test.len() as u64));
+    Ok(in_parts(test, chunks::rows_at_once(settings.samples), stage, |rows| of_some(&predictor, rows))?)
+}
+
+/// The model's own score.
+pub(super) fn of_model<S>(file: &ModelFile, score: S) -> ScoreRecord<S> {
+    ScoreRecord { of: Subject::Model { deep: file.regressor.model.layers().len() > 1 }, score }
 }
 
 /// Asks `of_some` for parts of the rows, so many at once, and shows how far it is; `None` if somebody interrupted it. A row's numbers do not

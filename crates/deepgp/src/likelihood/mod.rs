@@ -9,6 +9,7 @@
 //! [`LikelihoodForm`] and of [`LikelihoodDescription`], and the compiler lists what is missing.
 
 mod bernoulli;
+pub(crate) mod class_distribution;
 mod clock;
 mod conditional;
 mod counts;

@@ -10,6 +10,7 @@
 //! Probabilities, densities and powers are exact (`race.rs`). Two classes are the logit of the difference `f_1 − f_0`, whose variance is the sum:
 //! all of it is then by sums over a lattice, as for [`Bernoulli`].
 
+use super::class_distribution::ClassDistribution;
 use super::lattice::{self, Expectation};
 use super::tilted_bound::tilted_bound;
 use super::{
@@ -166,8 +167,7 @@ impl Likelihood for Softmax {
     fn observed_moments(&self, f: Latent<'_>, mean: &mut [f64], variance: &mut [f64]) {
         let mut p = vec![0.0; self.classes()];
         self.class_probabilities(f, &mut p);
-        mean[0] = p.iter().enumerate().map(|(class, p)| p * class as f64).sum();
-        variance[0] = p.iter().enumerate().map(|(class, p)| p * (class as f64 - mean[0]).powi(2)).sum();
+        (mean[0], variance[0]) = ClassDistribution(&p).moments();
     }
 
     fn log_density(&self, y: &[f64], f: Latent<'_>) -> f64 {
@@ -177,7 +177,7 @@ impl Likelihood for Softmax {
     fn cumulative(&self, _output: usize, at: f64, f: Latent<'_>) -> f64 {
         let mut p = vec![0.0; self.classes()];
         self.class_probabilities(f, &mut p);
-        p.iter().enumerate().filter(|(class, _)| *class as f64 <= at).map(|(_, p)| p).sum::<f64>().min(1.0)
+        ClassDistribution(&p).cumulative(at).min(1.0)
     }
 
     fn class_probabilities(&self, f: Latent<'_>, probabilities: &mut [f64]) -> bool {

@@ -1,8 +1,8 @@
 //! What is said of a row whose target is a class or a count: probabilities, quantiles that are whole numbers, ranked scores that are sums.
 
+use crate::likelihood::class_distribution::ClassDistribution;
 use crate::likelihood::{Likelihood, Outcomes};
 use crate::numeric::root_finding::smallest_count;
-use crate::predict::class_distribution::ClassDistribution;
 use crate::predict::mixture::Mixture;
 
 /// The level that the ends of a sum over counts leave out on either side; its square is what the sum misses.

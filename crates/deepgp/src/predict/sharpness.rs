@@ -47,8 +47,12 @@ impl Sharpness {
         self.0 == 1.0
     }
 
-    /// The sharpness that suits probabilities `[N, C]` of rows whose classes are `y`, `[N, 1]`; rows count by their weights, if there are any.
+    /// The sharpness that suits probabilities `[N, C]` of rows whose classes are `y`, `[N, 1]`; rows count by their weights, if there are any. None
+    /// where probabilities are no numbers.
     pub fn fit(probabilities: &Mat, y: View<'_>, weights: Option<&[f64]>) -> Self {
+        if probabilities.as_slice().iter().any(|p| !p.is_finite()) {
+            return Self::default();
+        }
         let logs = probabilities.map(|p: f64| p.max(LEAST).ln());
         // The slope of what is minimised: it rises with κ.
         let slope = |power: f64| {
@@ -131,6 +135,8 @@ mod tests {
         let p = Mat::from_fn(4, 2, |_, c| [0.9, 0.1][c]);
         let found = Sharpness::fit(&p, Mat::zeros(4, 1).view(), None).power();
         assert!(found > 1.0 && found < 1.3, "{found}");
+        let nothing = Mat::from_fn(4, 2, |_, _| f64::NAN);
+        assert!(Sharpness::fit(&nothing, Mat::zeros(4, 1).view(), None).is_neutral());
     }
 
     #[test]
