@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _arrays, _core, _settings
+from . import _arrays, _core, _frames, _settings
 from ._arrays import Floats
 from ._results import Moments, Prediction
 
@@ -238,6 +238,8 @@ class Answers:
         return self._engine.labels()
 
     def _inputs(self, X: Any) -> Floats:
+        if _frames.is_frame(X) and self._engine.is_of_table():
+            return _frames.encoded(self._engine, X)
         return _arrays.matrix("X", X, self.n_inputs)
 
     def _targets(self, y: Any) -> Floats:

@@ -9,6 +9,11 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
+def dense(values: Any) -> Any:
+    """An array in place of a SciPy sparse matrix, whose zeros the engine finds by itself; anything else as it is."""
+    return values.toarray() if hasattr(values, "toarray") and hasattr(values, "nnz") else values
+
+
 def check_cells(name: str, values: Any) -> None:
     """Fails where cells are dates, durations or masked: the bare numbers underneath are not what is meant."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
@@ -44,6 +49,7 @@ def _check_type(what: str, dtype: Any) -> None:
 def numbers(name: str, values: Any) -> Floats:
     """`values` as an array of `float64`, copied only if it is not one already, or lies across the machine's words."""
     check_cells(name, values)
+    values = dense(values)
     array = np.asarray(values)
     if array is not values:
         check_cells(name, array)

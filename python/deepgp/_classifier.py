@@ -33,7 +33,7 @@ class DeepGPClassifier(_base.ClassifierMixin, Estimator):  # type: ignore[misc]
         the same, however many rows they have.
     hidden_layers, width, mean_inducing, covariance_inducing, inducing, nested, mean_form, covariance_form, kernel, \
 inducing_start, precision, jitter, steps, batch_size, samples, learning_rate, schedule, power, sites, kl_weight, \
-kl_warm_up, validation, validate_every, patience, validation_samples, time_limit, constant_columns, \
+kl_warm_up, validation, validate_every, patience, validation_samples, time_limit, constant_columns, keep_columns, \
 prediction_samples, warm_start, callbacks, verbose, random_state, device, threads
         As for `DeepGPRegressor`, with the same defaults.
     objective : {"auto", "elbo", "predictive", "sites"}, default="auto"
@@ -108,6 +108,7 @@ prediction_samples, warm_start, callbacks, verbose, random_state, device, thread
         validation_samples: int = 20,
         time_limit: float | None = None,
         constant_columns: str = "keep",
+        keep_columns: Sequence[str] | None = None,
         prediction_samples: int = 100,
         warm_start: bool = False,
         callbacks: Sequence[Callable[[StepReport], bool | None]] | None = None,
@@ -123,8 +124,9 @@ prediction_samples, warm_start, callbacks, verbose, random_state, device, thread
 
         Parameters
         ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            Inputs.
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Inputs. A frame with texts, categories, dates, truth values or missing cells is taken as a table is on the
+            command line: see the Notes of `DeepGPRegressor`.
         y : array-like of shape (n_samples,)
             Labels of at least two classes.
         sample_weight : array-like of shape (n_samples,), optional
@@ -144,7 +146,7 @@ prediction_samples, warm_start, callbacks, verbose, random_state, device, thread
 
         Parameters
         ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
             Inputs.
 
         Returns
@@ -161,7 +163,7 @@ prediction_samples, warm_start, callbacks, verbose, random_state, device, thread
 
         Parameters
         ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
             Inputs.
 
         Returns
@@ -177,7 +179,7 @@ prediction_samples, warm_start, callbacks, verbose, random_state, device, thread
 
         Parameters
         ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
             Inputs.
 
         Returns

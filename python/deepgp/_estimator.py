@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
-from . import _arrays, _base, _core, _settings
+from . import _arrays, _base, _core, _frames, _settings
 from ._arrays import Floats
 from ._model import Model
 from ._progress import Progress
@@ -61,6 +61,7 @@ class Estimator(_base.BaseEstimator):  # type: ignore[misc]
     steps: int
     validation: float | None
     time_limit: float | None
+    keep_columns: Sequence[str] | None
     prediction_samples: int
     warm_start: bool
     callbacks: Sequence[Callable[[StepReport], bool | None]] | None
@@ -101,6 +102,8 @@ class Estimator(_base.BaseEstimator):  # type: ignore[misc]
             self._adopt(Model._of(engine), learnt)
         if error is not None:
             raise error
+        for note in self.model_._engine.warnings():
+            warnings.warn(note, UserWarning, stacklevel=3)
         trouble = self.model_._engine.trouble()
         if self.stop_ == "stuck":
             message = f"training could not go on after {self.n_iter_} steps; the model is the last good one"
@@ -112,20 +115,28 @@ class Estimator(_base.BaseEstimator):  # type: ignore[misc]
         self, X: Any, y: Any, sample_weight: Any, exposure: Any
     ) -> tuple[_core.Engine | None, BaseException | None, dict[str, Any]]:
         """The model, if there is one, the exception that ended training, if one did, and the estimator's attributes."""
-        before = self._before()
+        X, before = _arrays.dense(X), self._before()
         if before is not None:
             _settings.check_structure(self, self._structure)
-        for name, own in (("X", X), ("y", y), ("sample_weight", sample_weight), ("exposure", exposure)):
+        table = _frames.table_of(X, self.keep_columns) if self._is_table(X, before) else None
+        checked = {"y": y, "sample_weight": sample_weight, "exposure": exposure} | ({} if table else {"X": X})
+        for name, own in checked.items():
             _arrays.check_cells(name, own)
         target_names, exposure_name = _arrays.names_of(y), (_arrays.names_of(exposure) or ["exposure"])[0]
-        least = 2 if self.validation is None else 3
-        rules = {"dtype": np.float64, "ensure_min_samples": least, "reset": before is None}
-        rows = self._rows(X, y, sample_weight, rules)
+        least = 3 if self.validation else 2
+        rules = {"dtype": np.float64, "ensure_min_samples": least, "reset": before is None or table is not None}
+        known = {name: getattr(self, name, None) for name in _OF_COLUMNS}
+        # The engine checks the cells of a table; the others are checked beside as many rows.
+        rows = self._rows(X if table is None else np.zeros((len(X), 1)), y, sample_weight, rules)
+        if table is not None:
+            names = np.asarray(_frames.names_of(X), dtype=object)
+            new = {"n_features_in_": len(names), "feature_names_in_": names}
+            self._restore(new if before is None else known)
         words = _settings.to_json(_settings.of_estimator(self, rows.likelihood))
         time_limit = _settings.time_limit(self.time_limit)
         progress = Progress(self.steps) if self.verbose else None
         engine, error = _core.fit(
-            x=_arrays.matrix("X", rows.X),
+            x=_arrays.matrix("X", rows.X) if table is None else table,
             y=rows.y,
             weights=rows.weights,
             exposure=_arrays.exposures(exposure, len(rows.X)),
@@ -171,8 +182,8 @@ class Estimator(_base.BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         estimator
-            With the settings of the fit. Where a table had categories, `X` is wanted as the command line encodes it:
-            one column of zeros and ones for each level, as in `feature_names_in_`.
+            With the settings of the fit. Of a model that the command fitted to a table, `X` is wanted as a frame with
+            the table's columns, in any order; others are left aside.
         """
         model = Model.load(path)
         if not model._engine.is_fitted():
@@ -186,8 +197,8 @@ class Estimator(_base.BaseEstimator):  # type: ignore[misc]
         settings = _settings.of_engine(model._engine)
         estimator = cls(**{name: value for name, value in settings.items() if name in arguments})
         estimator._adopt(model, cls._learnt_by(model))
-        estimator.n_features_in_ = model.n_inputs
-        names, _ = model._engine.columns()
+        names = model._engine.input_columns()
+        estimator.n_features_in_ = len(names)
         if not model._engine.is_unnamed():
             estimator.feature_names_in_ = np.asarray(names, dtype=object)
         return estimator
@@ -230,13 +241,30 @@ class Estimator(_base.BaseEstimator):  # type: ignore[misc]
 
         return ask
 
+    @staticmethod
+    def _is_table(X: Any, before: Model | None) -> bool:
+        """Whether the engine looks at the columns of a frame: not all are plain numbers, or the model's were not."""
+        return _frames.is_table(X) if before is None else _frames.is_frame(X) and before._engine.is_of_table()
+
     def _check_inputs(self, X: Any) -> Any:
         _base.check_is_fitted(self)
+        engine = self.model_._engine
+        if self._is_table(X, self.model_):
+            return _frames.encoded(engine, X)
+        if engine.is_of_table() and engine.columns()[0] != self._feature_names():
+            known = ", ".join(map(repr, engine.input_columns()))
+            raise ValueError(f"the model was fitted to a table: give a DataFrame, with the columns {known}")
+        X = _arrays.dense(X)
         _arrays.check_cells("X", X)
         return _base.validate_data(self, X, reset=False, dtype=np.float64)
 
     def _mixture(self) -> dict[str, int]:
         return {"samples": self.prediction_samples, "seed": 0, "threads": self.threads}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")

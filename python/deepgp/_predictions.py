@@ -25,7 +25,7 @@ class Predictions(Estimator):
 
         Parameters
         ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
             Inputs.
         return_std : bool, default=False
             Whether to return the standard deviation of an observation, noise included.
@@ -76,7 +76,7 @@ class Predictions(Estimator):
 
         Parameters
         ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
             Inputs.
         quantiles : sequence of float, default=(0.05, 0.5, 0.95)
             Levels between 0 and 1.
@@ -112,7 +112,7 @@ class Predictions(Estimator):
 
         Parameters
         ----------
-        X : array-like or DataFrame of shape (n_samples_X, n_features)
+        X : array-like, sparse matrix or DataFrame of shape (n_samples_X, n_features)
             Inputs.
         n_samples : int, default=1
             How many draws.
@@ -153,7 +153,7 @@ class Predictions(Estimator):
 
         Parameters
         ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
             Inputs.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets.

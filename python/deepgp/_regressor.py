@@ -83,7 +83,7 @@ default="squared-exponential"
     kl_warm_up : int, default=0
         Steps over which the factor on the KL grows from 0 to `kl_weight`.
     validation : float or None, default=0.1
-        The share of rows that is held out and decides when to stop; None to train on all rows for all steps.
+        The share of rows that is held out and decides when to stop; None or 0 to train on all rows for all steps.
     validate_every : int, default=50
         Steps between two looks at these rows.
     patience : int, default=30
@@ -95,7 +95,10 @@ default="squared-exponential"
     time_limit : float, optional
         Seconds after which training stops.
     constant_columns : {"keep", "reject"}, default="keep"
-        What to do with an input that has one value only.
+        What to do with an input that has one value only. Of a frame that is taken as a table, `fit` leaves such a
+        column out, with a warning, unless they are to be rejected.
+    keep_columns : list of str, optional
+        Columns of a frame that is taken as a table which are inputs though they only tell rows apart.
     transform_target : {"none", "log", "log1p", "yeo-johnson", "quantile", "auto"}, default="auto"
         What targets are transformed by before the model sees them: a logarithm, for positive targets, whose predictions
         are then positive too; that of one more; Yeo and Johnson's power; normal scores; or, by "auto", the one under
@@ -124,7 +127,7 @@ default="squared-exponential"
     model_ : Model
         The engine, for whoever wants to look inside.
     n_features_in_ : int
-        Columns of `X` in `fit`.
+        Columns of `X` in `fit`; of a model from a file, those that it uses.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Their names, if `X` had names that are all strings.
     n_outputs_ : int
@@ -139,7 +142,8 @@ default="squared-exponential"
     history_ : dict of str to ndarray
         The course of training; see `Model.history`.
     notes_ : list of str
-        What is worth knowing: transforms that were chosen, more jitter than asked for, steps rolled back.
+        What is worth knowing: columns that were left out or made into several, transforms that were chosen, more
+        jitter than asked for, steps rolled back.
 
     See Also
     --------
@@ -147,6 +151,12 @@ default="squared-exponential"
 
     Notes
     -----
+    Of a pandas or polars frame with more than numbers in it, `fit` decides what each column is, as the command `deepgp
+    fit` does, and predictions take frames with the same columns, in any order. A text or category is as many inputs as
+    it has levels, or what these say about the target if they are more than 30; a date is a trend and the cycles that it
+    shows; a missing number is the mean of the others, and a further input says that it is missing. Columns that only
+    tell rows apart, and such as never vary, are left out with a warning; `notes_` tells of the rest.
+
     Ctrl-C during `fit` raises KeyboardInterrupt and leaves the estimator fitted with what it had learnt.
 
     References
@@ -203,6 +213,7 @@ default="squared-exponential"
         validation_score: str = "crps",
         time_limit: float | None = None,
         constant_columns: str = "keep",
+        keep_columns: Sequence[str] | None = None,
         transform_target: str = "auto",
         prediction_samples: int = 100,
         warm_start: bool = False,
@@ -219,8 +230,9 @@ default="squared-exponential"
 
         Parameters
         ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            Inputs.
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Inputs. A frame with texts, categories, dates, truth values or missing cells is taken as a table is on the
+            command line: see the Notes of `DeepGPRegressor`.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets.
         sample_weight : array-like of shape (n_samples,), optional
@@ -243,7 +255,7 @@ default="squared-exponential"
 
         Parameters
         ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
             Inputs.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets.

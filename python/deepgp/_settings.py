@@ -151,6 +151,8 @@ def of_estimator(estimator: Any, likelihood: str) -> dict[str, Any]:
     settings["jitter"] = jitter(arguments["jitter"])
     settings["schedule"] = arguments["schedule"]
     settings["seed"] = seed_of(arguments["random_state"])
+    if settings["validation"] == 0:
+        settings["validation"] = None
     return settings
 
 

@@ -16,12 +16,17 @@ pub struct Names {
     pub labels: Option<Vec<String>>,
 }
 
-/// `width` columns of numbers, known by their names or, without, by their positions, and targets of a kind, named or counted.
-pub fn schema(names: Names, width: usize, outputs: usize, target_kind: TargetKind) -> Schema {
-    let targets = names.targets.unwrap_or_else(|| match outputs {
+/// The names of so many targets: their own, or `y`, or `y0`, `y1`, ….
+pub fn target_names(named: Option<Vec<String>>, outputs: usize) -> Vec<String> {
+    named.unwrap_or_else(|| match outputs {
         1 => vec!["y".into()],
         _ => (0..outputs).map(|i| format!("y{i}")).collect(),
-    });
+    })
+}
+
+/// `width` columns of numbers, known by their names or, without, by their positions, and targets of a kind, named or counted.
+pub fn schema(names: Names, width: usize, outputs: usize, target_kind: TargetKind) -> Schema {
+    let targets = target_names(names.targets, outputs);
     let positions = if names.inputs.is_none() { Some(width) } else { None };
     let inputs = names.inputs.unwrap_or_else(|| by_position(width));
     let column = |name| InputColumn::new(name, Kind::Number { fill: None });
@@ -32,6 +37,7 @@ pub fn schema(names: Names, width: usize, outputs: usize, target_kind: TargetKin
         exposure: names.exposure,
         missing: Missing::Reject,
         positions,
+        ..Schema::default()
     }
 }
 

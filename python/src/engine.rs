@@ -15,6 +15,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 use crate::arrays::{Matrix, Vector};
 use crate::exposures::{self, Exposures};
+use crate::frames::{self, Table};
 use crate::plan::{LayerArrays, Plan};
 use crate::{arrays, background, columns, device, errors, settings};
 
@@ -87,7 +88,7 @@ struct OwnRows {
 impl OwnRows {
     /// In the model's units.
     fn new(rows: &Rows<'_>, file: &ModelFile) -> PyResult<Self> {
-        let mut data = dataset(&rows.x, &rows.y, rows.weights.as_ref())?;
+        let mut data = dataset(arrays::matrix(&rows.x)?, arrays::matrix(&rows.y)?, rows.weights.as_ref())?;
         if let Some(offsets) = exposures::offsets_for(file, &rows.exposure, data.len())? {
             data = data.with_offsets(offsets).map_err(errors::library)?;
         }
@@ -110,12 +111,8 @@ impl OwnRows {
 }
 
 /// Checked data in the units in which it came.
-pub fn dataset(
-    x: &PyReadonlyArray2<'_, f64>,
-    y: &PyReadonlyArray2<'_, f64>,
-    weights: Option<&PyReadonlyArray1<'_, f64>>,
-) -> PyResult<Dataset> {
-    let data = Dataset::new(arrays::matrix(x)?, arrays::matrix(y)?).map_err(errors::library)?;
+pub fn dataset(x: Mat, y: Mat, weights: Option<&PyReadonlyArray1<'_, f64>>) -> PyResult<Dataset> {
+    let data = Dataset::new(x, y).map_err(errors::library)?;
     match weights {
         None => Ok(data),
         Some(weights) => data.with_weights(weights.as_array().iter().copied().collect()).map_err(errors::library),
@@ -350,6 +347,22 @@ impl Engine {
         (file.schema.feature_names(), file.schema.targets.clone())
     }
 
+    /// Names of the columns that inputs are made from.
+    fn input_columns(&self) -> Vec<String> {
+        self.file().schema.inputs.iter().map(|column| column.name.clone()).collect()
+    }
+
+    /// Whether the model takes frames of texts, dates and missing cells.
+    fn is_of_table(&self) -> bool {
+        frames::is_of_table(&self.file())
+    }
+
+    /// The rows of a frame as numbers, and what somebody who asks about them should be warned of.
+    fn encode<'py>(&self, py: Python<'py>, table: &Table) -> PyResult<(Matrix<'py>, Vec<String>)> {
+        let (x, notes) = frames::encode(py, table, &self.file().schema)?;
+        Ok((arrays::array(py, x)?, frames::warnings_of_rows(&notes)))
+    }
+
     /// The labels of all classes, if targets are classes.
     fn labels(&self) -> Option<Vec<String>> {
         self.file().schema.target_kind.labels().map(<[String]>::to_vec)
@@ -399,7 +412,7 @@ impl Engine {
     fn record(&self) -> (u64, f64, Option<f64>, &'static str, Vec<String>) {
         let record = &self.file().record;
         let stop = record.stop.as_ref().unwrap_or(&StopReason::Interrupted).name();
-        let notes = record.notes.iter().map(Note::to_string).collect();
+        let notes = record.notes.iter().map(frames::in_words).collect();
         (record.steps, record.train_seconds, record.elbo, stop, notes)
     }
 
@@ -413,6 +426,12 @@ impl Engine {
                 record.rolled_back().map(Note::to_string)
             }
         }
+    }
+
+    /// What somebody who has just fitted the model should be told: that columns are left out, or that it has fewer inducing inputs than were
+    /// asked for.
+    fn warnings(&self) -> Vec<String> {
+        frames::warnings_of_fit(&self.file().record.notes)
     }
 
     /// The latent function around which each target scatters; fails where observations have no joint covariance.

@@ -37,3 +37,8 @@ pub fn file(error: ModelError) -> PyErr {
         _ => PyValueError::new_err(message),
     }
 }
+
+/// What is wrong with a frame is a `ValueError`.
+pub fn table(error: deepgp_io::Error) -> PyErr {
+    PyValueError::new_err(crate::frames::error_in_words(&error))
+}

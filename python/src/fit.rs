@@ -12,7 +12,7 @@ use deepgp::backend::Backend;
 use deepgp::{Dataset, Fit, FitSettings, Training};
 use deepgp_io::table::Schema;
 use deepgp_io::{
-    ClassWeights, History, LikelihoodWatch, ModelFile, Provenance, Record, StopReason, TrainingProgress,
+    ClassWeights, History, LikelihoodWatch, ModelFile, Note, Provenance, Record, StopReason, TrainingProgress,
     noise_of_first_target,
 };
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
@@ -23,7 +23,8 @@ use crate::background::{self, Caller, Event, Job, TICK};
 use crate::columns::Names;
 use crate::engine::{self, Engine};
 use crate::exposures::{self, Exposures};
-use crate::{columns, device, errors, settings, targets};
+use crate::inputs::{Inputs, ReadInputs, TrainingInputs};
+use crate::{arrays, columns, device, errors, settings, targets};
 
 /// How often training leaves a copy of what it has learnt, for the case that nobody waits for the next step.
 const KEPT_EVERY: Duration = Duration::from_millis(250);
@@ -88,6 +89,8 @@ struct Order {
     data: Dataset,
     settings: FitSettings,
     schema: Schema,
+    /// What is worth knowing about the rows.
+    notes: Vec<Note>,
     /// How classes weigh; the rows' weights have it in them.
     class_weights: ClassWeights,
     /// The model to go on with.
@@ -109,7 +112,7 @@ type Outcome = (Option<Engine>, Option<Py<PyAny>>);
 #[pyo3(signature = (*, x, y, weights, exposure, words, names, balanced, engine, device, time_limit, progress, callback))]
 pub fn fit(
     py: Python<'_>,
-    x: PyReadonlyArray2<'_, f64>,
+    x: Inputs<'_>,
     y: PyReadonlyArray2<'_, f64>,
     weights: Option<PyReadonlyArray1<'_, f64>>,
     exposure: Exposures<'_>,
@@ -127,11 +130,13 @@ pub fn fit(
     let kind = targets::kind(settings.model.likelihood, names.labels.take())?;
     settings.model.likelihood = targets::informed(settings.model.likelihood, &kind);
     let board = Arc::new(Mutex::new(Board::default()));
-    let mut data = engine::dataset(&x, &y, weights.as_ref())?;
+    let from = engine.map(Engine::file);
+    let y = arrays::matrix(&y)?;
+    let ReadInputs { x, meaning } = x.read(py, &y, names, kind, from.as_deref())?;
+    let mut data = engine::dataset(x, y, weights.as_ref())?;
     // Before rows are merged, so that a message names the user's row.
     let likelihood = settings.model.likelihood.start(data.y().ncols());
     likelihood.check(data.y().view()).map_err(errors::library)?;
-    let from = engine.map(Engine::file);
     let offsets = match &from {
         Some(file) => exposures::offsets_for(file, &exposure, data.len())?,
         None => exposures::offsets(&exposure, likelihood.outcomes(), data.len())?,
@@ -139,11 +144,10 @@ pub fn fit(
     if let Some(offsets) = offsets {
         data = data.with_offsets(offsets).map_err(errors::library)?;
     }
+    let TrainingInputs { data, schema, notes } = meaning.settle(data, &settings)?;
     let order = Order {
-        schema: match &from {
-            Some(file) => columns::renamed(file.schema.clone(), names),
-            None => columns::schema(names, data.x().ncols(), data.y().ncols(), kind),
-        },
+        schema,
+        notes,
         class_weights: if balanced { ClassWeights::Balanced } else { ClassWeights::None },
         data,
         settings,
@@ -224,7 +228,7 @@ fn lock(board: &Mutex<Board>) -> MutexGuard<'_, Board> {
 impl Order {
     /// Trains.
     fn carry_out(self, caller: &Caller<Question>) -> deepgp::Result<ModelFile> {
-        let Self { data, settings, schema, class_weights, from, time_limit, ask, accelerator, board } = self;
+        let Self { data, settings, schema, notes, class_weights, from, time_limit, ask, accelerator, board } = self;
         let started = Instant::now();
         let data = merged(data, &settings)?;
         let (mut training, made) = match from {
@@ -243,6 +247,7 @@ impl Order {
         *training.model_mut() = training.model().clone().computed_on(accelerator);
         let start = training.regressor().clone();
         let mut file = columns::file(start, schema, settings, Provenance::Arrays { rows: data.len() });
+        file.record.notes = notes;
         file.record.note_start(&training, &file.schema.targets);
         file.record.steps_before = made;
         file.record.class_weights = class_weights;

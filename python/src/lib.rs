@@ -12,6 +12,8 @@ mod engine;
 mod errors;
 mod exposures;
 mod fit;
+mod frames;
+mod inputs;
 mod plan;
 mod settings;
 mod simulate;
@@ -34,6 +36,8 @@ mod _core {
     use crate::engine::Engine;
     #[pymodule_export]
     use crate::fit::fit;
+    #[pymodule_export]
+    use crate::frames::Table;
     #[pymodule_export]
     use crate::settings::{default_settings, limits};
     #[pymodule_export]

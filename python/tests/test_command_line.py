@@ -115,13 +115,10 @@ def test_a_warm_start_keeps_the_columns_of_the_command_line(command, arm, tmp_pa
     model = tmp_path / "model.deepgp"
     run(command, "fit", tmp_path / "arm.csv", "--target", "distance", "--out", model, *size)
     regressor = DeepGPRegressor.load(model).set_params(warm_start=True, steps=5)
-    encoded = pd.DataFrame(
-        np.column_stack([X[:, :2], levels == "left", levels == "right"]), columns=regressor.feature_names_in_
-    )
-    regressor.fit(encoded, y).save(tmp_path / "further.deepgp")
+    regressor.fit(frame, y).save(tmp_path / "further.deepgp")
     said = predictions(run(command, "predict", tmp_path / "further.deepgp", tmp_path / "arm.csv"))
-    assert np.array_equal(said["mean"], regressor.predict(encoded))
-    regressor.fit(encoded, pd.Series(y, name="metres")).save(tmp_path / "further.deepgp")
+    assert np.array_equal(said["mean"], regressor.predict(frame))
+    regressor.fit(frame, pd.Series(y, name="metres")).save(tmp_path / "further.deepgp")
     info = json.loads(run(command, "info", tmp_path / "further.deepgp", "--json"))
     assert "metres" in json.dumps(info)
 
@@ -223,3 +220,33 @@ def test_a_checkpoint_was_interrupted(command, table, tmp_path):
             time.sleep(0.05)
         run.kill()
     assert DeepGPRegressor.load(checkpoint).stop_ == "interrupted"
+
+
+def test_no_validation_is_said_alike(command, table, arm, tmp_path):
+    X, y = arm
+    frame, bits = pd.DataFrame(X, columns=NAMES), []
+    size = ["--hidden-layers", 1, "--width", 2, "--mean-inducing", 20, "--covariance-inducing", 10, "--steps", 60]
+    for none in ("none", "0"):
+        model = tmp_path / f"{none}.deepgp"
+        run(command, "fit", table, "--target", "distance", "--out", model, "--validation", none, *size)
+        bits.append(DeepGPRegressor.load(model).predict(frame))
+    bits.extend(DeepGPRegressor(**QUICK, validation=none).fit(frame, y).predict(frame) for none in (None, 0, 0.0))
+    assert all(np.array_equal(own, bits[0]) for own in bits)
+
+
+def test_a_fit_tells_scripts_which_columns_it_left_out(command, table, tmp_path):
+    frame = pd.read_csv(table).assign(country="Iceland", id=[f"arm {row}" for row in range(120)])
+    frame.to_csv(tmp_path / "more.csv", index=False)
+    where = ["--target", "distance", "--out", tmp_path / "model.deepgp", "--hidden-layers", 0, "--steps", 5]
+    said = json.loads(run(command, "fit", tmp_path / "more.csv", *where, "--json"))
+    assert sorted(said["left_out"]) == ["country", "id"]
+    assert "constant_columns" not in said["settings"]
+
+
+def test_a_model_of_python_has_a_report(command, table, fitted, tmp_path):
+    model, page = tmp_path / "model.deepgp", tmp_path / "report.html"
+    fitted.save(model)
+    done = subprocess.run([command, "report", model, "--out", page], capture_output=True, text=True)
+    assert done.returncode == 0
+    assert "fitted to arrays in Python, which no file keeps" in done.stderr
+    assert "inducing inputs" in page.read_text()

@@ -15,6 +15,7 @@ OTHER = {
 }
 #: What the library has under another name, or not at all.
 OF_PYTHON = {"mean_inducing", "covariance_inducing", "time_limit", "warm_start", "callbacks", "verbose", "device"}
+OF_PYTHON |= {"keep_columns"}
 
 
 def test_defaults_agree_with_the_library():

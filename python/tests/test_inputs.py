@@ -122,6 +122,8 @@ DATES = {
     "durations": (DAYS - DAYS[0]).reshape(-1, 1),
     "objects": np.array([[day, 1.0] for day in DAYS], dtype=object),
     "list": [[day] for day in DAYS],
+}
+DATED_FRAMES = {
     "pandas": pd.DataFrame({"x": np.arange(120.0), "day": DAYS}),
     "pandas alone": pd.DataFrame({"day": DAYS}),
     "zone": pd.DataFrame({"day": pd.to_datetime(DAYS).tz_localize("UTC")}),
@@ -130,10 +132,15 @@ DATES = {
 
 
 @pytest.mark.parametrize("dates", DATES.values(), ids=DATES)
-def test_dates_are_refused_with_a_way_out(arm, fitted, dates):
+def test_dates_are_refused_in_arrays_with_a_way_out(arm, dates):
+    with pytest.raises(ValueError, match=r"`X` has dates.*turn them into numbers.*days since"):
+        DeepGPRegressor(**QUICK).fit(dates, arm[1])
+
+
+@pytest.mark.parametrize("dates", (DATES | DATED_FRAMES).values(), ids=DATES | DATED_FRAMES)
+def test_dates_are_refused_by_models_of_numbers_with_a_way_out(fitted, dates):
     said = r"(column 'day' of )?`.*` has dates.*turn them into numbers.*days since"
     for call in (
-        lambda: DeepGPRegressor(**QUICK).fit(dates, arm[1]),
         lambda: fitted.predict(dates),
         lambda: fitted.model_.predict(dates),
         lambda: Model({"hidden_layers": 0, "inducing": 5}, dates),

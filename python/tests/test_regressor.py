@@ -3,6 +3,7 @@
 import io
 import sys
 import time
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -380,6 +381,17 @@ def test_steps_that_fail_are_rolled_back_and_told(arm):
     assert any(reason and "not finite" in reason for reason in reasons)
     assert any("rolled back" in note for note in regressor.notes_)
     assert np.isfinite(regressor.predict(arm[0])).all()
+
+
+def test_more_inducing_inputs_than_rows_are_capped_with_a_warning(arm):
+    X, y = arm[0][:40], arm[1][:40]
+    settings = {**QUICK, "mean_inducing": 500, "covariance_inducing": 10, "validation": None}
+    with pytest.warns(UserWarning, match="500 inducing inputs were asked for, but .* only 40 distinct"):
+        regressor = DeepGPRegressor(**settings).fit(X, y)
+    assert any("only 40 distinct" in note for note in regressor.notes_)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        DeepGPRegressor(**{**settings, "mean_inducing": 40}).fit(X, y)
 
 
 def test_a_run_that_cannot_go_on_warns(arm):

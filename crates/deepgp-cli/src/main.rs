@@ -1,7 +1,7 @@
 //! `deepgp`: from a table to a calibrated model, predictions and a report.
 //!
 //! Arguments to calls, results to text; the mathematics is in the library `deepgp`, files are in `deepgp-io`. Exit codes: 0 done,
-//! 1 failed, 2 wrong use, 130 interrupted.
+//! 1 failed, 2 wrong use, 130 interrupted. With `--json` a failure, too, is one object on standard output.
 
 mod arguments;
 mod benchmark;
@@ -19,19 +19,20 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 
-use arguments::usage;
 use arguments::{Cli, Command};
+use arguments::{unknown_option, usage};
+use terminal::failure::Failure;
 use terminal::interrupt;
 use terminal::output::{self, Outcome};
 
-/// The exit code of a command that failed.
-const FAILED: u8 = 1;
-/// The exit code of wrong use, which is clap's own.
-const WRONG_USE: u8 = 2;
-
 fn main() -> ExitCode {
     quiet_expected_panics();
-    let done = match Cli::parse().command {
+    let command = match Cli::try_parse() {
+        Ok(Cli { command }) => command,
+        Err(error) => return refuse(error),
+    };
+    let json = command.is_for_scripts();
+    let done = match command {
         Command::Demo(args) => command::demo(args),
         Command::Fit(args) => command::fit(*args),
         Command::Resume(args) => command::resume(args),
@@ -53,10 +54,27 @@ fn main() -> ExitCode {
         Ok(Outcome::Interrupted) => ExitCode::from(interrupt::EXIT_CODE),
         Err(error) => {
             let error = usage::in_words_of_flags(error);
-            output::tell(&format!("error: {error:#}"));
-            ExitCode::from(if error.is::<usage::Usage>() { WRONG_USE } else { FAILED })
+            let message = format!("{error:#}");
+            output::tell(&format!("error: {message}"));
+            let failure = if error.is::<usage::Usage>() { Failure::WrongUse } else { Failure::Failed };
+            failure.exit(&message, json)
         }
     }
+}
+
+/// Tells why the command line cannot be read, or gives the help that it asks for.
+fn refuse(error: clap::Error) -> ExitCode {
+    let written: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let error = unknown_option::with_tip(error, &Cli::command(), &written);
+    // A closed terminal or pipe is no error of its own.
+    let _ = error.print();
+    if !error.use_stderr() {
+        return ExitCode::SUCCESS;
+    }
+    // What could not be read has no field that says to whom it talks.
+    let json = written.iter().take_while(|word| *word != "--").any(|word| word == "--json");
+    let text = error.render().to_string();
+    Failure::WrongUse.exit(text.trim_end().trim_start_matches("error: "), json)
 }
 
 /// Keeps panics quiet that the reader of tables turns into errors: some libraries panic on damaged files.

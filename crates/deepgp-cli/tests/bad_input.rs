@@ -2,7 +2,8 @@
 
 mod common;
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{Read, Write};
 use std::process::Command;
 
 use common::{Ended, Place, arm};
@@ -30,7 +31,8 @@ fn refused_with(code: i32, place: &Place, arguments: &str, parts: &[&str]) {
     let before = place.files();
     let ended = place.run(arguments);
     assert_eq!(ended.code, Some(code), "deepgp {arguments}: {}", ended.stderr);
-    assert_eq!(ended.stdout, "", "deepgp {arguments}");
+    // For scripts an error is an object.
+    assert_eq!(ended.stdout.is_empty(), !arguments.contains("--json"), "deepgp {arguments}: {}", ended.stdout);
     for part in parts {
         assert!(ended.stderr.contains(part), "deepgp {arguments} should say `{part}`: {}", ended.stderr);
     }
@@ -62,11 +64,13 @@ fn bad_tables() {
     assert!(told.contains("1 missing cell was filled in with the column's mean"), "{told}");
     place.write("infinite.csv", format!("x,y\n{good}inf,1\n"));
     refused(&place, &fit("infinite.csv"), &["line 52", "`x`", "inf"]);
-    let with_constant: String = good.lines().map(|line| format!("3,{line}\n")).collect();
-    place.write("constant.csv", format!("same,x,y\n{with_constant}"));
+    let varying = |(i, line): (usize, &str)| format!("3,{}.5,{line}\n", i * 7 % 11);
+    let with_constant: String = good.lines().enumerate().map(varying).collect();
+    place.write("constant.csv", format!("same,z,x,y\n{with_constant}"));
     refused(&place, &format!("{} --constant reject", fit("constant.csv")), &["`same`", "--ignore", "--constant keep"]);
-    let with_constant: String = good.lines().map(|line| format!("red,true,{line}\n")).collect();
-    place.write("words.csv", format!("colour,sold,x,y\n{with_constant}"));
+    let varying = |(i, line): (usize, &str)| format!("red,true,{}.5,{line}\n", i * 7 % 11);
+    let with_constant: String = good.lines().enumerate().map(varying).collect();
+    place.write("words.csv", format!("colour,sold,z,x,y\n{with_constant}"));
     refused(&place, &format!("{} --constant reject", fit("words.csv")), &["`colour` = \"red\", `sold` = true)"]);
     let told = place.done(&format!("{} --out dropped.deepgp", fit("words.csv"))).stderr;
     assert!(told.contains("`colour`, `sold` are the same in every row and left out"), "{told}");
@@ -79,8 +83,6 @@ fn bad_tables() {
     refused(&place, &fit("one.csv"), &["at least", "rows, but there are 1"]);
     place.write("ragged.csv", format!("x,y\n{good}1,2,3\n"));
     refused(&place, &fit("ragged.csv"), &["line 52", "3", "2"]);
-    place.write("twice.csv", "x,x,y\n1,2,3\n4,5,6\n");
-    refused(&place, &fit("twice.csv"), &["`x`"]);
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     encoder.write_all(format!("x,y\n{}", good.repeat(200)).as_bytes()).unwrap();
     let whole = encoder.finish().unwrap();
@@ -147,7 +149,7 @@ fn wrong_values_are_wrong_use_and_named_by_their_flag() {
     place.write("mean.csv", arm(10, 1).replacen("distance", "mean", 1));
     wrong_use(&place, "predict model.deepgp mean.csv --keep mean", &["--keep mean", "predictions", "rename"]);
     wrong_use(&place, "predict model.deepgp arm.csv --samples 0 --out p.csv", &["--samples", "give at least 1"]);
-    wrong_use(&place, "predict model.deepgp arm.csv --out p.parquet", &["CSV"]);
+    wrong_use(&place, "predict model.deepgp arm.csv --out p.npy", &["CSV"]);
     wrong_use(&place, "predict model.deepgp arm.csv --json", &["--out"]);
 }
 
@@ -233,7 +235,7 @@ fn a_dash_is_no_file() {
     wrong_use(&place, "resume model.deepgp.checkpoint --out -", &["a model cannot go to standard output"]);
     wrong_use(&place, "resume model.deepgp.checkpoint --table -", &["save it to a file first"]);
     wrong_use(&place, "report model.deepgp --out -", &["a report cannot go to standard output"]);
-    for command in ["predict", "evaluate", "report"] {
+    for command in ["evaluate", "report"] {
         wrong_use(&place, &format!("{command} model.deepgp -"), &["save it to a file first"]);
     }
     wrong_use(&place, "predict model.deepgp arm.csv --out - --json", &["--json", "--out"]);
@@ -254,8 +256,6 @@ fn what_is_said_to_go_on_with_can_be_pasted() {
         let cut = format!("{fit} --time-limit 0.001s --checkpoint=\"{name}\"");
         let ended = from_shell(&place, &cut);
         let command = ended.stderr.lines().find_map(|line| line.strip_prefix("to go on: deepgp ")).unwrap().to_string();
-        let refused = from_shell(&place, &cut);
-        assert!(refused.stderr.contains(&format!("`deepgp {command}`")), "{}", refused.stderr);
         assert_eq!(from_shell(&place, &format!("\"$0\" {command}")).code, Some(0), "{command}");
     }
 }
@@ -291,6 +291,119 @@ fn no_file_is_put_in_the_place_of_another() {
     refused(&place, &format!("{fit} --checkpoint model.deepgp --out m.deepgp --overwrite"), &["is no checkpoint"]);
     assert_eq!(place.read("arm.csv"), table);
     assert!(std::fs::read(place.path("model.deepgp")).unwrap() == model);
+}
+
+#[test]
+fn a_checkpoint_does_not_choose_which_file_is_replaced() {
+    let place = Place::new();
+    place.write("arm.csv", arm(80, 1));
+    place.write("notes.txt", "deepgp is mentioned here");
+    std::fs::create_dir(place.path("elsewhere")).unwrap();
+    let small = SMALL.replace("--steps 20", "--steps 100000");
+    place.done(&format!("fit arm.csv --target distance {small} --time-limit 0.001s"));
+    let crafted = |out: &str| {
+        let mut file = place.model("model.deepgp.checkpoint");
+        file.record.out = place.path(out).display().to_string();
+        file.save(&place.path("crafted.checkpoint")).unwrap();
+    };
+    crafted("notes.txt");
+    refused(&place, "resume crafted.checkpoint --steps 1000", &["notes.txt", "no model file", "--out"]);
+    refused(&place, "resume model.deepgp.checkpoint --steps 1000 --out notes.txt", &["no model file", "--out"]);
+    refused(&place, "resume model.deepgp --steps 1000 --out notes.txt", &["no model file", "--out"]);
+    crafted("elsewhere/m.deepgp");
+    wrong_use(&place, "resume crafted.checkpoint --steps 1000", &["another folder", "--out", "elsewhere/m.deepgp"]);
+    assert!(place.read("notes.txt") == "deepgp is mentioned here" && !place.path("elsewhere/m.deepgp").exists());
+    place.done("resume crafted.checkpoint --steps 1000 --out elsewhere/m.deepgp");
+    crafted("model.deepgp");
+    place.done("resume crafted.checkpoint --steps 1000");
+    assert_eq!(place.model("model.deepgp").record.steps, 1000);
+    assert_eq!(place.model("elsewhere/m.deepgp").record.steps, 1000);
+}
+
+#[test]
+fn names_from_files_cannot_act_on_the_terminal() {
+    let place = Place::new();
+    // A title, a colour, a line that is no line of ours, and a control character of eight bits.
+    let (target, group) = ("y\x1b]0;mine\x07\u{9b}31m", "\x1b[2Jred\nnote: all is well");
+    let rows: String = (0..60).map(|i| format!("{i},\"{group}{}\",{}\n", i % 3, (i * i) % 17)).collect();
+    place.write("odd.csv", format!("x,\"g\x1b[5m\nnote: fine\",\"{target}\"\n{rows}"));
+    place.write("lone.csv", "x\n1\n");
+    let acts = |c: char| c.is_control() && c != '\n' && c != '\t';
+    let clean = |ended: Ended, code: i32| {
+        assert_eq!(ended.code, Some(code), "{}", ended.stderr);
+        for text in [&ended.stdout, &ended.stderr] {
+            assert!(!text.contains(acts), "{text:?}");
+        }
+        format!("{}{}", ended.stdout, ended.stderr)
+    };
+    let run = |words: &[&str]| Ended::from(place.command("").args(words).output().unwrap());
+    let mut fit = vec!["fit", "odd.csv", "--target", target, "--test", "0.2", "--out", "m.deepgp"];
+    fit.extend(SMALL.split_whitespace());
+    clean(run(&fit), 0);
+    for arguments in ["evaluate m.deepgp odd.csv", "evaluate m.deepgp odd.csv --json"] {
+        clean(place.run(arguments), 0);
+    }
+    for (arguments, code) in [
+        ("info m.deepgp", 0),
+        ("info m.deepgp --json", 0),
+        ("predict m.deepgp lone.csv", 1),
+        ("predict m.deepgp lone.csv --out p.csv --json", 1),
+    ] {
+        let told = clean(place.run(arguments), code);
+        assert!(told.contains(r"\u{1b}[") || told.contains(r"\u001b["), "{arguments}: {told}");
+    }
+    let told = clean(place.run("info m.deepgp"), 0);
+    assert!(!told.lines().any(|line| line.starts_with("note: fine")), "{told}");
+    // Other programs are given what is in the table.
+    let kept = run(&["predict", "m.deepgp", "odd.csv", "--keep", "g\x1b[5m\nnote: fine"]);
+    assert!(kept.code == Some(0) && kept.stdout.contains("\x1b[2Jred"), "{}", kept.stderr);
+}
+
+#[test]
+fn a_table_that_shrinks_while_it_is_read_is_an_error() {
+    let place = Place::new();
+    place.write("arm.csv", arm(80, 1));
+    let long = place.write("long.csv", arm(20_000, 2));
+    place.done(&format!("fit arm.csv --target distance {SMALL}"));
+    let mut child = place.start("predict model.deepgp long.csv --samples 1 --threads 1");
+    // The first of the rows are there, and the next are read when all of them have gone through the pipe, which is too narrow for that.
+    let mut first = [0; 200];
+    child.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
+    let text = std::fs::read(&long).unwrap();
+    let lines: Vec<usize> =
+        text.iter().enumerate().filter_map(|(at, byte)| (*byte == b'\n').then_some(at + 1)).collect();
+    File::options().write(true).open(&long).unwrap().set_len(lines[15_000] as u64).unwrap();
+    let ended = Ended::from(child.wait_with_output().unwrap());
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("long.csv") && ended.stderr.contains("changed while it was read"),
+        "{}",
+        ended.stderr
+    );
+    // Left alone, it is read to its new end.
+    place.done("predict model.deepgp long.csv --samples 1 --out p.csv");
+}
+
+#[test]
+fn a_prediction_that_is_no_number_is_an_error_with_its_row_and_its_cause() {
+    let place = Place::new();
+    place.write("arm.csv", arm(80, 1));
+    place.done(&format!("fit arm.csv --target distance {SMALL}"));
+    let mut file = place.model("model.deepgp");
+    assert!(file.implausible_numbers().is_empty() && !place.done("info model.deepgp").stdout.contains("no training"));
+    let model = &mut file.regressor.model;
+    let free = model.parameters().into_iter().find(|own| own.name.ends_with("mean.free")).unwrap();
+    let mut raw = model.raw();
+    raw[free.range.clone()].fill(1e308);
+    model.set_raw(&raw);
+    file.save(&place.path("absurd.deepgp")).unwrap();
+    let parts = ["arm.csv, row 1 ", "`mean` would be", &free.name, "1.000e308", "fit the model anew"];
+    assert_eq!(place.run("predict absurd.deepgp arm.csv").code, Some(1));
+    refused(&place, "predict absurd.deepgp arm.csv --out p.csv", &parts);
+    let told = place.done("info absurd.deepgp").stdout;
+    assert!(told.contains(&free.name) && told.contains("no training leads to, such as 1.000e308"), "{told}");
+    let notes = place.json("info absurd.deepgp")["notes"].to_string();
+    assert!(notes.contains("1.000e308"), "{notes}");
 }
 
 #[test]
@@ -407,4 +520,49 @@ fn more_inducing_inputs_than_rows_are_as_many_as_rows() {
     let ended = place.run(&format!("{few} --nested --mean-inducing 9 --covariance-inducing 10"));
     assert_eq!(ended.code, Some(2));
     assert!(ended.stderr.contains("take fewer, or --nested=false for two sets"), "{}", ended.stderr);
+}
+
+#[test]
+fn errors_are_objects_for_scripts() {
+    let place = Place::new();
+    place.write("good.csv", "x,y\n1,2\n2,3\n");
+    for (arguments, code, kind, said) in [
+        ("fit gone.csv --target y", 1, "failure", "gone.csv: the file cannot be read"),
+        ("fit good.csv --target y --test 2", 2, "usage", "--test 2: give a share of the rows"),
+        ("fit good.csv --target y --transform log", 2, "usage", "exists: '--transform-target'"),
+        ("info gone.deepgp", 1, "failure", "gone.deepgp"),
+        ("evaluate gone.deepgp good.csv", 1, "failure", "gone.deepgp"),
+        ("data list --name x", 2, "usage", "--name"),
+    ] {
+        let ended = place.run(&format!("{arguments} --json"));
+        assert_eq!(ended.code, Some(code), "{arguments}: {}", ended.stderr);
+        assert_eq!(ended.stdout.lines().count(), 1, "{arguments}: {}", ended.stdout);
+        let object: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+        assert_eq!((&object["exit_code"], &object["error"]["kind"]), (&code.into(), &kind.into()), "{arguments}");
+        let message = object["error"]["message"].as_str().unwrap();
+        assert!(message.contains(said) && !message.starts_with("error"), "{arguments}: {message}");
+        // People are told as ever, and without the flag nobody else is.
+        assert!(ended.stderr.contains(said), "{arguments}: {}", ended.stderr);
+        assert_eq!(place.run(arguments).stdout, "");
+    }
+    assert!(place.done("fit --help").stdout.contains("--json"));
+}
+
+#[test]
+fn a_configuration_says_where_files_go() {
+    let place = Place::new();
+    let rows: String = (0..40).map(|i| format!("{i},{}\n", (f64::from(i) / 9.0).sin())).collect();
+    place.write("good.csv", format!("x,y\n{rows}"));
+    place.write(
+        "fit.toml",
+        "target = 'y'\nout = 'own.deepgp'\nreport = 'own.html'\nhidden-layers = 0\ninducing = 5\nsteps = 5\n",
+    );
+    place.done("fit good.csv --config fit.toml");
+    assert_eq!(place.files(), ["fit.toml", "good.csv", "own.deepgp", "own.html"]);
+    place.done("fit good.csv --config fit.toml --out other.deepgp");
+    assert!(place.path("other.deepgp").exists());
+    place.write("fit.toml", "target = 'y'\nout = '-'\n");
+    wrong_use(&place, "fit good.csv --config fit.toml", &["--out -", "name a file"]);
+    place.write("fit.toml", "target = 'y'\nout = 'good.csv'\n");
+    wrong_use(&place, "fit good.csv --config fit.toml", &["the table and --out are the same file"]);
 }

@@ -7,6 +7,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use common::{Ended, Place, arm, assert_same, signal};
+use deepgp_io::StopReason;
 
 /// A fit of a few seconds that saves its state often.
 const FIT: &str = "fit arm.csv --target distance --hidden-layers 1 --width 2 --mean-inducing 30 --covariance-inducing 15 \
@@ -75,6 +76,9 @@ fn ctrl_c_leaves_a_finished_model_as_it_was() {
     let summary: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!(summary["model"], "whole.deepgp.checkpoint");
     assert!(std::fs::read(place.path("whole.deepgp")).unwrap() == before);
+    // A further run of the finished model would lose the other one's state.
+    let refused = place.run("resume whole.deepgp --steps 5");
+    assert!(refused.code == Some(1) && refused.stderr.contains("has not ended"), "{}", refused.stderr);
 }
 
 /// Many test rows and hardly any training: scoring is what takes time.
@@ -122,15 +126,17 @@ fn a_time_limit_leaves_room_for_scoring() {
 }
 
 #[test]
-fn a_limit_that_is_over_before_training_begins_still_gives_a_model() {
+fn a_limit_that_is_over_while_inducing_inputs_are_chosen_still_gives_a_model() {
     let place = Place::new();
-    place.write("arm.csv", arm(2_000, 1));
-    let fit = SCORING.replace("0.95", "0.1");
-    let ended = place.done(&format!("{fit} --time-limit 0.001s --out cut.deepgp"));
+    place.write("arm.csv", arm(6_000, 1));
+    let fit = SCORING.replace("0.95", "0.1").replace("--mean-inducing 300", "--mean-inducing 2000");
+    let fit = fit.replace("--steps 2 ", "--steps 1000 ");
+    let ended = place.done(&format!("{fit} --time-limit 1s --out cut.deepgp"));
     assert!(ended.stderr.contains("rows at random stand in for some of them"), "{}", ended.stderr);
-    assert_eq!(steps_in(&place, "cut.deepgp"), 1);
-    place.done("resume cut.deepgp.checkpoint --steps 2 --quiet");
-    assert_eq!(steps_in(&place, "cut.deepgp"), 2);
+    let steps = steps_in(&place, "cut.deepgp");
+    assert!((1..1000).contains(&steps), "{steps}");
+    place.done(&format!("resume cut.deepgp.checkpoint --steps {} --quiet", steps + 1));
+    assert_eq!(steps_in(&place, "cut.deepgp"), steps + 1);
 }
 
 /// As under `nohup`.
@@ -189,7 +195,9 @@ fn stopped_fifty_times_it_still_ends_with_the_same_bits() {
     assert_eq!(place.files(), ["arm.csv", "cut.deepgp", "whole.deepgp"]);
 }
 
+/// Builds without debug assertions have no fault points.
 #[test]
+#[cfg(debug_assertions)]
 fn a_power_cut_around_a_write_leaves_the_old_file_or_the_new_one() {
     let place = Place::new();
     let whole = uninterrupted(&place, FIT);
@@ -216,8 +224,13 @@ fn a_power_cut_around_a_write_leaves_the_old_file_or_the_new_one() {
 fn a_checkpoint_is_not_overwritten_and_belongs_to_its_table() {
     let place = Place::new();
     place.write("arm.csv", arm(200, 1));
-    let ended = place.done(&format!("{FIT} --time-limit 0.3s --out cut.deepgp"));
-    assert!(ended.stderr.contains("the time was up") && ended.stderr.contains("deepgp resume"), "{}", ended.stderr);
+    let child = place.start(&format!("{FIT} --out cut.deepgp"));
+    wait_until("the first step", || {
+        place.path("cut.deepgp.checkpoint").exists() && steps_in(&place, "cut.deepgp.checkpoint") > 0
+    });
+    signal(&child, "INT");
+    let ended = Ended::from(child.wait_with_output().unwrap());
+    assert!(ended.stderr.contains("interrupted") && ended.stderr.contains("deepgp resume"), "{}", ended.stderr);
     let refused = place.run(&format!("{FIT} --out cut.deepgp"));
     assert_eq!(refused.code, Some(1));
     assert!(refused.stderr.contains("deepgp resume") && refused.stderr.contains("--overwrite"), "{}", refused.stderr);
@@ -241,6 +254,57 @@ fn a_checkpoint_is_not_overwritten_and_belongs_to_its_table() {
     let steps = steps_in(&place, "cut.deepgp.checkpoint") + 10;
     place.done(&format!("resume cut.deepgp.checkpoint --quiet --steps {steps}"));
     assert_eq!(place.model("cut.deepgp").record.steps, steps, "it remembers where the table went");
-    let refused = place.run("resume cut.deepgp");
-    assert!(refused.code == Some(1) && refused.stderr.contains("finished model"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_fit_that_its_time_limit_ended_is_finished_and_goes_on_to_the_same_bits() {
+    let place = Place::new();
+    let whole = uninterrupted(&place, FIT);
+    let limited = format!("{FIT} --time-limit 0.3s --out cut.deepgp");
+    // The same command again, without a word about the checkpoint.
+    for _ in 0..2 {
+        let ended = place.done(&limited);
+        assert!(ended.stderr.contains("the time was up") && ended.stderr.contains("deepgp resume"), "{}", ended.stderr);
+    }
+    let before = place.model("cut.deepgp");
+    assert!(before.record.steps < 4000 && before.record.stop == Some(StopReason::TimeLimit));
+    for left in ["cut.deepgp", "cut.deepgp.checkpoint"] {
+        place.done(&limited);
+        place.done(&format!("resume {left} --quiet"));
+        assert_same(&whole, &place.model("cut.deepgp"));
+        assert_eq!(place.files(), ["arm.csv", "cut.deepgp", "whole.deepgp"]);
+    }
+}
+
+#[test]
+fn a_finished_model_goes_on_with_a_run_of_its_own() {
+    let place = Place::new();
+    let whole = uninterrupted(&place, FIT);
+    let refused = place.run("resume whole.deepgp");
+    let advised = refused.stderr.contains("--steps") && refused.stderr.contains("--time-limit");
+    assert!(refused.code == Some(2) && advised, "{}", refused.stderr);
+    assert_eq!(place.run("resume whole.deepgp --steps 0").code, Some(2));
+
+    let ended = place.done("resume whole.deepgp --steps 2000 --out further.deepgp");
+    assert!(ended.stderr.contains("begin anew, from its parameters"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("going on after 4000 steps with 2000 further"), "{}", ended.stderr);
+    let further = place.model("further.deepgp");
+    assert_eq!((further.record.steps, further.record.steps_before), (2000, whole.record.steps));
+    // It starts from what was learnt, on the same rows, and keeps the best.
+    let score = |file: &deepgp_io::ModelFile| file.history.kept().unwrap().1;
+    let start = further.history.validation()[0];
+    assert!(start.0 == 0 && (start.1 - score(&whole)).abs() < 0.1, "{start:?}, {}", score(&whole));
+    assert!(score(&further) >= start.1);
+    assert_eq!(further.record.test_rows, whole.record.test_rows);
+
+    // Cut short, it ends with the same bits.
+    let cut = "resume whole.deepgp --steps 2000 --time-limit 0.2s --out cut.deepgp --quiet";
+    place.done(cut);
+    assert!(place.model("cut.deepgp").record.steps < 2000);
+    place.done("resume cut.deepgp --quiet");
+    assert_same(&further, &place.model("cut.deepgp"));
+    // In its own place.
+    place.done("resume whole.deepgp --steps 3 --quiet");
+    assert_eq!(place.model("whole.deepgp").record.steps, 3);
+    assert_eq!(place.files(), ["arm.csv", "cut.deepgp", "further.deepgp", "whole.deepgp"]);
 }

@@ -5,7 +5,7 @@ pub const MOST_ROWS: usize = 8192;
 /// Rows that are predicted at once, at least: fewer would not keep the threads busy.
 const FEWEST_ROWS: usize = 16;
 /// Rows times samples that are predicted at once, so that progress shows and an interruption is heard.
-const ROWS_TIMES_SAMPLES: usize = 200_000;
+const ROWS_TIMES_SAMPLES: usize = 50_000;
 
 /// Rows to predict at once, with so many samples or draws of each.
 pub fn rows_at_once(samples: usize) -> usize {
@@ -18,6 +18,6 @@ mod tests {
 
     #[test]
     fn many_samples_make_chunks_small_but_not_empty() {
-        assert_eq!([0, 1, 100, 10_000, usize::MAX].map(rows_at_once), [8192, 8192, 2000, 20, 16]);
+        assert_eq!([0, 1, 100, 10_000, usize::MAX].map(rows_at_once), [8192, 8192, 500, 16, 16]);
     }
 }

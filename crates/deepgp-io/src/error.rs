@@ -63,8 +63,8 @@ pub enum Error {
         advice: String,
     },
 
-    /// Text that is not UTF-8.
-    #[error("{}, line {line}: the text is not UTF-8; save the table as UTF-8", path.display())]
+    /// Text in an encoding that is not known.
+    #[error("{}, line {line}: the text is neither UTF-8 nor Windows-1252; save the table as UTF-8", path.display())]
     Encoding {
         /// The file.
         path: PathBuf,
@@ -146,17 +146,25 @@ pub enum Error {
         path: PathBuf,
     },
 
-    /// Two columns share a name.
-    #[error("{}: columns {first} and {second} are both called `{name}`; rename one of them", path.display())]
-    DuplicateColumn {
+    /// Several problems, each an error of its own.
+    #[error("{}: {}", path.display(), several(path, errors))]
+    Several {
         /// The file.
         path: PathBuf,
-        /// Their name.
-        name: String,
-        /// Position of the first, from 1.
-        first: usize,
-        /// Position of the second, from 1.
-        second: usize,
+        /// The problems, at least two.
+        errors: Vec<Error>,
+    },
+
+    /// No input is left, as all would be left out.
+    #[error(
+        "{}: no input is left: {columns} only tell rows apart or are empty; keep one that says more with --keep-column COLUMN",
+        path.display()
+    )]
+    AllLeftOut {
+        /// The file.
+        path: PathBuf,
+        /// The columns.
+        columns: String,
     },
 
     /// A column that is asked for is not there.
@@ -279,22 +287,6 @@ pub enum Error {
         advice: &'static str,
     },
 
-    /// A column that tells rows apart and says nothing else, or has more levels than a category may.
-    #[error(
-        "{}: column `{column}` has {levels}: leave it out with --ignore {column}{advice}",
-        path.display()
-    )]
-    Levels {
-        /// The file.
-        path: PathBuf,
-        /// The column.
-        column: String,
-        /// How many there are, in how many rows, what they are, and how many a category may have.
-        levels: String,
-        /// What else to do.
-        advice: &'static str,
-    },
-
     /// A target has too many different values to be classes.
     #[error(
         "{}: the target `{column}` has {classes}; {advice}",
@@ -373,6 +365,47 @@ pub enum Error {
         advice: String,
     },
 
+    /// Cells of a column that says something about rows are not what they should be.
+    #[error(
+        "{}, column `{column}`: {count} {} not {expected}: {named}; {advice}",
+        path.display(),
+        if *count == 1 { "cell is" } else { "cells are" }
+    )]
+    Cells {
+        /// The file.
+        path: PathBuf,
+        /// The column.
+        column: String,
+        /// How many there are.
+        count: u64,
+        /// What they should be.
+        expected: &'static str,
+        /// Some of them, each with its place.
+        named: String,
+        /// What to do.
+        advice: &'static str,
+    },
+
+    /// No row counts.
+    #[error("{}: column `{column}` is 0 in every row, so no row would count; name another --weights", path.display())]
+    AllWeightsZero {
+        /// The file.
+        path: PathBuf,
+        /// The column of weights.
+        column: String,
+    },
+
+    /// Inputs are the same in every row, and are refused, or there are no others.
+    #[error("{}", constant_inputs(*count, cells, *all))]
+    ConstantInputs {
+        /// How many there are.
+        count: usize,
+        /// Their names, and what each is in every row.
+        cells: String,
+        /// Whether no other inputs are left.
+        all: bool,
+    },
+
     /// Missing cells, where none are allowed.
     #[error("{}, {place}, column `{column}`: the cell is missing{others}; {advice}", path.display())]
     Missing {
@@ -414,10 +447,51 @@ impl Error {
         }
     }
 
+    /// The column that a cell of which is wrong, if it is one of those errors.
+    pub(crate) fn column(&self) -> Option<&String> {
+        match self {
+            Self::Value { column, .. } => Some(column),
+            _ => None,
+        }
+    }
+
+    /// Fails with all of these errors of a file, if there are any.
+    pub(crate) fn together(path: &Path, mut errors: Vec<Self>) -> Result<()> {
+        match errors.len() {
+            0 => Ok(()),
+            1 => Err(errors.remove(0)),
+            _ => Err(Self::Several { path: path.into(), errors }),
+        }
+    }
+
     /// The bytes contradict the format.
     pub(crate) fn damaged(path: &Path, what: impl ToString) -> Self {
         Self::Damaged { path: path.into(), what: what.to_string() }
     }
+}
+
+/// The problems, one below the other.
+fn several(path: &Path, errors: &[Error]) -> String {
+    // The file is named once.
+    let begin = path.display().to_string();
+    let line = |error: &Error| {
+        let text = error.to_string();
+        let rest = text.strip_prefix(&begin).map_or(&text[..], |rest| rest.trim_start_matches([':', ',', ' ']));
+        format!("\n  - {rest}")
+    };
+    format!("{} problems:{}", errors.len(), errors.iter().map(line).collect::<String>())
+}
+
+/// That so many inputs never vary, and what helps.
+fn constant_inputs(count: usize, cells: &str, all: bool) -> String {
+    let (noun, them) = if count == 1 { ("an input column is", "it") } else { ("input columns are", "them") };
+    let advice = if all {
+        "no input is left: give a table in which one varies, or take a column that was left out with --keep-column"
+            .to_owned()
+    } else {
+        format!("leave {them} out with --ignore COLUMN or --constant drop, or keep {them} with --constant keep")
+    };
+    format!("{noun} the same in every row ({cells}), so nothing can be learnt from {them}: {advice}")
 }
 
 /// That all of so many columns are used up.

@@ -11,7 +11,8 @@ pub mod words;
 
 pub use error::{Error, Result};
 pub use model::{
-    Baseline, Bound, ClassWeights, History, HistoryPoint, LikelihoodWatch, ModelError, ModelFile, Provenance, Record,
-    RowSample, ScoreRecord, StopReason, Subject, TableRecord, TrainingProgress, noise_of_first_target, now,
+    Baseline, Bound, ClassWeights, FoldScore, FoldScores, FoldSubject, History, HistoryPoint, ImplausibleNumbers,
+    LikelihoodWatch, Metric, ModelError, ModelFile, Provenance, Record, RowSample, ScoreRecord, SplitRule, StopReason,
+    Subject, TableRecord, TrainingProgress, noise_of_first_target, now,
 };
 pub use note::Note;

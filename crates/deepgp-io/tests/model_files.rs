@@ -56,9 +56,9 @@ fn file(regressor: Regressor, state: Option<TrainState>, settings: FitSettings) 
             inputs: inputs.collect(),
             targets: vec!["y \"ü\"".into()],
             target_kind: TargetKind::Numbers,
-            exposure: None,
             missing: Missing::Mean,
             positions: None,
+            ..Schema::default()
         },
         record: Record {
             test: Some(0.3),

@@ -2,8 +2,8 @@
 
 use deepgp::{Matrix, TransformChoice};
 use deepgp_io::Baseline;
-use deepgp_io::note::{ClassRows, NoTransform, Note, Number, ScoredRows, TrainingEvent};
-use deepgp_io::table::Place;
+use deepgp_io::note::{ClassRows, LeftOut, NoTransform, Note, Number, ScoredRows, TrainingEvent};
+use deepgp_io::table::{Cycle, Place};
 
 /// One of each variant, with the sentence that people read.
 fn all() -> Vec<(Note, &'static str)> {
@@ -25,10 +25,79 @@ fn all() -> Vec<(Note, &'static str)> {
             "`n` is the index of a data frame; if it only numbers the rows, leave it out with --ignore n",
         ),
         (
-            Note::Dates { column: column(), mixed_zones: true },
-            "column `n`: dates are read as seconds since 1970; times that do not say how far they are from UTC are taken for UTC",
+            Note::Dates { column: column(), mixed_zones: true, cycles: vec![Cycle::Year, Cycle::Week] },
+            "column `n`: dates are a trend, in seconds since 1970, and season, weekday, each as a circle; times that do not say how far they are from UTC are taken for UTC",
         ),
-        (Note::Dates { column: column(), mixed_zones: false }, "column `n`: dates are read as seconds since 1970"),
+        (
+            Note::Dates { column: column(), mixed_zones: false, cycles: Vec::new() },
+            "column `n`: dates are a trend, in seconds since 1970",
+        ),
+        (
+            Note::RepeatedNames { columns: vec!["a.1".into(), "a.2".into()] },
+            "several columns have one name: `a.1`, `a.2` are numbered, to tell them from the first of that name",
+        ),
+        (
+            Note::NotUtf8 { line: 7 },
+            "the text is not UTF-8 (line 7 is the first that is not), and was read as Windows-1252, or Latin-1",
+        ),
+        (
+            Note::MarkersAreWords { column: column(), markers: vec!["none".into(), "?".into()] },
+            "column `n`: \"none\", \"?\" are words like the others; if missing cells are meant, say so with --na 'none,?'",
+        ),
+        (
+            Note::DecoratedNumbers { column: column(), example: "$1,200".into(), value: "1200".into() },
+            "column `n`: \"$1,200\" is read as 1200, and so are others like it; if they are names, say so with --categorical n, or \
+             of a target with --task classification",
+        ),
+        (
+            Note::DatesWithYearLast {
+                column: column(),
+                example: "01/02/2024".into(),
+                month_first: true,
+                ambiguous: true,
+            },
+            "column `n`: dates such as \"01/02/2024\" are read with the month first, though both orders are possible: --dates \
+             day-first says otherwise",
+        ),
+        (
+            Note::DatesWithYearLast {
+                column: column(),
+                example: "31.12.2024".into(),
+                month_first: false,
+                ambiguous: false,
+            },
+            "column `n`: dates such as \"31.12.2024\" are read with the day first",
+        ),
+        (
+            Note::ColumnLeftOut { column: column(), reason: LeftOut::CountsRows },
+            "column `n` is left out: it counts the rows; --keep-column n takes it, --categorical n as categories",
+        ),
+        (
+            Note::ColumnLeftOut { column: column(), reason: LeftOut::Identifies },
+            "column `n` is left out: it has the name of an id, and another number in each row; --keep-column n takes it, \
+             --categorical n as categories",
+        ),
+        (
+            Note::ColumnLeftOut {
+                column: column(),
+                reason: LeftOut::TellsApart { values: 40, example: "5 kg".into() },
+            },
+            "column `n` is left out: its 40 different texts, such as \"5 kg\", tell rows apart and say little else; --keep-column n \
+             takes it, --categorical n as categories",
+        ),
+        (
+            Note::ColumnLeftOut { column: column(), reason: LeftOut::Empty },
+            "column `n` is left out: there is nothing in it",
+        ),
+        (
+            Note::LevelsAsMeans { column: column(), levels: 240 },
+            "column `n` has 240 different texts: each becomes one number, the mean of the target over its rows in other folds, drawn \
+             towards that of all rows where there are few (--categorical n makes an input of each)",
+        ),
+        (
+            Note::OddCells { column: column(), cells: 2, example: "abc".into(), place: Place::Line(3) },
+            "column `n`: 2 cells were not what the column was at fitting, the first \"abc\" in line 3, and were taken for missing",
+        ),
         (
             Note::CategoriesWithDigits { column: column(), levels: 12, example: "5 kg".into() },
             "column `n` is taken for 12 categories without order, such as \"5 kg\"; if they are numbers, write them without \
@@ -45,13 +114,43 @@ fn all() -> Vec<(Note, &'static str)> {
              them as categories with --categorical n, or leave them out with --ignore n",
         ),
         (
-            Note::CountsRows { column: column() },
-            "column `n` counts the rows; if it says nothing else about them, leave it out with --ignore n",
-        ),
-        (
             Note::NamedLikeId { column: column() },
             "column `n` is taken for numbers, though its name is that of an id: leave it out with --ignore n, or take it as \
              categories with --categorical n",
+        ),
+        (
+            Note::GroupsKeptTogether { column: column(), groups: 9, rows: 70, missing: 2 },
+            "rows of one `n` stay together wherever some are held out: 70 rows of 9 groups, of which 2 rows without one are one \
+             each",
+        ),
+        (
+            Note::SplitByTime { column: Some(column()), dates: vec!["n".into(), "m".into()], undated: 1 },
+            "the last rows by `n` are held out for testing, and the last of the others say when to stop; the row without a \
+             time is taken for an earlier one",
+        ),
+        (
+            Note::SplitByTime { column: None, dates: vec!["n".into(), "m".into()], undated: 0 },
+            "the last rows, in the order of the table, are held out for testing, and the last of the others say when to stop; \
+             `n`, `m` have dates: name one to go by with --test last:SHARE:COLUMN",
+        ),
+        (
+            Note::DatesInOrder { column: column() },
+            "the table is in the order of `n`, and rows are held out at random from between the others: if the model is for times to \
+             come, score it on the last rows with --test last:0.2",
+        ),
+        (
+            Note::RepeatedIds { column: column(), values: 20, rows: 60 },
+            "`n` has 20 values in 60 rows, and rows are held out at random: if the model is for others than these, keep the rows of \
+             each together with --group n",
+        ),
+        (
+            Note::TrainingRowsUnknown { reason: "gone".into() },
+            "there are no baselines, and nobody could check whether the model was trained on these rows: gone",
+        ),
+        (Note::ZeroWeights { column: column(), rows: 2, of: 9 }, "2 of 9 rows were left out: their `n` is 0"),
+        (
+            Note::NoWeights { column: column() },
+            "there is no column `n` to weigh rows by, so all count alike in the scores",
         ),
         (
             Note::RareClasses {
@@ -158,6 +257,15 @@ fn all() -> Vec<(Note, &'static str)> {
              there is something to learn, try a smaller --learning-rate or more --steps",
         ),
         (Note::NoScores { rows: ScoredRows::Test }, "on the test rows the model has no scores that are numbers"),
+        (
+            Note::ImplausibleNumbers { array: "layers.0.mean.free".into(), numbers: 2, example: Number(1e308) },
+            "`layers.0.mean.free` has 2 numbers that no training leads to, such as 1.000e308: predictions may be no numbers; copy the \
+             file again, or fit the model anew",
+        ),
+        (
+            Note::StartedFrom { model: "old.deepgp".into(), steps: 1 },
+            "training starts from old.deepgp, after its 1 step: columns, sizes and units are those of that model",
+        ),
         (
             Note::FewerInducing { asked: 500, found: 60 },
             "500 inducing inputs were asked for, but the rows to train on have only 60 distinct inputs: there are 60",

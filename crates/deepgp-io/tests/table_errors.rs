@@ -63,13 +63,10 @@ fn tables_without_rows() {
 
 #[test]
 fn text_that_is_no_table() {
-    assert_says(TableFile::new("a,b,a\n1,2,3\n").open(), ": columns 1 and 3 are both called `a`; rename one of them");
-    // A column without a name is called by its position.
-    let said = ": columns 1 and 2 are both called `c1`; rename one of them";
-    assert_says(TableFile::new(",c1\n1,2\n").open(), said);
-    let said = ", line 2: the text is not UTF-8; save the table as UTF-8";
-    assert_fit_says(b"a,b\n1,\xe4\n", &target("a"), said);
-    assert!(message(TableFile::new(b"\xff\xfea\0,\0").open()).starts_with(", line 1: the text is not UTF-8"));
+    let said = ", line 2: the text is neither UTF-8 nor Windows-1252; save the table as UTF-8";
+    assert_fit_says(b"a,b\n1,\xe4\x81\n", &target("a"), said);
+    let said = message(TableFile::new(b"\xff\xfea\0,\0").open());
+    assert!(said.starts_with(", line 1: the text is neither UTF-8 nor Windows-1252"), "{said}");
     assert_fit_says(
         "a,y\n1,2\n\n3\n",
         &target("y"),
@@ -205,9 +202,9 @@ fn text_among_numbers() {
             "z".repeat(40)
         ),
     );
-    let said = ", line 2, column `y`: \"1.3027€\" is not a number; write it without units and separators, or take the target as \
+    let said = ", line 2, column `y`: \"1.3027m\" is not a number; write it without units and separators, or take the target as \
                 classes with --task classification";
-    assert_fit_says("x,y\n1,1.3027€\n2,3\n2,4\n", &target("y"), said);
+    assert_fit_says("x,y\n1,1.3027m\n2,3\n2,4\n", &target("y"), said);
     let (schema, ..) = fit("x,b,y\n1,true,1\n2,false,2\n", &target("y")).unwrap();
     let said = message(apply(&schema, "x,b\n1,true\nlots,true\n"));
     assert_eq!(said, ", line 3, column `x`: \"lots\" is not a number; it was at fitting: mend the cell");
@@ -248,55 +245,45 @@ fn infinity() {
 }
 
 #[test]
-fn texts_that_only_tell_rows_apart() {
-    let table = |rows: usize, different: usize| {
-        let rows: String = (0..rows).map(|i| format!("n{},{i}\n", i % different)).collect();
-        format!("id,y\n{rows}")
-    };
-    let half = "half as many as there are rows";
-    let said_with = |rule: &str, levels: &str, rows: usize, example: &str| {
-        format!(
-            ": column `id` has {levels} different texts in {rows} rows{example}, but at most {rule} can be categories: leave \
-             it out with --ignore id"
-        )
-    };
-    let said = |levels: &str, rows: usize, example: &str| said_with(half, levels, rows, example);
-    let few = |levels: &str, rows: usize, example: &str| said_with("100 (1000 if asked for)", levels, rows, example);
-    let first = " (\"n0\" in line 2)";
-    assert_fit_says(table(1000, 950), &target("y"), &said("950", 1000, first));
-    let as_categories = few("101", 1000, first) + ", or name it with --categorical";
-    assert_fit_says(table(1000, 101), &target("y"), &as_categories);
-    assert_fit_says(table(21, 11), &target("y"), &said("11", 21, first));
-    assert_fit_says(table(30_000, 30_000), &target("y"), &few("at least 10001", 30_000, first));
-    let dollars: String = (0..500).map(|i| format!("${}50,1\n", i + 10)).collect();
-    let plain = "if they are numbers, write them without units and separators, and dates as YYYY-MM-DD";
-    let meant = format!(" (\"$1050\" in line 2; {plain})");
-    assert_fit_says(format!("id,y\n{dollars}"), &target("y"), &said("500", 500, &meant));
-    let shares: String = (0..500).map(|i| format!("-{}.5%,1\n", i % 120)).collect();
-    let meant = format!(" (\"-0.5%\" in line 2; {plain})");
-    let as_categories = few("120", 500, &meant) + ", or name it with --categorical";
-    assert_fit_says(format!("id,y\n{shares}"), &target("y"), &as_categories);
-    for (rows, different) in [(1000, 100), (22, 11), (20, 20)] {
-        assert!(fit(table(rows, different), &target("y")).is_ok());
+fn tables_of_which_nothing_is_left() {
+    let rows: String = (0..1000).map(|i| format!("n{},{i}\n", i % 950)).collect();
+    let said =
+        ": no input is left: `id` only tell rows apart or are empty; keep one that says more with --keep-column COLUMN";
+    assert_fit_says(format!("id,y\n{rows}"), &target("y"), said);
+    assert_fit_says("id,y\n,1\n,2\n", &target("y"), said);
+    let unknown = Wanted { keep: names(&["ident"]), ..target("y") };
+    let said = message(fit(format!("id,y\n{rows}"), &unknown));
+    assert!(said.starts_with(": there is no column `ident`, which is asked to be kept as an input"), "{said}");
+}
+
+#[test]
+fn all_problems_are_told_at_once() {
+    let mut text = String::from("a,day,b,z,y\n");
+    for i in 0..40 {
+        let a = if i == 5 { "many".into() } else { i.to_string() };
+        let day = if i == 8 { "soon".into() } else { format!("2024-01-{:02}", 1 + i % 28) };
+        let b = ["0.5", "inf"][usize::from(i == 3 || i == 4)];
+        text += &format!("{a},{day},{b},{},{}\n", ["", "1"][usize::from(i != 9)], i * 2);
     }
-    let numbers: String = (0..500).map(|i| format!("{i},1\n")).collect();
-    let wanted = Wanted { categorical: names(&["id"]), ..target("y") };
-    let as_numbers = |rule: &str, levels: &str, rows: usize| {
-        let said = said_with(rule, levels, rows, "").replace("texts", "numbers");
-        said + ", or leave out --categorical, so that they are numbers"
-    };
-    assert_fit_says(format!("id,y\n{numbers}"), &wanted, &as_numbers(half, "500", 500));
-    let numbers: String = (0..5000).map(|i| format!("{},1\n", i % 1001)).collect();
-    assert_fit_says(format!("id,y\n{numbers}"), &wanted, &as_numbers("1000", "1001", 5000));
-    assert_fit_says(table(5000, 1001), &wanted, &said_with("1000", "1001", 5000, first));
-    let days: String = (0..500).map(|i| format!("20{:02}-01-{:02},1\n", i / 25, i % 25 + 1)).collect();
-    let as_dates =
-        said("500", 500, " (\"2000-01-01\" in line 2)") + ", or leave out --categorical, so that they are dates";
-    assert_fit_says(format!("id,y\n{days}"), &wanted, &as_dates);
-    // As many numbers as texts.
-    let both: String = (0..1000).map(|i| format!("{}{},1\n", ["", "n"][i % 2], i % 102)).collect();
-    let values = few("102", 1000, " (\"n1\" in line 3)").replace("texts", "values");
-    assert_fit_says(format!("id,y\n{both}"), &target("y"), &(values + ", or name it with --categorical"));
+    let expected = "a date, YYYY-MM-DD or YYYY-MM-DD HH:MM:SS, with an offset such as +01:00 or without";
+    let said = [
+        ": 4 problems:".to_string(),
+        "  - line 5, column `b`: \"inf\" is not finite; mend it, or leave the cell empty".into(),
+        "  - line 7, column `a`: \"many\" is not a number, but 39 of the column's 40 cells are; mend it, or name the column with \
+         --categorical"
+            .into(),
+        format!(
+            "  - line 10, column `day`: \"soon\" is not {expected}, but 39 of the column's 40 cells are; mend it, or name the \
+             column with --categorical"
+        ),
+        "  - line 11, column `z`: the cell is missing, the only one in the table; leave such rows out with --missing drop, or fill \
+         them in with --missing mean"
+            .into(),
+    ];
+    assert_fit_says(text, &target("y"), &said.join("\n"));
+    let both = Wanted { ignore: names(&["k"]), ..target("w") };
+    let said = message(fit("x,y\n1,2\n", &both));
+    assert!(said.contains("2 problems:") && said.contains("no column `w`") && said.contains("no column `k`"), "{said}");
 }
 
 #[test]
@@ -312,9 +299,11 @@ fn missing_cells() {
     let scored = TableFile::new("x,y\n1,2\n2,\n");
     let scored = schema.encoder(&scored.source(), Targets::Needed).unwrap().read_all();
     assert_says(scored, &format!(", line 3, column `y`: the cell is missing; {left_out}"));
-    let said = ": column `z` has no value in any of 2 rows; leave it out with --ignore z";
-    for missing in [Missing::Reject, Missing::Drop, Missing::Mean] {
-        assert_fit_says("x,z,y\n1,NA,2\n3,,4\n", &Wanted { missing, ..target("y") }, said);
+    // A column with nothing in it is left out, unless rows with missing cells are: then all would be.
+    for missing in [Missing::Reject, Missing::Mean] {
+        let (schema, _, notes) = fit("x,z,y\n1,NA,2\n3,,4\n", &Wanted { missing, ..target("y") }).unwrap();
+        assert_eq!(schema.feature_names(), ["x"]);
+        assert!(notes[0].contains("`z` is left out: there is nothing in it"), "{notes:?}");
     }
     let said = ": column `y` has no value in any of 2 rows; name another target";
     assert_fit_says("x,y\n1,\n2,\n", &target("y"), said);
@@ -324,16 +313,15 @@ fn missing_cells() {
     assert_fit_says("x,y\n1,\n,2\n", &drop, said);
     // The one value of the column is in a row that is left out for its target.
     let mean = Wanted { missing: Missing::Mean, ..target("y") };
-    let said = ": column `x` has no value in any of 1 rows; leave it out with --ignore x";
-    assert_fit_says("x,z,y\n1,5,\n,5,2\n", &mean, said);
+    assert_eq!(fit("x,z,y\n1,5,\n,5,2\n", &mean).unwrap().0.feature_names(), ["z"]);
     let column = InputColumn::new("x", Kind::Number { fill: None });
     let schema = Schema {
         inputs: vec![column],
         targets: names(&["y"]),
         target_kind: TargetKind::Numbers,
-        exposure: None,
         missing: Missing::Mean,
         positions: None,
+        ..Schema::default()
     };
     assert!(message(apply(&schema, "x,w\n,1\n")).contains("the model has no mean to fill it in with"));
 }

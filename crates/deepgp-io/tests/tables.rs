@@ -134,10 +134,26 @@ fn numbers_can_be_categories() {
     assert_eq!(schema.feature_names(), ["zone=10", "zone=9"]);
     assert_eq!(chunk.x.as_slice(), [1.0, 0.0, 0.0, 1.0, 1.0, 0.0]);
     // Who asks for many has them, and hears what they cost.
-    let many: String = (0..3000).map(|i| format!("{},{i}\n", i % 1000)).collect();
+    let many: String = (0..3000).map(|i| format!("t{},{i}\n", i % 1000)).collect();
     let (schema, _, notes) = fit(format!("zone,y\n{many}"), &wanted).unwrap();
     assert_eq!(schema.width(), 1000);
     assert!(notes[0].starts_with("column `zone` becomes 1000 inputs, one for each category"), "{notes:?}");
+    // Who does not has one number, which is a level's position until the training rows are known.
+    let (schema, chunk, notes) = fit(format!("zone,y\n{many}"), &target("y")).unwrap();
+    assert_eq!((schema.width(), chunk.x.ncols()), (1, 1));
+    assert!(notes[0].starts_with("column `zone` has 1000 different texts: each becomes one number"), "{notes:?}");
+    let Kind::ManyLevels { levels, .. } = &schema.inputs[0].kind else { panic!("{schema:?}") };
+    assert_eq!(levels[chunk.x[(17, 0)] as usize], "t17");
+    assert_eq!(apply(&schema, "zone\nnowhere\n").unwrap().0.x[(0, 0)], 1000.0);
+    // Twenty rows for each of up to a hundred are enough for inputs of their own.
+    let width = |rows: usize, levels: usize| {
+        let rows: String = (0..rows).map(|i| format!("t{},{i}\n", i % levels)).collect();
+        fit(format!("zone,y\n{rows}"), &target("y")).unwrap().0.width()
+    };
+    assert_eq!(
+        [(30, 10), (400, 20), (399, 20), (2000, 100), (4000, 101)].map(|(rows, levels)| width(rows, levels)),
+        [10, 20, 1, 100, 1]
+    );
     // A text in half of the cells or more makes a category of the column; numbers and booleans are levels, too.
     let (schema, ..) = fit("k,y\n7,1\nx,2\ntrue,3\n7.0,4\n", &target("y")).unwrap();
     assert_eq!(schema.feature_names(), ["k=7", "k=true", "k=x"]);
@@ -149,10 +165,10 @@ fn dates_in_text_are_what_they_are_in_parquet() {
     let (schema, chunk, notes) =
         fit("day,y\n1970-01-02,1\n1970-01-04,2\n,3\n1970-01-01T12:00:00.5Z,4\n", &wanted).unwrap();
     let fill = (86_400.0 + 3.0 * 86_400.0 + 43_200.5) / 3.0;
-    let Kind::Date { fill: Some(found) } = schema.inputs[0].kind else { panic!("{:?}", schema.inputs[0]) };
+    let Kind::Date { fill: Some(found), .. } = schema.inputs[0].kind else { panic!("{:?}", schema.inputs[0]) };
     assert!((found / fill - 1.0).abs() < 1e-15);
     assert_eq!(chunk.x.as_slice(), [86_400.0, 259_200.0, found, 43_200.5]);
-    assert_eq!(notes[0], "column `day`: dates are read as seconds since 1970");
+    assert_eq!(notes[0], "column `day`: dates are a trend, in seconds since 1970");
     assert_eq!(schema.feature_names(), ["day"]);
     let later = apply(&schema, "day\n1970-02-01\n1969-12-31 00:00\n").unwrap().0;
     assert_eq!(later.x.as_slice(), [31.0 * 86_400.0, -86_400.0]);
@@ -179,7 +195,7 @@ fn dates_in_parquet_are_what_they_are_in_text() {
     };
     let (schema, chunk, notes) = fit(table(), &target("y")).unwrap();
     assert!(schema.inputs.iter().all(|column| matches!(column.kind, Kind::Date { .. })), "{:?}", schema.inputs);
-    assert_eq!(notes[0], "column `day`: dates are read as seconds since 1970");
+    assert_eq!(notes[0], "column `day`: dates are a trend, in seconds since 1970");
     let text = "day,seen\n2005-03-11,2005-03-11T12:00:00.25\n2005-03-12,1969-12-31 23:59:59\n";
     assert_eq!(apply(&schema, text).unwrap().0.x, chunk.x);
     assert_eq!(chunk.x.row(0), [1_110_499_200.0, 1_110_542_400.25]);
@@ -205,7 +221,7 @@ fn times_are_brought_to_utc() {
     let (_, chunk, notes) = fit(table("2024-03-31T02:30:00Z"), &target("y")).unwrap();
     let begin = 1_711_845_000.0;
     assert_eq!(chunk.x.as_slice(), [begin, begin + 3600.0, begin + 7200.0]);
-    assert_eq!(notes, ["column `seen`: dates are read as seconds since 1970"]);
+    assert_eq!(notes, ["column `seen`: dates are a trend, in seconds since 1970"]);
     // A date alone is no time; a time without a zone beside such with one is told of.
     assert_eq!(fit(table("2024-04-01"), &target("y")).unwrap().2, notes);
     let (_, chunk, notes) = fit(table("2024-03-31 02:30"), &target("y")).unwrap();
@@ -221,15 +237,17 @@ fn numbers_that_are_taken_for_categories_are_told() {
     };
     let notes = |table: String, wanted: &Wanted| fit(table, wanted).unwrap().2;
     let percent = |i: usize| format!("{}%", i + 10);
-    let told = "column `share` is taken for 11 categories without order, such as \"10%\"; if they are numbers, write them \
+    let grams = |i: usize| format!("{} g", i + 10);
+    let told = "column `share` is taken for 11 categories without order, such as \"10 g\"; if they are numbers, write them \
                 without units and separators, and dates as YYYY-MM-DD; if not, --categorical share says so";
-    assert_eq!(notes(table(11, &percent), &target("y")), [told]);
-    assert!(notes(table(10, &percent), &target("y")).is_empty());
+    assert_eq!(notes(table(11, &grams), &target("y")), [told]);
+    assert!(notes(table(10, &grams), &target("y")).is_empty());
     let asked = Wanted { categorical: names(&["share"]), ..target("y") };
-    assert!(notes(table(11, &percent), &asked).is_empty());
+    assert!(notes(table(11, &grams), &asked).is_empty() && notes(table(11, &percent), &asked).is_empty());
     // Names, of which a few have digits.
     let names = |i: usize| ["oak", "7"][usize::from(i == 3)].repeat(i + 1) + "x";
-    assert!(notes(table(12, &names), &target("y")).is_empty());
+    let told = notes(table(12, &names), &target("y"));
+    assert!(told.len() == 1 && told[0].contains("each becomes one number"), "{told:?}");
 }
 
 #[test]
@@ -237,14 +255,19 @@ fn numbers_that_may_be_names_are_told() {
     let rows: String = (0..30).map(|i| format!("{},{:05},{},{i}\n", 1000 + i, i * 7 % 10, i * 3 % 8)).collect();
     let notes = |wanted: &Wanted| fit(format!("n,zip,x,y\n{rows}"), wanted).unwrap().2;
     let found = notes(&target("y"));
-    assert_eq!(found.len(), 2, "{found:?}");
-    assert!(found[0].contains("`n` counts the rows") && found[1].contains("`zip`: \"00000\""), "{found:?}");
+    assert!(
+        found[0].contains("`n` is left out: it counts the rows") && found[1].contains("`zip`: \"00000\""),
+        "{found:?}"
+    );
     // Who has said what they are hears nothing.
     let told = Wanted { ignore: names(&["n"]), categorical: names(&["zip"]), ..target("y") };
     assert!(!notes(&told).iter().any(|note| note.contains("zip") || note.contains("counts")));
     // A column without a name is told of for that.
     let unnamed = fit(format!(",zip,x,y\n{rows}"), &Wanted { categorical: names(&["zip"]), ..target("y") }).unwrap().2;
-    assert_eq!(unnamed.iter().filter(|note| note.contains("--ignore c1")).count(), 1, "{unnamed:?}");
+    assert_eq!(unnamed.iter().filter(|note| note.contains("`c1` is left out")).count(), 1, "{unnamed:?}");
+    assert!(!unnamed.iter().any(|note| note.contains("--ignore c1")), "{unnamed:?}");
+    let kept = Wanted { keep: names(&["n"]), ..target("y") };
+    assert!(!notes(&kept).iter().any(|note| note.contains("left out")));
     // The only input may be the time.
     let alone = Wanted { ignore: names(&["zip", "x"]), ..target("y") };
     assert!(!notes(&alone).iter().any(|note| note.contains("counts")));
@@ -319,9 +342,9 @@ fn carried(bytes: impl AsRef<[u8]>, columns: &[&str]) -> Vec<String> {
         inputs: vec![column],
         targets: names(&["y"]),
         target_kind: TargetKind::Numbers,
-        exposure: None,
         missing: Missing::Drop,
         positions: None,
+        ..Schema::default()
     };
     let encoder = schema.encoder(&TableFile::new(bytes).source(), Targets::Unneeded).unwrap();
     let mut encoder = encoder.carrying(&names(columns)).unwrap();

@@ -68,7 +68,7 @@ fn what_cannot_be_classes_or_counts_is_refused() {
     let one = ": the target `y` is \"a\" in all 3 rows, so there is nothing to learn; name another target";
     assert_eq!(said(&["a"; 3], Task::Auto), one);
     assert!(
-        said(&["$5"; 3], Task::Auto)
+        said(&["15 m"; 3], Task::Auto)
             .ends_with("if it is a number, write them without units and separators, and dates as YYYY-MM-DD")
     );
     assert!(said(&["7"; 3], Task::Counts).contains("is \"7\" in all 3 rows"));

@@ -158,6 +158,24 @@ pub enum Error {
         deviation: f64,
     },
 
+    /// There are too few groups of rows to hold some out.
+    #[error("{what} needs at least {needed} groups, but there {} {groups}: give rows of more groups, or split without them", if *groups == 1 { "is" } else { "are" })]
+    TooFewGroups {
+        /// What needs them.
+        what: &'static str,
+        /// The least number of groups.
+        needed: usize,
+        /// The number of groups there are.
+        groups: usize,
+    },
+
+    /// The last rows are to be held out, and no row is later than another.
+    #[error("all rows have the same time, {time}, so none are the last: split by something else")]
+    OneTime {
+        /// The time of all rows.
+        time: f64,
+    },
+
     /// There are not enough rows for what was asked.
     #[error("{what} needs at least {needed} rows, but there are {rows}; {advice}")]
     TooFewRows {

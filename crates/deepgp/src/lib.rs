@@ -144,8 +144,9 @@ mod train;
 
 pub use backend::Evaluation;
 pub use data::{
-    ConstantColumns, Dataset, MOST_KNOTS, MonotoneSpline, Scaling, Standardiser, TargetTransform, TargetTransforms,
-    TransformChoice, YeoJohnson, simulate, split_rows, split_rows_by_class,
+    ConstantColumns, Dataset, MOST_KNOTS, MonotoneSpline, Scaling, SplitBy, Standardiser, Stratify, TargetTransform,
+    TargetTransforms, TransformChoice, YeoJohnson, simulate, split_last_rows, split_rows, split_rows_by_class,
+    split_rows_by_group,
 };
 pub use error::{Error, Matrix, Result};
 #[doc(hidden)]

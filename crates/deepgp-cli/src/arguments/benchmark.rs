@@ -75,7 +75,7 @@ pub struct BenchmarkArgs {
     /// Also time the prediction of so many rows, with 100 samples each
     #[arg(long, value_name = "ROWS", default_value_t = 0, value_parser = within(limits::PREDICTED_ROWS))]
     pub predict: usize,
-    /// Print one JSON object
+    /// Print one JSON object; where the command fails, it has `error` and `exit_code`
     #[arg(long)]
     pub json: bool,
 }

@@ -48,7 +48,7 @@ pub struct FetchArgs {
 /// The arguments of `deepgp data list`.
 #[derive(Args, Debug)]
 pub struct ListArgs {
-    /// Print one JSON object
+    /// Print one JSON object; where the command fails, it has `error` and `exit_code`
     #[arg(long)]
     pub json: bool,
 }

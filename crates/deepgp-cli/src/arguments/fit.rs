@@ -17,18 +17,13 @@ pub struct FitArgs {
     /// CSV or TSV (also gzipped), Parquet, NPY or NPZ
     #[arg(value_parser = stdio_path::table())]
     pub table: PathBuf,
-    /// Where the model goes
-    #[arg(long, default_value = "model.deepgp", value_parser = stdio_path::file("a model"))]
-    pub out: PathBuf,
-    /// Where the state of the run is kept until it is done [default: <OUT>.checkpoint]
-    #[arg(long, value_parser = stdio_path::file("a checkpoint"))]
-    pub checkpoint: Option<PathBuf>,
-    /// Also write a report as a web page
-    #[arg(long, value_name = "FILE", value_parser = stdio_path::file("a report"))]
-    pub report: Option<PathBuf>,
-    /// Read options from a TOML file; a flag given here replaces the file's value, a list as a whole
+    /// Read options from a TOML file, under the names of the flags; all but the table, --config, --overwrite, --json and --quiet can be there. A
+    /// flag given here replaces the file's value, a list as a whole
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
+    /// Start from the parameters of a model, with its columns, sizes and units: the table has the same columns
+    #[arg(long, value_name = "MODEL")]
+    pub init: Option<PathBuf>,
     /// Start over although there is a checkpoint of an unfinished fit
     #[arg(long)]
     pub overwrite: bool,
@@ -43,18 +38,19 @@ pub struct FitArgs {
 /// The arguments of `deepgp resume`.
 #[derive(Args, Debug)]
 pub struct ResumeArgs {
-    /// What the interrupted fit left
-    pub checkpoint: PathBuf,
+    /// The checkpoint that a fit left, or a finished model: that needs --steps or --time-limit
+    #[arg(value_name = "CHECKPOINT")]
+    pub from: PathBuf,
     /// The table, if it is no longer where it was
     #[arg(long, value_parser = stdio_path::table())]
     pub table: Option<PathBuf>,
-    /// Where the model goes [default: where the fit would have put it]
+    /// Where the model goes [default: where the fit would have put it, if that is beside the checkpoint, or in place of the finished model]
     #[arg(long, value_parser = stdio_path::file("a model"))]
     pub out: Option<PathBuf>,
-    /// Steps in all, those already made included [default: as in the fit]
+    /// Steps in all, those already made included; of a finished model, further ones [default: as in the fit]
     #[arg(long)]
     pub steps: Option<u64>,
-    /// Be done after about this time, scores included, e.g. 90s, 10m, 2h
+    /// Be done after about this time, reading, scores and report included, e.g. 90s, 10m, 2h
     #[arg(long)]
     pub time_limit: Option<Seconds>,
     /// Save the state every so often: a time (30s, 5m) or a number of steps

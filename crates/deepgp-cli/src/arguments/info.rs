@@ -9,7 +9,7 @@ use clap::Args;
 pub struct InfoArgs {
     /// A file that `deepgp fit` wrote
     pub model: PathBuf,
-    /// Print one JSON object
+    /// Print one JSON object; where the command fails, it has `error` and `exit_code`
     #[arg(long)]
     pub json: bool,
 }

@@ -13,6 +13,7 @@ pub mod paths;
 mod predict;
 mod report;
 mod reproduce;
+pub mod unknown_option;
 pub mod usage;
 pub mod value;
 
@@ -92,4 +93,24 @@ pub enum Command {
         /// The shell.
         shell: clap_complete::Shell,
     },
+}
+
+impl Command {
+    /// Whether the command prints a JSON object for scripts.
+    pub fn is_for_scripts(&self) -> bool {
+        match self {
+            Self::Demo(args) => args.voice.json,
+            Self::Fit(args) => args.voice.json,
+            Self::Resume(args) => args.voice.json,
+            Self::Predict(args) => args.voice.json,
+            Self::Evaluate(args) => args.voice.json,
+            Self::Info(args) => args.json,
+            Self::Report(args) => args.voice.json,
+            Self::Benchmark(args) => args.json,
+            Self::Reproduce(args) => args.voice.json,
+            Self::Data(DataCommand::Fetch(args)) => args.voice.json,
+            Self::Data(DataCommand::List(args)) => args.json,
+            Self::Completions { .. } => false,
+        }
+    }
 }

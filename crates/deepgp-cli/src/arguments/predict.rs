@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use deepgp::PredictSettings;
 use deepgp_io::ModelFile;
-use deepgp_io::table::{Missing, Schema};
+use deepgp_io::table::{Header, Missing, Schema};
 
-use super::value::choice::{MISSING_IN_NEW_TABLES, choice};
+use super::value::choice::{HEADERS, MISSING_IN_NEW_TABLES, choice};
 use super::value::limits::{self, within};
 use super::value::stdio_path;
 use crate::model::device::{DEVICES, Device};
@@ -18,10 +18,9 @@ use crate::terminal::output::Voice;
 pub struct PredictArgs {
     /// A file that `deepgp fit` wrote
     pub model: PathBuf,
-    /// The rows to predict; it may be larger than memory
-    #[arg(value_parser = stdio_path::table())]
+    /// The rows to predict; it may be larger than memory. `-` is standard input, in any of the formats, which is kept in memory
     pub table: PathBuf,
-    /// Where predictions go, as CSV, or with tabs as .tsv; `-` is standard output [default: standard output]
+    /// Where predictions go, as CSV, with tabs as .tsv, or as .parquet; `-` is standard output [default: standard output]
     #[arg(long)]
     pub out: Option<PathBuf>,
     /// Write a column of the table, such as an id, beside the predictions; several with commas, or give it again
@@ -78,6 +77,9 @@ pub struct PredictionOptions {
     /// What to do with missing values [default: as in the fit]
     #[arg(long, value_parser = choice::<Missing>(MISSING_IN_NEW_TABLES))]
     pub missing: Option<Missing>,
+    /// Whether the first line of a text names the columns; with none they are called c1, c2, …
+    #[arg(long, default_value = "auto", value_parser = choice::<Header>(HEADERS))]
+    pub header: Header,
 }
 
 impl PredictionOptions {

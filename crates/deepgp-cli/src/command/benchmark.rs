@@ -101,7 +101,7 @@ pub fn benchmark(args: &BenchmarkArgs) -> Result<Outcome> {
         if let Some(predict) = predict {
             text += &format!("predict   {} ms for {} rows\n", number(1e3 * predict), args.predict);
         }
-        output::print(text.as_bytes())?;
+        output::print_text(&text)?;
     }
     Ok(Outcome::Done)
 }
@@ -119,7 +119,7 @@ fn on_accelerator(args: &BenchmarkArgs, device: &str, seconds: &[f64], predict: 
         if let Some(predict) = predict {
             text += &format!("predict   {} ms for {} rows\n", number(1e3 * predict), args.predict);
         }
-        output::print(text.as_bytes())?;
+        output::print_text(&text)?;
     }
     Ok(Outcome::Done)
 }
@@ -160,7 +160,7 @@ fn side_by_side(args: &BenchmarkArgs, model: &DeepGp, data: &Dataset, settings: 
         let (replicas, ratio) = (args.replicas, number(together / alone));
         let (alone, together) = (number(alone), number(together));
         let text = format!("{alone} steps a second alone, {together} for {replicas} models together: {ratio} times\n");
-        output::print(text.as_bytes())?;
+        output::print_text(&text)?;
     }
     Ok(Outcome::Done)
 }

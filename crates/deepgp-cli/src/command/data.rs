@@ -81,6 +81,6 @@ fn list(args: &ListArgs) -> Result<Outcome> {
         shown.push_str(&format!("\n{}: {}\n", recipe.name, recipe.about));
         shown.push_str(&format!("  page     {}\n  licence  {}\n", recipe.page, recipe.licence));
     }
-    output::print(shown.as_bytes())?;
+    output::print_text(&shown)?;
     Ok(Outcome::Done)
 }

@@ -59,9 +59,9 @@ pub fn demo(args: DemoArgs) -> Result<Outcome> {
     output::say(voice, "How far is the tip of a robot arm from a point, given the angles of its eight joints?");
     output::say(voice, &format!("{ROWS} simulated postures: {}\n", path.display()));
     let source = Source::open(&path)?;
-    let (targets, ignore, categorical) = (vec!["distance".to_string()], Vec::new(), Vec::new());
-    let (missing, task, exposure) = (Missing::Reject, Task::Regression, None);
-    let wanted = Wanted { targets, ignore, categorical, missing, task, exposure };
+    // Missing cells are refused: these tables have none.
+    let targets = vec!["distance".to_string()];
+    let wanted = Wanted { targets, missing: Missing::Reject, task: Task::Regression, ..Wanted::default() };
     let (schema, _) = Schema::scan(&source, &wanted)?;
     let data = rows::load(&schema, &source, rows::reading(voice))?.data;
     let (train, test) = data.split(TEST, SEED)?;
@@ -79,7 +79,13 @@ pub fn demo(args: DemoArgs) -> Result<Outcome> {
         file.record.out = paths::absolute(&out_file);
         output::say(voice, &describe(&file.regressor));
         let checkpoint = paths::beside(&out_file, "checkpoint");
-        let run = RunOptions { checkpoint, every: CheckpointInterval::default(), time_limit: None, quiet: voice.quiet };
+        let run = RunOptions {
+            checkpoint,
+            every: CheckpointInterval::default(),
+            time_limit: None,
+            lock: None,
+            quiet: voice.quiet,
+        };
         let training_run::FinishedRun { mut file, ending, .. } = training_run::train(file, training, &run)?;
         if ending == Ending::Interrupted {
             output::say(voice, &format!("to go on: deepgp resume {}", shell::word(&run.checkpoint)));
@@ -107,14 +113,15 @@ pub fn demo(args: DemoArgs) -> Result<Outcome> {
         summary.insert(name.into(), json_summary::score(&scored.scores[0].score, test.len(), &schema.targets));
         lines.push(Line { name: label, score: scored.scores[0].score.clone(), seconds: Some(seconds) });
         let scored = Scores::Numbers(scored);
-        report::write_of_fit(&file, Some(&scored), Some(&train), None, &out.join(format!("{name}.html")))?;
+        let content = report::of_fit(&file, Some(&scored), Some(&train), None)?;
+        report::write_page(&content, &out.join(format!("{name}.html")))?;
     }
     lines.sort_by(|a, b| a.score.log_likelihood.total_cmp(&b.score.log_likelihood));
     let result = format!("\nOn {} test postures:\n{}", test.len(), comparison(&lines));
     if voice.json {
         output::say(voice, &result);
     } else {
-        output::print(format!("{result}\n").as_bytes())?;
+        output::print_text(&format!("{result}\n"))?;
     }
     let report = out.join("decoupled-deep.html");
     output::say(voice, &format!("report: {}", report.display()));

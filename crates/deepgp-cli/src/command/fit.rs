@@ -3,32 +3,39 @@
 use std::time::Instant;
 
 use anyhow::{Result, bail};
-use deepgp_io::table::{Schema, Source};
-use deepgp_io::{ModelFile, Note, TableRecord, atomic};
+use deepgp_io::table::{Schema, Source, random_split_notes};
+use deepgp_io::{Note, TableRecord};
 
 use crate::arguments::FitArgs;
 use crate::arguments::paths;
 use crate::arguments::usage::Usage;
 use crate::fit::checkpoint as checkpoints;
 use crate::fit::finish::finish;
+use crate::fit::folds::{CrossValidation, FoldPlan};
+use crate::fit::initial_model::InitialModel;
+use crate::fit::interruption;
 use crate::fit::start::{begin, start};
 use crate::fit::time_limit::TimeLimit;
 use crate::fit::training_run::{self, RunOptions};
 use crate::model::description::{columns_in_words, describe, target_in_words};
 use crate::model::device;
-use crate::model::notes::{inducing_notes, repeated_values, sites_note};
-use crate::model::rows::{self, LoadedRows, PlacedRows};
+use crate::model::notes::{repeated_values, sites_note};
+use crate::model::row_facts;
+use crate::model::rows::{self, LoadedRows, PlacedRows, SplitRows};
 use crate::terminal::explain::{impossible_in_table, in_words_of};
 use crate::terminal::output::{self, Outcome};
-use crate::terminal::shell;
 use crate::terminal::stage::{Extent, Stage};
 use crate::terminal::text::count;
+use crate::terminal::waiting::Waiting;
 
 /// Fits a model to a table, and saves it as a model file.
 pub fn fit(args: FitArgs) -> Result<Outcome> {
     let started = Instant::now();
-    let FitArgs { table, out, checkpoint, report, config, overwrite, options, voice } = args;
-    let checkpoint = checkpoint.unwrap_or_else(|| paths::beside(&out, "checkpoint"));
+    let FitArgs { table, config, init, overwrite, options, voice } = args;
+    paths::check_distinct(&[("the table", Some(&table)), ("--config", config.as_ref())])?;
+    let options = options.over_config(config.as_deref())?;
+    let (out, report) = (options.out(), options.report.clone());
+    let checkpoint = options.checkpoint.clone().unwrap_or_else(|| paths::beside(&out, "checkpoint"));
     let named = [
         ("the table", Some(&table)),
         ("--config", config.as_ref()),
@@ -37,42 +44,53 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
         ("--report", report.as_ref()),
     ];
     paths::check_distinct(&named)?;
-    let options = options.over_config(config.as_deref())?;
+    let initial = init.as_deref().map(InitialModel::load).transpose()?;
+    let options = match &initial {
+        Some(model) => model.complete(options)?,
+        None => options,
+    };
     if options.target.is_empty() {
-        let columns = Source::open_streamed(&table)?.names().join(", ");
+        let columns = Source::open_streamed_with(&table, options.header())?.names().join(", ");
         bail!(Usage(format!("name the column to predict with --target COLUMN; the columns are {columns}")));
     }
     options.check()?;
     let device = options.device.unwrap_or_default();
     let accelerator = device.open(voice)?;
     let lock = checkpoints::lock(&checkpoint)?;
-    if checkpoint.exists() {
-        let shown = checkpoint.display();
-        if !ModelFile::load(&checkpoint).is_ok_and(|file| file.state.is_some()) {
-            bail!("{shown} is there, and is no checkpoint: name another place with --checkpoint, or remove it");
-        }
-        if !overwrite {
-            bail!(
-                "{shown} is the checkpoint of a fit that has not ended: go on with `deepgp resume {}`, or start over \
-                 with --overwrite",
-                shell::word(&checkpoint)
-            );
-        }
-    }
+    let limit = options.time_limit.map(|span| TimeLimit::new(started, span.0));
+    let reading = interruption::while_reading(&lock, limit, voice);
+    checkpoints::check_replaceable(&checkpoint, overwrite, "start over with --overwrite")?;
     for path in [Some(&out), report.as_ref()].into_iter().flatten() {
         paths::check_writable(path)?;
     }
-    let source = Source::open(&table)?;
+    let source = Source::open_with(&table, options.header())?;
     let mut all = 0;
     let mut stage = Stage::new(voice, "looking through the table", Extent::UnknownRows);
-    let (schema, mut notes) = Schema::scan_watched(&source, &options.wanted(&source), &mut |rows| {
-        all = rows;
-        stage.show(rows);
-    })?;
+    let wanted = options.wanted(&source);
+    let (schema, mut notes) = match &initial {
+        Some(model) => (model.schema(wanted.row_columns), vec![model.note()]),
+        None => Schema::scan_watched(&source, &wanted, &mut |rows| {
+            all = rows;
+            stage.show(rows);
+        })?,
+    };
     drop(stage);
     // Before the rows are read: options that are not for such a target are wrong whatever the rows.
     options.settings_for(1, &schema.target_kind)?;
-    let loaded = rows::load(&schema, &source, Stage::new(voice, "reading", Extent::Rows(all)))?;
+    let loaded = rows::load(
+        &schema,
+        &source,
+        Stage::new(voice, "reading", if all > 0 { Extent::Rows(all) } else { Extent::UnknownRows }),
+    )?;
+    if let Some(model) = &initial {
+        model.check(&loaded)?;
+    }
+    let (split, by_time) = options.split_rule(&schema);
+    let loaded = row_facts::of_fit(loaded, &schema, &source, &split)?;
+    notes.extend(by_time.map(|note| note.with_undated(row_facts::undated(&loaded))));
+    if split.is_random() && (options.test_share().is_some() || options.folds.is_some()) {
+        notes.extend(random_split_notes(&source, &schema)?);
+    }
     let LoadedRows { data, notes: more, positions } = loaded;
     let (schema, data, constant) = options.constant().settle(schema, data)?;
     let rows = PlacedRows { data, positions };
@@ -89,8 +107,9 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
         // For this moment, not for the model's record.
         output::say(voice, &format!("note: {} is there already and will be replaced", out.display()));
     }
-    let test = options.test.filter(|share| *share > 0.0);
-    let (train, held_out) = rows::split(&rows, &schema.target_kind, test, options.seed.unwrap_or(0))?;
+    let test = options.test_share();
+    let unsettled = schema;
+    let SplitRows { schema, train, test: held_out } = rows::split(&rows, &unsettled, test, options.seed.unwrap_or(0))?;
     output::say(
         voice,
         &format!("{}: {}; {}", table.display(), count(rows.data.len(), "row"), columns_in_words(&schema)),
@@ -101,15 +120,37 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
     let table = TableRecord { path: paths::absolute(&table), sha256: source.sha256()?, rows: rows.data.len() };
     // Its bytes need not stay in memory while the model is trained.
     drop(source);
-    let settings = options.settings_for(train.len(), &schema.target_kind)?;
+    drop(reading);
+    let cross_validation = match options.folds {
+        None => None,
+        Some(folds) => {
+            let accelerator = accelerator.clone();
+            let plan = FoldPlan { options: &options, schema: &unsettled, table: &table, limit, accelerator, voice };
+            match plan.run(&rows, folds, &out)? {
+                CrossValidation::Done(scores) => Some(scores),
+                CrossValidation::Interrupted(scores) => return plan.interrupted(scores.as_ref()),
+            }
+        }
+    };
+    if cross_validation.is_some() {
+        output::say(voice, &format!("all folds are scored; the model of {}:", count(train.len(), "row")));
+    }
+    let mut settings = options.settings_for(train.len(), &schema.target_kind)?;
+    if let Some(model) = &initial {
+        settings = model.settings(settings, &options);
+    }
     if schema.target_kind.is_numbers() {
         notes.extend(repeated_values(&schema.targets, train.y().view()));
     }
     notes.extend(sites_note(&settings, train.len()));
     let weighted = rows::weighted(&train, options.class_weights())?;
-    let limit = options.time_limit.map(|span| TimeLimit::new(started, span.0));
-    let (mut training, cut_short) = start(&weighted, &settings, limit, voice).map_err(|e| in_words_of(&schema, e))?;
-    notes.extend(inducing_notes(&settings, training.model()).into_iter().chain(cut_short));
+    let starting = interruption::before_training(&lock, voice);
+    let begun = match &initial {
+        Some(model) => model.training(&weighted, &settings).map(|training| (training, None)),
+        None => start(&weighted, &settings, limit, voice),
+    };
+    let (mut training, cut_short) = begun.map_err(|e| in_words_of(&schema, e))?;
+    notes.extend(Note::fewer_inducing(&settings, training.model()).into_iter().chain(cut_short));
     let findings = schema.targets.iter().zip(training.transform_findings());
     // Who asked for nothing need not be told that nothing was done.
     let asked = options.transform_target.is_some();
@@ -121,6 +162,8 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
     let mut file = begin(&schema, &table, settings, &training);
     let every = options.checkpoint_every.unwrap_or_default();
     file.record.test = test;
+    file.record.split = split;
+    file.record.cross_validation = cross_validation;
     file.record.test_rows = held_out.as_ref().map_or(0, |rows| rows.data.len());
     file.record.notes = notes;
     file.record.out = paths::absolute(&out);
@@ -129,18 +172,16 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
     file.record.class_weights = options.class_weights();
     let threads = file.record.settings.train.threads;
     let room = |limit: TimeLimit| {
-        limit.with_scoring(training.regressor(), &train, held_out.as_ref().map(|rows| &rows.data), threads)
+        let _shown = Waiting::new(voice, "finding out how long scoring takes");
+        let test = held_out.as_ref().map(|rows| &rows.data);
+        limit.with_scoring(training.regressor(), &train, test, threads, report.is_some())
     };
-    let run = RunOptions { checkpoint, every, time_limit: limit.map(room).transpose()?, quiet: voice.quiet };
+    let time_limit = limit.map(room).transpose()?;
+    starting.done();
+    let run = RunOptions { checkpoint, every, time_limit, lock: Some(lock), quiet: voice.quiet };
     // Even before the first step there is something to go on from.
     file.save(&run.checkpoint)?;
-    let finished = training_run::train(file, training, &run).inspect_err(|_| {
-        // A run that could not make a step leaves nothing worth going on from.
-        if ModelFile::load(&run.checkpoint).is_ok_and(|left| left.record.steps == 0) {
-            let _ = atomic::remove(&run.checkpoint);
-        }
-    })?;
-    let outcome = finish(finished, &train, held_out.as_ref(), &run, &out, report.as_deref(), voice);
-    drop(lock);
-    outcome
+    let finished =
+        training_run::train(file, training, &run).inspect_err(|_| checkpoints::remove_unless_begun(&run.checkpoint))?;
+    finish(finished, &train, held_out.as_ref(), &run, &out, report.as_deref(), voice)
 }

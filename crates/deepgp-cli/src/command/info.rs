@@ -10,13 +10,15 @@ use deepgp_io::{ModelFile, StopReason};
 use serde_json::{Value, json};
 
 use crate::arguments::InfoArgs;
+use crate::fit::folds;
 use crate::model::description::{describe, inputs_in_words, transforms_in_words};
-use crate::model::relevance::relevance;
+use crate::model::relevance::relevance_of_columns;
 use crate::model::units::Judge;
-use crate::model::{json_summary, labels, notes, scores, units};
+use crate::model::{fold_scores, json_summary, labels, notes, scores, seeds, units};
 use crate::terminal::date::date;
 use crate::terminal::output::{self, Outcome};
 use crate::terminal::text::{count, duration, number, table as aligned};
+use crate::terminal::visible::line;
 
 /// The number of inputs whose lengthscales are shown.
 const SHOWN_INPUTS: usize = 10;
@@ -27,7 +29,7 @@ pub fn info(args: &InfoArgs) -> Result<Outcome> {
     if args.json {
         output::json(&as_json(&file))?;
     } else {
-        output::print(in_words(&file)?.as_bytes())?;
+        output::print_text(&in_words(&file)?)?;
     }
     Ok(Outcome::Done)
 }
@@ -74,6 +76,8 @@ fn as_json(file: &ModelFile) -> Value {
         "targets": file.schema.targets,
         "target_kind": file.schema.target_kind,
         "exposure": file.schema.exposure,
+        "group": file.schema.row_columns.group,
+        "weights": file.schema.row_columns.weights,
         "transforms": transforms,
         "sharpness": file.regressor.sharpness.power(),
         "columns": file.schema.inputs,
@@ -89,7 +93,9 @@ fn as_json(file: &ModelFile) -> Value {
         "kept": json_summary::kept(file),
         "stop": record.stop.as_ref().map(StopReason::to_string),
         "settings": record.settings,
+        "seeds": seeds::json(file),
         "scores": scores::json_of_fit(file),
+        "cross_validation": record.cross_validation.as_ref().map(fold_scores::json),
         "notes": notes::sentences(&notes::all(file)),
     })
 }
@@ -105,40 +111,52 @@ fn in_words(file: &ModelFile) -> Result<String, std::fmt::Error> {
         "{}, written {} by deepgp {}\n",
         count(model.raw().len(), "parameter"),
         date(record.written),
-        record.version
+        line(&record.version)
     )?;
-    writeln!(out, "predicts  {}", file.schema.targets.join(", "))?;
+    writeln!(out, "predicts  {}", line(&file.schema.targets.join(", ")))?;
     match &file.schema.target_kind {
         TargetKind::Numbers if file.regressor.model.likelihood().outcomes() == Outcomes::Real => {}
         TargetKind::Classes { .. } | TargetKind::Numbers if !labels::of(file).is_empty() => {
             let labels = labels::of(file);
             let more = if labels.len() > SHOWN_INPUTS { ", …" } else { "" };
             let shown = labels[..labels.len().min(SHOWN_INPUTS)].join(", ");
-            writeln!(out, "          one of {} classes: {shown}{more}", labels.len())?;
+            writeln!(out, "          one of {} classes: {}{more}", labels.len(), line(&shown))?;
         }
         TargetKind::Classes { .. } | TargetKind::Numbers | TargetKind::Counts => {
             let exposure =
                 file.schema.exposure.as_ref().map_or(String::new(), |own| format!(", for an exposure of `{own}`"));
-            writeln!(out, "          a count{exposure}")?;
+            writeln!(out, "          a count{}", line(&exposure))?;
         }
     }
     for transform in transforms_in_words(file) {
-        writeln!(out, "through   {transform}")?;
+        writeln!(out, "through   {}", line(&transform))?;
     }
-    writeln!(out, "from      {}", inputs_in_words(file, "input"))?;
+    writeln!(out, "from      {}", line(&inputs_in_words(file, "input")))?;
     for column in &file.schema.inputs {
         match &column.kind {
             Kind::Category { levels } => {
-                writeln!(out, "          `{}` is one of {} categories", column.name, levels.len())?;
+                writeln!(out, "          `{}` is one of {} categories", line(&column.name), levels.len())?;
             }
-            Kind::Date { .. } => writeln!(out, "          `{}` is a date, in seconds since 1970", column.name)?,
+            Kind::ManyLevels { levels, .. } => writeln!(
+                out,
+                "          `{}` is one of {} categories, each as what it says about the target",
+                line(&column.name),
+                levels.len()
+            )?,
+            Kind::Date { cycles, .. } => {
+                let cycles: String = cycles.iter().map(|cycle| format!(", {}", cycle.name())).collect();
+                writeln!(out, "          `{}` is a date: a trend, in seconds since 1970{cycles}", line(&column.name))?;
+            }
             Kind::Number { .. } | Kind::Boolean { .. } => {}
         }
     }
-    writeln!(out, "table     {}, {}", record.data, count(record.data.rows(), "row"))?;
+    writeln!(out, "table     {}, {}", line(&record.data.to_string()), count(record.data.rows(), "row"))?;
     let stop = record.stop.as_ref().map_or("to be continued".into(), StopReason::to_string);
     let steps = count(record.steps as usize, "step");
     writeln!(out, "training  {steps} in {}; {stop}", duration(record.train_seconds))?;
+    if record.data.is_fitted() {
+        writeln!(out, "seeds     {}", seeds::in_words(file))?;
+    }
     if let Some((step, score)) = units::kept(file) {
         let name = match units::judge(file) {
             Judge::LogDensity => "log likelihood",
@@ -156,17 +174,22 @@ fn in_words(file: &ModelFile) -> Result<String, std::fmt::Error> {
         writeln!(out, "ELBO      {} (at the last step)", number(elbo))?;
     }
     for (unit, noise) in units::noise_units(file).iter().zip(units::noise(file)) {
-        writeln!(out, "noise     {} (standard deviation, in units of {unit})", number(noise))?;
+        writeln!(out, "noise     {} (standard deviation, in units of {})", number(noise), line(unit))?;
     }
-    let bends = relevance(file, 0);
+    let bends = relevance_of_columns(file, 0);
     if !bends.is_empty() {
         let shown: Vec<String> = bends.iter().take(SHOWN_INPUTS).map(|(name, r)| format!("{name} {r:.2}")).collect();
-        writeln!(out, "bends     {}", shown.join(", "))?;
+        writeln!(out, "bends     {}", line(&shown.join(", ")))?;
         writeln!(out, "          (1 / lengthscale in the first layer: how fast the function bends along an input;")?;
         writeln!(out, "          it is near 0 along a straight line, too, however much that input matters)")?;
     }
     if let Some(table) = scores::table_of_fit(file) {
-        writeln!(out, "\nOn {}:\n{table}", count(record.test_rows, "test row"))?;
+        let weights = file.schema.row_columns.weights.as_ref();
+        let weighted = weights.map_or(String::new(), |column| format!(", weighted by `{column}`"));
+        writeln!(out, "\nOn {}{weighted}:\n{table}", count(record.test_rows, "test row"))?;
+    }
+    if let Some(folds) = &record.cross_validation {
+        writeln!(out, "\n{}", folds::in_words(folds, &file.schema))?;
     }
     let mut rows = vec![["parameter", "shape"].map(String::from).to_vec()];
     rows.extend(model.parameters().iter().map(|p| {
@@ -175,7 +198,7 @@ fn in_words(file: &ModelFile) -> Result<String, std::fmt::Error> {
     }));
     writeln!(out, "\n{}", aligned(&rows).trim_end())?;
     for note in notes::all(file) {
-        writeln!(out, "note: {note}")?;
+        writeln!(out, "note: {}", line(&note.to_string()))?;
     }
     Ok(out)
 }

@@ -1,7 +1,7 @@
 //! `deepgp predict`: predicts the rows of a table, a chunk at a time.
 
-use std::io::{self, IsTerminal};
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use deepgp::{JOINT_ROWS, Mat, Rows};
@@ -13,26 +13,33 @@ use crate::arguments::PredictArgs;
 use crate::arguments::paths;
 use crate::arguments::usage::Usage;
 use crate::arguments::value::stdio_path;
-use crate::model::device;
 use crate::model::notes::sentences;
 use crate::model::prediction_table::{Answers, PredictionColumns};
-use crate::terminal::delimited::Delimiter;
+use crate::model::{device, non_finite};
+use crate::terminal::abandon::Abandonable;
 use crate::terminal::interrupt;
 use crate::terminal::output::{self, Outcome, Reader};
 use crate::terminal::sink::Sink;
+use crate::terminal::stage::{Extent, Stage};
+use crate::terminal::text::count;
 
 /// The endings of formats that predictions are not written in.
-const OTHER_FORMATS: [&str; 4] = ["parquet", "npy", "npz", "gz"];
+const OTHER_FORMATS: [&str; 3] = ["npy", "npz", "gz"];
 
 /// Predicts the rows of a table, and writes a line for each.
 pub fn predict(mut args: PredictArgs) -> Result<Outcome> {
     args.out = args.out.filter(|path| !stdio_path::is_meant(path));
     check(&args)?;
     let PredictArgs { model, table, out, keep, quantiles, draws, joint, sampling, voice } = args;
+    let opening = Abandonable::new(move || output::say(voice, "interrupted: nothing was written"));
     let mut file = ModelFile::load(&model)?;
     let schema = sampling.schema(&file);
     // One pass over the rows, a chunk at a time: nothing is gained by keeping the file in memory.
-    let source = Source::open_streamed(&table)?;
+    let source = if stdio_path::is_meant(&table) {
+        Source::read_with(Path::new("standard input"), &mut io::stdin().lock(), sampling.header)?
+    } else {
+        Source::open_streamed_with(&table, sampling.header)?
+    };
     let keep = source.named(&keep);
     let answers = Answers::of(&file);
     let (keep, targets, quantiles) = (&keep[..], &schema.targets[..], &quantiles[..]);
@@ -52,38 +59,39 @@ pub fn predict(mut args: PredictArgs) -> Result<Outcome> {
     }
     let rows_at_once =
         if joint { JOINT_ROWS + 1 } else { chunks::rows_at_once(sampling.samples.saturating_add(draws)) };
-    let live = !voice.quiet && io::stderr().is_terminal();
-    let delimiter = Delimiter::of(out.as_deref());
-    interrupt::listen();
+    let mut stage = Stage::new(voice, "predicting", Extent::UnknownRows);
     let mut next = encoder.next_chunk(rows_at_once)?;
+    drop(opening);
     if joint && next.as_ref().is_some_and(|chunk| chunk.read > JOINT_ROWS as u64) {
         bail!("--joint draws up to {JOINT_ROWS} rows together, and {} has more: cut it", table.display());
     }
-    let mut sink = Sink::open(out.as_deref())?;
+    let mut sink = Sink::open(out.as_deref(), &columns.kinds())?;
     let (mut rows, mut predicted) = (0, 0);
-    sink.write(&delimiter.line(columns.names().iter().map(String::as_str)))?;
     while let Some(chunk) = next {
         if interrupt::asked() {
-            output::say(voice, if out.is_some() { "interrupted: nothing was written" } else { "interrupted" });
+            let nothing = if out.is_some() { ": nothing was written" } else { "" };
+            output::say(voice, &format!("interrupted after {}{nothing}", count(rows as usize, "row")));
             return Ok(Outcome::Interrupted);
         }
         let offsets: Option<Vec<f64>> = chunk.exposure.as_ref().map(|all| all.iter().map(|own| own.ln()).collect());
         let at = Rows { x: chunk.x.view(), offsets: offsets.as_deref() };
-        let text = columns.lines(&chunk, rows, &columns.predictions(&predictor, at)?, delimiter);
-        if sink.write(&text)? == Reader::Gone {
+        let predictions = columns.predictions(&predictor, at)?;
+        if let Some((row, column, value)) = columns.first_non_finite(&predictor, &predictions) {
+            let (place, cause) = (chunk.kept[row] + 1, non_finite::cause(&file, chunk.x.row(row)));
+            let table = source.path().display();
+            bail!("{table}, row {place} (counted from 1, without a header): `{column}` would be {value}: {cause}");
+        }
+        let cells = columns.cells(&chunk, rows, &predictions);
+        if sink.write(&cells)? == Reader::Gone {
             return Ok(Outcome::Done);
         }
         rows += chunk.read;
         predicted += chunk.kept.len() as u64;
-        if live && rows > chunks::MOST_ROWS as u64 {
-            output::show(&format!("\r{rows} rows "));
-        }
+        stage.show(rows);
         next = encoder.next_chunk(rows_at_once)?;
     }
     sink.finish()?;
-    if live && rows > chunks::MOST_ROWS as u64 {
-        output::show(&format!("\r{:30}\r", ""));
-    }
+    drop(stage);
     let notes = encoder.notes();
     output::notes(voice, &notes);
     if let Some(path) = &out {
@@ -118,7 +126,7 @@ fn check(args: &PredictArgs) -> Result<()> {
     if let Some(path) = out.as_ref().filter(other) {
         let path = path.display();
         bail!(Usage(format!(
-            "--out {path}: predictions are written as CSV or TSV, so give the file a name that ends in .csv or .tsv"
+            "--out {path}: predictions are written as CSV, TSV or Parquet, so give the file a name that ends in .csv, .tsv or .parquet"
         )));
     }
     paths::check_distinct(&[("the model", Some(model)), ("the table", Some(table)), ("--out", out.as_ref())])

@@ -12,7 +12,9 @@ use crate::model::rows;
 use crate::model::scores::{self, Scores};
 use crate::report::content::{ReportSources, gather};
 use crate::report::{write_page, write_pictures};
+use crate::terminal::abandon::Abandonable;
 use crate::terminal::output::{self, Outcome};
+use crate::terminal::waiting::Waiting;
 
 /// Writes the report on a model, scored on its test rows or on another table.
 pub fn report(args: ReportArgs) -> Result<Outcome> {
@@ -23,17 +25,18 @@ pub fn report(args: ReportArgs) -> Result<Outcome> {
     let of_fit = file.record.data.table().map(|table| PathBuf::from(&table.path));
     paths::check_distinct(&[("the table of the fit", of_fit.as_ref()), ("--out", Some(&out))])?;
     paths::check_writable(&out)?;
-    let training = rows::of_fit(&file, None, voice)
-        .and_then(|all| rows::split(&all, &file.schema.target_kind, file.record.test, file.record.settings.train.seed));
+    let gathering = Abandonable::new(move || output::say(voice, "interrupted: nothing was written"));
+    let training = rows::of_fit(&file, None, voice).and_then(|all| rows::split_of_fit(&file, &all));
     let mut notes = Vec::new();
     if let Err(reason) = &training {
         notes.push(format!("{}: {reason:#}", missing_without_rows(&file, table.is_some())));
     }
-    let (train, own_test) = training.map_or((None, None), |(train, test)| (Some(train), test));
+    let (train, own_test) = training.map_or((None, None), |split| (Some(split.train), split.test));
     let test = match &table {
         None => own_test,
         Some(path) => {
-            let (rows, more) = rows::to_score(&file, &sampling.schema(&file), path, train.as_ref(), voice)?;
+            let (rows, more) =
+                rows::to_score(&file, &sampling.schema(&file), (path, sampling.header), train.as_ref(), voice)?;
             notes.extend(sentences(&more));
             Some(rows)
         }
@@ -44,7 +47,10 @@ pub fn report(args: ReportArgs) -> Result<Outcome> {
     let scored = match &test {
         None => None,
         Some(test) => match Scores::with(&file, train.as_ref(), &test.data, settings, voice)? {
-            None => return Ok(Outcome::Interrupted),
+            None => {
+                output::say(voice, "interrupted: nothing was written");
+                return Ok(Outcome::Interrupted);
+            }
             scored => scored,
         },
     };
@@ -56,7 +62,9 @@ pub fn report(args: ReportArgs) -> Result<Outcome> {
         settings,
         notes,
     };
+    let shown = Waiting::new(voice, "drawing the report");
     let content = gather(&file, &sources)?;
+    drop((shown, gathering));
     write_page(&content, &out)?;
     output::say(voice, &format!("report: {}", out.display()));
     if let Some(folder) = pictures {

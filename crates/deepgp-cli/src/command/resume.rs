@@ -1,35 +1,34 @@
-//! `deepgp resume`: goes on with a fit from its checkpoint.
+//! `deepgp resume`: goes on with a fit from its checkpoint, or from a finished model.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use deepgp::Training;
 use deepgp_io::{ModelFile, Provenance};
 
 use crate::arguments::ResumeArgs;
 use crate::arguments::paths;
 use crate::arguments::usage::Usage;
+use crate::arguments::value::duration::Seconds;
 use crate::fit::checkpoint as checkpoints;
+use crate::fit::continuation::Continuation;
 use crate::fit::finish::finish;
+use crate::fit::interruption;
+use crate::fit::model_place;
 use crate::fit::time_limit::TimeLimit;
 use crate::fit::training_run::{self, RunOptions};
 use crate::model::device::{self, Device};
-use crate::model::rows;
+use crate::model::rows::{self, SplitRows};
 use crate::terminal::output::{self, Outcome};
+use crate::terminal::text::count;
+use crate::terminal::waiting::Waiting;
 
-/// Goes on with a fit from its checkpoint, on the same rows.
+/// Goes on with a fit from its checkpoint or from a finished model, on the same rows.
 pub fn resume(args: ResumeArgs) -> Result<Outcome> {
     let started = Instant::now();
-    let ResumeArgs { checkpoint, table, out, steps, time_limit, checkpoint_every, threads, device, report, voice } =
-        args;
-    // Before it is read: whoever has it may be about to move on.
-    let lock = checkpoints::lock(&checkpoint)?;
-    let mut file = ModelFile::load(&checkpoint)?;
-    let Some(state) = &mut file.state else {
-        bail!("{} is a finished model, not a checkpoint: there is nothing to go on with", checkpoint.display());
-    };
-    let out = out.unwrap_or_else(|| PathBuf::from(&file.record.out));
+    let ResumeArgs { from, table, out, steps, time_limit, checkpoint_every, threads, device, report, voice } = args;
+    let Continuation { mut file, checkpoint, out, lock } = Continuation::of(&from, out)?;
     let fitted = file.record.data.table().map(|table| PathBuf::from(&table.path));
     paths::check_distinct(&[
         ("the table", table.as_ref().or(fitted.as_ref())),
@@ -37,13 +36,16 @@ pub fn resume(args: ResumeArgs) -> Result<Outcome> {
         ("--out", Some(&out)),
         ("--report", report.as_ref()),
     ])?;
+    model_place::check_replaceable(&out)?;
+    check_length(&file, &from, steps, time_limit)?;
     let settings = &mut file.record.settings.train;
-    if let Some(steps) = steps.filter(|steps| *steps <= state.step) {
-        bail!(Usage(format!("--steps {steps}: {} steps are made already; give more, or leave it out", state.step)));
-    }
     settings.steps = steps.unwrap_or(settings.steps);
     settings.threads = threads.unwrap_or(settings.threads);
-    (state.settings.steps, state.settings.threads) = (settings.steps, settings.threads);
+    if let Some(state) = &mut file.state {
+        (state.settings.steps, state.settings.threads) = (settings.steps, settings.threads);
+    }
+    let limit = time_limit.map(|span| TimeLimit::new(started, span.0));
+    let reading = interruption::while_reading(&lock, limit, voice);
     let device = device.or_else(|| Device::named(&file.record.device)).unwrap_or_default();
     let accelerator = device.open(voice)?;
     for path in [Some(&out), report.as_ref()].into_iter().flatten() {
@@ -53,8 +55,7 @@ pub fn resume(args: ResumeArgs) -> Result<Outcome> {
         None => error.context("name the table of the fit with --table FILE"),
         Some(_) => error,
     })?;
-    let (train, held_out) =
-        rows::split(&all, &file.schema.target_kind, file.record.test, file.record.settings.train.seed)?;
+    let SplitRows { train, test: held_out, .. } = rows::split_of_fit(&file, &all)?;
     let every = match checkpoint_every {
         Some(every) => every,
         None => file.record.checkpoint_every.parse().unwrap_or_default(),
@@ -65,18 +66,57 @@ pub fn resume(args: ResumeArgs) -> Result<Outcome> {
     file.record.out = paths::absolute(&out);
     file.record.checkpoint_every = every.to_string();
     file.record.device = device.name().into();
-    output::say(voice, &format!("going on from step {} of {}", file.record.steps, file.record.settings.train.steps));
+    output::say(voice, &beginning(&file, &from));
     let weighted = rows::weighted(&train, file.record.class_weights)?;
-    let mut training = Training::of(file.regressor.clone(), &weighted, &file.record.settings)?;
+    let training = Training::of(file.regressor.clone(), &weighted, &file.record.settings)?;
+    let mut training = training.further(file.record.steps_before);
     device::place_on(accelerator, training.model_mut(), voice);
     let threads = file.record.settings.train.threads;
-    let limit = time_limit.map(|span| TimeLimit::new(started, span.0));
     let room = |limit: TimeLimit| {
-        limit.with_scoring(training.regressor(), &train, held_out.as_ref().map(|rows| &rows.data), threads)
+        let _shown = Waiting::new(voice, "finding out how long scoring takes");
+        let test = held_out.as_ref().map(|rows| &rows.data);
+        limit.with_scoring(training.regressor(), &train, test, threads, report.is_some())
     };
-    let run = RunOptions { checkpoint, every, time_limit: limit.map(room).transpose()?, quiet: voice.quiet };
-    let finished = training_run::train(file, training, &run)?;
-    let outcome = finish(finished, &train, held_out.as_ref(), &run, &out, report.as_deref(), voice);
-    drop(lock);
-    outcome
+    let time_limit = limit.map(room).transpose()?;
+    drop(reading);
+    if file.state.is_none() {
+        file.state = Some(training.state());
+        // Even before the first step there is something to go on from.
+        file.save(&checkpoint)?;
+    }
+    let run = RunOptions { checkpoint, every, time_limit, lock: Some(lock), quiet: voice.quiet };
+    let finished =
+        training_run::train(file, training, &run).inspect_err(|_| checkpoints::remove_unless_begun(&run.checkpoint))?;
+    finish(finished, &train, held_out.as_ref(), &run, &out, report.as_deref(), voice)
+}
+
+/// Fails if it is not said how far to go on with a finished model, or if a run is to end where it has been already.
+fn check_length(file: &ModelFile, from: &Path, steps: Option<u64>, time_limit: Option<Seconds>) -> Result<()> {
+    let wrong = |text: String| Err(Usage(text).into());
+    match (&file.state, steps) {
+        (Some(state), Some(steps)) if steps <= state.step => {
+            wrong(format!("--steps {steps}: {} steps are made already; give more, or leave it out", state.step))
+        }
+        (None, None) if time_limit.is_none() => wrong(format!(
+            "{} is a finished model: say how far to go on with --steps N, for so many further steps, or with --time-limit TIME",
+            from.display()
+        )),
+        (None, Some(0)) => wrong("--steps 0: give at least 1".into()),
+        (Some(_) | None, Some(_) | None) => Ok(()),
+    }
+}
+
+/// Where a run goes on, for people.
+fn beginning(file: &ModelFile, from: &Path) -> String {
+    let steps = file.record.settings.train.steps;
+    match &file.state {
+        Some(state) => format!("going on from step {} of {steps}", state.step),
+        None => format!(
+            "note: {} is a finished model, which keeps no state of its training: the optimiser, the schedule and minibatches begin anew, \
+             from its parameters\ngoing on after {} with {} further",
+            from.display(),
+            count(file.record.steps_before as usize, "step"),
+            steps
+        ),
+    }
 }

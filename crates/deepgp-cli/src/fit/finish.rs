@@ -1,22 +1,24 @@
-//! The end of a fit: the model is saved, scored on its test rows, and summed up for people and scripts.
+//! The end of a fit: the model is saved, scored on its test rows, and reported on.
+//!
+//! Whatever is finished is saved before the next part begins. If a signal comes meanwhile, that part is left out, and the rest is summed up.
 
 use std::path::Path;
 
 use anyhow::Result;
 use deepgp::Dataset;
 use deepgp_io::note::ScoredRows;
-use deepgp_io::{ModelFile, Record, StopReason, atomic};
-use serde_json::{Value, json};
+use deepgp_io::{ModelFile, StopReason, atomic};
 
 use super::learned_nothing;
+use super::summary::{LeftOut, Summary, ToldScores};
 use super::training_run::{Ending, FinishedRun, RunOptions};
 use crate::model::rows::{self, PlacedRows};
-use crate::model::scores::{self, Scores};
-use crate::model::{json_summary, notes as model_notes};
+use crate::model::scores::Scores;
 use crate::report;
-use crate::terminal::output::{self, Outcome, Voice};
-use crate::terminal::text::{count, duration};
-use crate::terminal::{date, shell};
+use crate::terminal::abandon::Abandonable;
+use crate::terminal::date;
+use crate::terminal::output::{Outcome, Voice};
+use crate::terminal::waiting::Waiting;
 
 /// Saves the model of a run that has ended, scores it if there are test rows, writes the report if one is asked for,
 /// and sums it all up.
@@ -33,23 +35,46 @@ pub fn finish(
     file.record.written = date::now();
     // A finished model is worth more than one that was cut short, and that one is in the checkpoint too.
     let stays = ending == Ending::Interrupted && is_finished(out);
-    let model = if stays { &run.checkpoint } else { out };
     if !stays {
         // Before the scores, which may take a while.
         file.save(out)?;
     }
+    if ending == Ending::Done {
+        // The model is safe; a checkpoint that cannot be removed does no harm.
+        let _ = atomic::remove(&run.checkpoint);
+    }
+    let summary = |file: &ModelFile, scored: Option<ToldScores>, left_out: LeftOut, report: Option<&Path>| Summary {
+        file: file.clone(),
+        ending,
+        known_notes,
+        model: if stays { run.checkpoint.clone() } else { out.into() },
+        stays: stays.then(|| out.into()),
+        checkpoint: run.checkpoint.clone(),
+        scored,
+        left_out,
+        report: report.map(Path::to_path_buf),
+        voice,
+    };
+    if ending == Ending::Interrupted {
+        let left_out = if report.is_some() { LeftOut::Report } else { LeftOut::Nothing };
+        return summary(&file, None, left_out, None).tell();
+    }
+    let left_out = if held_out.is_some() { LeftOut::Scores } else { LeftOut::Remarks };
+    let scoring = abandonable(run, summary(&file, None, left_out, None));
     let threads = file.record.settings.train.threads;
     let sample = match (run.time_limit, held_out) {
-        (Some(limit), Some(test)) => limit.rows_to_score(test)?,
+        (Some(limit), Some(test)) => limit.rows_to_score(&file.regressor, test, threads)?,
         (None, _) | (_, None) => None,
     };
     let held_out = sample.as_ref().map(|(rows, _)| rows).or(held_out);
     let scored = match held_out {
-        Some(test) if ending != Ending::Interrupted => Scores::new(&file, Some(train), &test.data, threads, voice)?,
-        _ => None,
+        // Whoever does not want to wait for the scores has the model already.
+        Some(test) => match Scores::new(&file, Some(train), &test.data, threads, voice)? {
+            None => return summary(&file, None, left_out, None).tell(),
+            scored => scored,
+        },
+        None => None,
     };
-    // Whoever does not want to wait for the scores has the model already.
-    let unscored = ending != Ending::Interrupted && held_out.is_some() && scored.is_none();
     if let Some(scored) = &scored {
         scored.take_down(&mut file.record);
         if let Some((_, note)) = &sample {
@@ -58,48 +83,36 @@ pub fn finish(
         if let Some(note) = rows::copies_note(train, scored.data(), ScoredRows::Test) {
             file.record.remark(note);
         }
-        file.save(out)?;
-    } else if ending != Ending::Interrupted && !unscored {
+    } else {
+        let _shown = Waiting::new(voice, "looking whether it has learnt");
         for doubt in learned_nothing::remarks(&file, &training)? {
             file.record.remark(doubt);
         }
-        file.save(out)?;
     }
-    if ending == Ending::Done {
-        // The model is safe; a checkpoint that cannot be removed does no harm.
-        let _ = atomic::remove(&run.checkpoint);
-    }
-    let report = report.filter(|_| !unscored);
+    drop(scoring);
+    file.save(out)?;
+    let told = scored.as_ref().map(|scored| ToldScores::of(scored, &file));
     if let Some(path) = report {
+        let reporting = abandonable(run, summary(&file, told.clone(), LeftOut::Report, None));
+        let shown = Waiting::new(voice, "writing the report");
         let positions = held_out.map(|rows| &rows.positions[..]);
-        report::write_of_fit(&file, scored.as_ref(), Some(train), positions, path)?;
+        let content = report::of_fit(&file, scored.as_ref(), Some(train), positions)?;
+        drop((shown, reporting));
+        report::write_page(&content, path)?;
     }
-    let Record { steps, train_seconds, stop, notes, .. } = &file.record;
-    let (steps, stop) = (count(*steps as usize, "step"), stop.as_ref().map_or(String::new(), StopReason::to_string));
-    output::say(voice, &format!("{steps} in {}: {stop}", duration(*train_seconds)));
-    output::notes(voice, &notes[known_notes.min(notes.len())..]);
-    output::notes(voice, &scores::remarks_of_fit(&file));
-    if let Some(scored) = &scored {
-        let table = scored.table(&file);
-        output::say(voice, &format!("\nOn {}:\n{table}", count(scored.data().len(), "test row")));
-    }
-    if unscored {
-        output::say(voice, "interrupted: the model has no scores; `deepgp evaluate` gives it some");
-    }
-    let instead = if stays { format!(" ({} stays as it was)", out.display()) } else { String::new() };
-    output::say(voice, &format!("model: {}{instead}", model.display()));
-    if let Some(path) = report {
-        output::say(voice, &format!("report: {}", path.display()));
-    }
-    if ending != Ending::Done {
-        output::say(voice, &format!("to go on: deepgp resume {}", shell::word(&run.checkpoint)));
-    }
-    let interrupted = ending == Ending::Interrupted || unscored;
-    let outcome = if interrupted { Outcome::Interrupted } else { Outcome::Done };
-    if voice.json {
-        output::json(&as_json(&file, scored.as_ref(), model, run, (ending, outcome)))?;
-    }
-    Ok(outcome)
+    summary(&file, told, LeftOut::Nothing, report).tell()
+}
+
+/// Work after training that is left out if a signal comes: then there is this summary. The lock file goes too.
+fn abandonable(run: &RunOptions, summary: Summary) -> Abandonable {
+    let lock = run.lock.clone();
+    Abandonable::new(move || {
+        // Nobody is left to be told what went wrong.
+        let _ = summary.tell();
+        if let Some(lock) = lock {
+            lock.remove_file();
+        }
+    })
 }
 
 /// Whether there is a model file at `path` whose training nobody interrupted.
@@ -109,40 +122,4 @@ fn is_finished(path: &Path) -> bool {
         StopReason::Interrupted => false,
         StopReason::Steps | StopReason::Patience | StopReason::TimeLimit | StopReason::Stuck { .. } => true,
     })
-}
-
-/// The JSON object of `fit --json`.
-fn as_json(
-    file: &ModelFile,
-    scored: Option<&Scores<'_>>,
-    out: &Path,
-    run: &RunOptions,
-    (ending, outcome): (Ending, Outcome),
-) -> Value {
-    let record = &file.record;
-    let mut summary = json!({
-        "version": record.version,
-        "model": out.display().to_string(),
-        "elbo": record.elbo,
-        "kept": json_summary::kept(file),
-        "steps": record.steps,
-        "train_seconds": record.train_seconds,
-        "stop": record.stop.as_ref().map(StopReason::to_string),
-        "interrupted": outcome == Outcome::Interrupted,
-        "rows": record.data.rows(),
-        "targets": file.schema.targets,
-        "target_kind": file.schema.target_kind,
-        "inputs": file.schema.feature_names(),
-        "settings": record.settings,
-        "notes": model_notes::sentences(&model_notes::all(file)),
-    });
-    if let Value::Object(summary) = &mut summary {
-        if ending != Ending::Done {
-            summary.insert("checkpoint".into(), json!(run.checkpoint.display().to_string()));
-        }
-        if let Some(scored) = scored {
-            summary.extend(scored.json(file));
-        }
-    }
-    summary
 }

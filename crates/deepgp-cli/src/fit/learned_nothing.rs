@@ -22,7 +22,7 @@ fn of_the_mean(training: &Training, rows: &Dataset) -> Result<f64> {
     let (train, y) = (training.rows(), rows.y().view());
     match training.model().likelihood().outcomes() {
         Outcomes::Real => {
-            let score = Score::new(y, &baseline::mean(train, rows)?);
+            let score = Score::weighted(y, &baseline::mean(train, rows)?, rows.weights());
             Ok(score.log_likelihood - training.standardiser().log_volume_of(rows))
         }
         Outcomes::Classes(classes) => {

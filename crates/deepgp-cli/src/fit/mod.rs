@@ -2,8 +2,15 @@
 //! comes of it.
 
 pub mod checkpoint;
+pub mod continuation;
 pub mod finish;
+pub mod folds;
+pub mod initial_model;
+pub mod interruption;
 pub mod learned_nothing;
+pub mod model_place;
 pub mod start;
+pub mod step_pace;
+pub mod summary;
 pub mod time_limit;
 pub mod training_run;

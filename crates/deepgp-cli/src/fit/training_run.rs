@@ -3,13 +3,16 @@
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
 use deepgp::{Fit, StepReport, TrainState, Training};
+use deepgp_io::atomic::Lock;
 use deepgp_io::{LikelihoodWatch, ModelFile, StopReason};
 
 use super::checkpoint;
+use super::step_pace::StepPace;
 use super::time_limit::TimeLimit;
 use crate::arguments::value::duration::CheckpointInterval;
 use crate::model::{device, units};
@@ -25,6 +28,8 @@ pub struct RunOptions {
     pub every: CheckpointInterval,
     /// The limit on the time of the command, if it has one.
     pub time_limit: Option<TimeLimit>,
+    /// The right to write the checkpoint, if it was taken.
+    pub lock: Option<Arc<Lock>>,
     /// Whether no progress is shown.
     pub quiet: bool,
 }
@@ -58,12 +63,15 @@ pub fn train(mut file: ModelFile, training: Training, run: &RunOptions) -> Resul
     interrupt::listen();
     let settings = file.record.settings.clone();
     let start = training.regressor().clone();
+    // Until it ends again.
+    file.record.stop = None;
     let state = file.state.take().context("a run needs a state to begin with")?;
     let first_step = state.step;
     let training = training.resume(state);
     let watch = LikelihoodWatch::new(&start);
     let earlier = file.record.train_seconds;
     let known_notes = file.record.notes.len();
+    let mut pace = StepPace::new(&training, settings.train.validate_every);
     let mut progress = Progress::new(settings.train.steps, first_step, run.quiet);
     let started = Instant::now();
     let mut saved = Instant::now();
@@ -83,7 +91,8 @@ pub fn train(mut file: ModelFile, training: Training, run: &RunOptions) -> Resul
             CheckpointInterval::Steps(steps) => report.step.is_multiple_of(steps),
             CheckpointInterval::Seconds(seconds) => saved.elapsed().as_secs_f64() >= seconds,
         };
-        time_up = run.time_limit.is_some_and(|limit| limit.is_up());
+        let ahead = pace.ahead(report);
+        time_up = run.time_limit.is_some_and(|limit| limit.is_up(ahead));
         // An accelerator's state is not fetched at every step.
         if due && report.step < settings.train.steps && state.step == report.step {
             (saved, due) = (Instant::now(), false);
@@ -107,10 +116,18 @@ pub fn train(mut file: ModelFile, training: Training, run: &RunOptions) -> Resul
         StopReason::Steps | StopReason::Patience | StopReason::Stuck { .. } => Ending::Done,
     };
     file.log_end(&state);
-    if ending != Ending::Done {
-        checkpoint::save(&file, &start, &state, &run.checkpoint)?;
+    match ending {
+        Ending::Done => file.record.end(reason),
+        Ending::TimeUp => {
+            // The checkpoint says so too: it is that of a fit that has ended.
+            file.record.end(reason);
+            checkpoint::save(&file, &start, &state, &run.checkpoint)?;
+        }
+        Ending::Interrupted => {
+            checkpoint::save(&file, &start, &state, &run.checkpoint)?;
+            file.record.end(reason);
+        }
     }
-    file.record.end(reason);
     file.regressor = regressor;
     Ok(FinishedRun { file, ending, known_notes, training })
 }

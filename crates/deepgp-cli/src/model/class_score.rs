@@ -11,6 +11,7 @@ use super::score::{NEIGHBOUR_ROWS, NEIGHBOURS, by_model, in_parts, of_model, sam
 use crate::terminal::output::Voice;
 use crate::terminal::stage::{Extent, Stage};
 use crate::terminal::text::{number, percent, table as aligned};
+use crate::terminal::waiting::Waiting;
 
 /// The number of classes up to which the terminal shows who is taken for whom.
 const SHOWN_CLASSES: usize = 12;
@@ -42,7 +43,7 @@ impl<'a> ScoredClasses<'a> {
         let Some(parts) = by_model(file, test, settings, voice, |own, rows| own.class_probabilities(rows))? else {
             return Ok(None);
         };
-        let score = |p: &Mat| ClassScore::new(test.y().view(), p, None);
+        let score = |p: &Mat| ClassScore::new(test.y().view(), p, test.weights());
         let probabilities = stacked(&parts);
         let mut scores = vec![of_model(file, score(&probabilities)?)];
         let Some(train) = train else { return Ok(Some(Self { data: test, probabilities, scores })) };
@@ -52,6 +53,7 @@ impl<'a> ScoredClasses<'a> {
         else {
             return Ok(None);
         };
+        let _shown = Waiting::new(voice, "scoring logistic regression");
         let logistic = LogisticRegression::new(train, classes)?;
         let among = sample(neighbours.learnt_from());
         for (own, p) in [

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::score::{ENOUGH_ROWS, TOO_FEW, by_model, of_model, sample};
 use crate::terminal::output::Voice;
 use crate::terminal::text::{number, percent, table as aligned};
+use crate::terminal::waiting::Waiting;
 
 /// A model's predictions on rows with known counts, with its score and the baselines'.
 #[derive(Clone, Debug)]
@@ -35,10 +36,11 @@ impl<'a> ScoredCounts<'a> {
         let Some(parts) = by_model(file, test, settings, voice, |own, rows| own.assess_counts(rows))? else {
             return Ok(None);
         };
-        let score = |own: &CountAssessment| CountScore::new(test.y().view(), own, None);
+        let score = |own: &CountAssessment| CountScore::new(test.y().view(), own, test.weights());
         let model = joined(parts);
         let mut scores = vec![of_model(file, score(&model)?)];
         if let Some(train) = train {
+            let _shown = Waiting::new(voice, "scoring Poisson regression");
             let regression = PoissonRegression::new(train)?;
             for (own, assessment) in [
                 (Baseline::PoissonRegression { among: sample(regression.learnt_from()) }, regression.assess(test)?),

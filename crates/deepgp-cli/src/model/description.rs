@@ -34,13 +34,18 @@ pub fn columns_in_words(schema: &Schema) -> String {
         .inputs
         .iter()
         .filter_map(|column| match &column.kind {
-            Kind::Category { levels } => Some(format!("{} of {}", column.name, levels.len())),
-            _ => None,
+            Kind::Category { levels } | Kind::ManyLevels { levels, .. } => {
+                Some(format!("{} of {}", column.name, levels.len()))
+            }
+            Kind::Number { .. } | Kind::Date { .. } | Kind::Boolean { .. } => None,
         })
         .collect();
     let plural = |n: usize, one: &str, many: &str| if n == 1 { format!("1 {one}") } else { format!("{n} {many}") };
-    let mut parts =
-        vec![plural(count(|kind| matches!(kind, Kind::Number { .. } | Kind::Date { .. })), "number", "numbers")];
+    let mut parts = vec![plural(count(|kind| matches!(kind, Kind::Number { .. })), "number", "numbers")];
+    let dates = count(|kind| matches!(kind, Kind::Date { .. }));
+    if dates > 0 {
+        parts.push(plural(dates, "date", "dates"));
+    }
     let booleans = count(|kind| matches!(kind, Kind::Boolean { .. }));
     if booleans > 0 {
         parts.push(plural(booleans, "boolean", "booleans"));

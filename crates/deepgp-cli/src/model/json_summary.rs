@@ -1,7 +1,7 @@
 //! Summaries of a model and its scores for scripts: the JSON of `--json`.
 
 use deepgp::Score;
-use deepgp_io::ModelFile;
+use deepgp_io::{ModelFile, Note};
 use serde_json::{Value, json};
 
 use super::units::{self, Judge};
@@ -37,4 +37,26 @@ pub fn kept(file: &ModelFile) -> Option<Value> {
         Judge::Crps => "validation_crps",
     };
     units::kept(file).map(|(step, score)| json!({ "step": step, score_name: score }))
+}
+
+/// The names of the columns that the fit left out by itself: such as never vary, tell rows apart, or are empty.
+pub fn left_out(file: &ModelFile) -> Vec<&String> {
+    let mut names = Vec::new();
+    for note in &file.record.notes {
+        if let Note::ConstantColumns { columns } = note {
+            names.extend(columns);
+        } else if let Note::ColumnLeftOut { column, .. } = note {
+            names.push(column);
+        }
+    }
+    names
+}
+
+/// The settings of the fit. What becomes of columns that never vary is the command's to say, before the library sees any: see [`left_out`].
+pub fn settings(file: &ModelFile) -> Value {
+    let mut settings = json!(file.record.settings);
+    if let Value::Object(all) = &mut settings {
+        all.remove("constant_columns");
+    }
+    settings
 }

@@ -1,27 +1,18 @@
 //! Notes: what a person should know of a model.
 
-use deepgp::{DeepGp, FitSettings, InducingSize, View};
-use deepgp_io::{ModelFile, Note};
+use deepgp::{FitSettings, View};
+use deepgp_io::{ImplausibleNumbers, ModelFile, Note};
 
 use super::scores;
 
-/// All notes on a model: on its fit, then on its test scores.
+/// All notes on a model: on its fit, on its test scores, and on what looks wrong with its numbers.
 pub fn all(file: &ModelFile) -> Vec<Note> {
     let notes = &file.record.notes;
     let remarks = scores::remarks_of_fit(file).into_iter().filter(|remark| !notes.contains(remark));
-    notes.iter().cloned().chain(remarks).collect()
-}
-
-/// A note if the model has fewer inducing inputs than were asked for, because its first layer has no more distinct inputs.
-pub fn inducing_notes(settings: &FitSettings, model: &DeepGp) -> Option<Note> {
-    let inducing = &model.layers()[0].inducing;
-    let (mean, covariance) = match settings.model.inducing {
-        InducingSize::Tied(m) => (Some(m), Some(m)),
-        InducingSize::Decoupled { mean, covariance } | InducingSize::Nested { mean, covariance } => (mean, covariance),
-    };
-    let short = [(mean, inducing.mean().nrows()), (covariance, inducing.covariance().nrows())].into_iter();
-    let asked = short.filter_map(|(asked, found)| asked.filter(|asked| *asked > found).map(|asked| (asked, found)));
-    asked.max().map(|(asked, found)| Note::FewerInducing { asked, found })
+    let odd = file.implausible_numbers().into_iter().map(|ImplausibleNumbers { array, count, value }| {
+        Note::ImplausibleNumbers { array, numbers: count, example: value.into() }
+    });
+    notes.iter().cloned().chain(remarks).chain(odd).collect()
 }
 
 /// The number of rows below which learned sites overfit.

@@ -4,11 +4,10 @@ use anyhow::{Result, bail};
 use deepgp::likelihood::Outcomes;
 use deepgp::{Mat, Rows, UserPredictor};
 use deepgp_io::ModelFile;
-use deepgp_io::table::Chunk;
+use deepgp_io::table::{CellKind, Chunk};
 
 use super::labels;
 use crate::arguments::usage::Usage;
-use crate::terminal::delimited::Delimiter;
 
 /// The columns of a table of predictions.
 #[derive(Debug)]
@@ -139,6 +138,21 @@ impl PredictionColumns<'_> {
         }))
     }
 
+    /// The first prediction that is no finite number, after its row and the name of its column. Where a target has no function of its own, there
+    /// is no spread of one to tell.
+    pub fn first_non_finite(&self, predictor: &UserPredictor<'_>, predictions: &Mat) -> Option<(usize, String, f64)> {
+        let width = predictions.ncols() / self.targets.len().max(1);
+        let may_be_none = |column: usize| match &self.answers {
+            Answers::Numbers { .. } => column % width == 2 && predictor.location(column / width).is_none(),
+            Answers::Classes { .. } | Answers::Counts => false,
+        };
+        let (row, column) = (0..predictions.nrows()).find_map(|row| {
+            let odd = |(column, value): (usize, &f64)| !value.is_finite() && !may_be_none(column);
+            Some((row, predictions.row(row).iter().enumerate().position(odd)?))
+        })?;
+        Some((row, self.predicted().swap_remove(column), predictions[(row, column)]))
+    }
+
     /// What is told of every row, in the order of the names: target after target.
     fn facts_of(&self, predictor: &UserPredictor<'_>, rows: Rows<'_>) -> Result<Mat> {
         let (count, facts) = (rows.x.nrows(), self.facts().len());
@@ -168,22 +182,38 @@ impl PredictionColumns<'_> {
         }))
     }
 
+    /// Whether a column of the predictions has labels of classes: the class that is predicted, and draws of it.
+    fn is_label(&self, column: usize) -> bool {
+        match &self.answers {
+            Answers::Classes { .. } => column == 0 || column >= self.facts().len(),
+            Answers::Numbers { .. } | Answers::Counts => false,
+        }
+    }
+
     /// The text of a prediction in a column: a number, or the label of a class.
     fn text(&self, column: usize, value: f64) -> String {
         match &self.answers {
-            Answers::Classes { labels } if column == 0 || column >= self.facts().len() => {
+            Answers::Classes { labels } if self.is_label(column) => {
                 labels.get(value as usize).cloned().unwrap_or_default()
             }
             Answers::Numbers { .. } | Answers::Counts | Answers::Classes { .. } => value.to_string(),
         }
     }
 
-    /// The lines of a chunk of rows, the first of which has number `first`. A row that could not be used has empty cells in
-    /// place of predictions.
-    pub fn lines(&self, chunk: &Chunk, first: u64, predictions: &Mat, delimiter: Delimiter) -> String {
+    /// What each column holds, with its name: what is kept from the table is written as it is.
+    pub fn kinds(&self) -> Vec<(String, CellKind)> {
+        let kept = self.keep.iter().map(|name| (name.clone(), CellKind::Text));
+        let predicted = self.predicted().into_iter().enumerate();
+        let kind = |column: usize| if self.is_label(column) { CellKind::Text } else { CellKind::Number };
+        kept.chain(predicted.map(|(column, name)| (name, kind(column)))).collect()
+    }
+
+    /// The cells of a chunk of rows, the first of which has number `first`, row by row. A row that could not be used has empty cells in place of
+    /// predictions.
+    pub fn cells(&self, chunk: &Chunk, first: u64, predictions: &Mat) -> Vec<Vec<String>> {
         let mut kept = chunk.kept.iter().enumerate().peekable();
         let carried = chunk.carried.len() / chunk.read.max(1) as usize;
-        let mut text = String::new();
+        let mut rows = Vec::with_capacity(chunk.read as usize);
         for row in 0..chunk.read as usize {
             let cells: Vec<String> = match kept.next_if(|(_, at)| **at == first + row as u64) {
                 Some((i, _)) => {
@@ -192,9 +222,9 @@ impl PredictionColumns<'_> {
                 None => vec![String::new(); predictions.ncols()],
             };
             let beside = &chunk.carried[row * carried..(row + 1) * carried];
-            text += &delimiter.line(beside.iter().chain(&cells).map(String::as_str));
+            rows.push([beside, &cells].concat());
         }
-        text
+        rows
     }
 }
 
@@ -229,6 +259,10 @@ mod tests {
         assert_eq!(columns.names(), ["class", "p_no", "p_yes", "entropy", "draw1"]);
         let chunk = Chunk { x: Mat::zeros(1, 1), y: None, exposure: None, kept: vec![4], read: 2, carried: Vec::new() };
         let predictions = Mat::from_vec(1, 5, vec![1.0, 0.25, 0.75, 0.5, 0.0]).unwrap();
-        assert_eq!(columns.lines(&chunk, 4, &predictions, Delimiter::of(None)), "yes,0.25,0.75,0.5,no\n,,,,\n");
+        let rows = columns.cells(&chunk, 4, &predictions);
+        assert_eq!(rows[0], ["yes", "0.25", "0.75", "0.5", "no"]);
+        assert_eq!(rows[1], [""; 5]);
+        let texts: Vec<bool> = columns.kinds().iter().map(|(_, kind)| *kind == CellKind::Text).collect();
+        assert_eq!(texts, [true, false, false, false, true]);
     }
 }

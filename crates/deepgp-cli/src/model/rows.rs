@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use deepgp::{Dataset, split_rows, split_rows_by_class};
+use deepgp::{Dataset, Stratify};
 use deepgp_io::note::ScoredRows;
-use deepgp_io::table::{Schema, Source, TargetKind, Targets};
+use deepgp_io::table::{Header, Schema, Settled, Source, TargetKind, Targets};
 use deepgp_io::{ClassWeights, ModelFile, Note, Provenance, TableRecord};
 
+use super::row_facts;
 use crate::arguments::paths;
 use crate::terminal::explain::impossible_in_model;
 use crate::terminal::output::Voice;
@@ -64,8 +65,8 @@ pub fn reading(voice: Voice) -> Stage {
     Stage::new(voice, "reading", Extent::UnknownRows)
 }
 
-/// Loads the rows that a model was fitted to, from where its table was or from `elsewhere`; fails if that is another
-/// table.
+/// Loads the rows that a model was fitted to, to be split as they were then, from where its table was or from `elsewhere`; fails if that is
+/// another table.
 pub fn of_fit(file: &ModelFile, elsewhere: Option<&Path>, voice: Voice) -> Result<PlacedRows> {
     let TableRecord { path, sha256, .. } = match &file.record.data {
         Provenance::Table(table) => table,
@@ -73,7 +74,9 @@ pub fn of_fit(file: &ModelFile, elsewhere: Option<&Path>, voice: Voice) -> Resul
         Provenance::Unfitted => bail!("the model was built, and not fitted to a table"),
     };
     let path = elsewhere.unwrap_or(Path::new(path));
-    let source = Source::open(path).context("the table of the fit")?;
+    // Its columns had names if the model knows them by names.
+    let header = if file.schema.positions.is_some() { Header::None } else { Header::First };
+    let source = Source::open_with(path, header).context("the table of the fit")?;
     let found = source.sha256()?;
     if found != *sha256 {
         let short = |hash: &str| hash.chars().take(12).collect::<String>();
@@ -84,7 +87,9 @@ pub fn of_fit(file: &ModelFile, elsewhere: Option<&Path>, voice: Voice) -> Resul
             short(&found)
         );
     }
-    Ok(load(&file.schema, &source, reading(voice))?.into())
+    let schema = file.schema.unsettled();
+    let loaded = load(&schema, &source, reading(voice))?;
+    Ok(row_facts::of_fit(loaded, &schema, &source, &file.record.split)?.into())
 }
 
 /// Loads rows to score a model on, with notes that name their table: on what was found in it, and on whether training
@@ -92,12 +97,13 @@ pub fn of_fit(file: &ModelFile, elsewhere: Option<&Path>, voice: Voice) -> Resul
 pub fn to_score(
     file: &ModelFile,
     schema: &Schema,
-    path: &Path,
+    (path, header): (&Path, Header),
     train: Option<&Dataset>,
     voice: Voice,
 ) -> Result<(PlacedRows, Vec<Note>)> {
-    let source = Source::open(path)?;
-    let LoadedRows { data, notes, positions } = load(schema, &source, reading(voice))?;
+    let source = Source::open_with(path, header)?;
+    let loaded = load(schema, &source, reading(voice))?;
+    let LoadedRows { data, notes, positions } = row_facts::to_score(loaded, schema, &source)?;
     let possible = file.regressor.standardiser.check_targets(data.y().view());
     possible.map_err(|error| impossible_in_model(schema, &positions, error))?;
     let name = paths::file_name(path);
@@ -132,44 +138,67 @@ fn copies(train: &Dataset, test: &Dataset) -> usize {
     (0..test.len()).filter(|&i| found.contains(&bits(test, i))).count()
 }
 
-/// Splits rows into training and test rows; every class gives its share. The same share and seed give the same rows.
-pub fn split(
-    rows: &PlacedRows,
-    kind: &TargetKind,
-    test: Option<f64>,
-    seed: u64,
-) -> Result<(Dataset, Option<PlacedRows>)> {
-    let Some(share) = test else { return Ok((rows.data.clone(), None)) };
-    let (train, test) = match kind {
-        TargetKind::Classes { .. } => {
-            // As the reader of the table numbered them.
-            let classes: Vec<usize> = rows.data.y().as_slice().iter().map(|class| *class as usize).collect();
-            split_rows_by_class(&classes, share, seed)?
-        }
-        TargetKind::Numbers | TargetKind::Counts => split_rows(rows.data.len(), share, seed)?,
-    };
-    Ok((rows.data.gather(&train)?, Some(rows.gather(&test)?)))
+/// Rows to train on, and rows to test on.
+#[derive(Clone, Debug)]
+pub struct SplitRows {
+    /// The columns; what levels of categories say about targets is known from the training rows.
+    pub schema: Schema,
+    /// Rows to train on.
+    pub train: Dataset,
+    /// Rows that are held out.
+    pub test: Option<PlacedRows>,
 }
 
-/// The rows as they are trained on: with weights, if classes are to weigh alike. A row of class `c` weighs `N / (C N_c)`, so that the weights of
-/// all rows have the mean 1.
+/// Splits rows into training and test rows, as the data say: at random, by groups, or the last ones. Every class gives its share where that can
+/// be. The same share and seed give the same rows. `schema` is that of the rows, before any split.
+pub fn split(rows: &PlacedRows, schema: &Schema, test: Option<f64>, seed: u64) -> Result<SplitRows> {
+    let Some(share) = test else { return settle(schema, rows.data.clone(), None, seed) };
+    let (train, test) = rows.data.row_split(share, stratify(&schema.target_kind), seed)?;
+    settle(schema, rows.data.gather(&train)?, Some(rows.gather(&test)?), seed)
+}
+
+/// Rows that are split, with what the training rows say of the levels of categories.
+pub fn settle(schema: &Schema, train: Dataset, test: Option<PlacedRows>, seed: u64) -> Result<SplitRows> {
+    let (others, positions) = test.map(|rows| (rows.data, rows.positions)).unzip();
+    let Settled { schema, train, others } = schema.settle(train, others, seed)?;
+    let test = others.zip(positions).map(|(data, positions)| PlacedRows { data, positions });
+    Ok(SplitRows { schema, train, test })
+}
+
+/// The same for the rows that a model was fitted to.
+pub fn split_of_fit(file: &ModelFile, rows: &PlacedRows) -> Result<SplitRows> {
+    split(rows, &file.schema.unsettled(), file.record.test, file.record.settings.train.seed)
+}
+
+/// What every part of a split should have its share of.
+pub fn stratify(kind: &TargetKind) -> Stratify {
+    match kind {
+        TargetKind::Classes { .. } => Stratify::Classes,
+        TargetKind::Numbers | TargetKind::Counts => Stratify::Rows,
+    }
+}
+
+/// The rows as they are trained on: with their own weights `w`, and those of classes, if these are to weigh alike. With `W` for the sum of the
+/// weights, and `W_c` for that of class `c`, a row of this class then weighs `w W / (C W_c)`: the sum stays, and all classes have as much of it.
 pub fn weighted(train: &Dataset, weights: ClassWeights) -> Result<Dataset> {
     if weights == ClassWeights::None {
         return Ok(train.clone());
     }
-    let mut rows: BTreeMap<u64, usize> = BTreeMap::new();
-    for class in train.y().as_slice() {
-        *rows.entry(class.to_bits()).or_default() += 1;
+    let own = |row: usize| train.weights().map_or(1.0, |all| all[row]);
+    let mut of_class: BTreeMap<u64, f64> = BTreeMap::new();
+    for (row, class) in train.y().as_slice().iter().enumerate() {
+        *of_class.entry(class.to_bits()).or_default() += own(row);
     }
-    let (all, classes) = (train.len() as f64, rows.len() as f64);
-    let weight = |class: &f64| all / (classes * rows[&class.to_bits()] as f64);
-    Ok(train.clone().with_weights(train.y().as_slice().iter().map(weight).collect())?)
+    let (all, classes) = (of_class.values().sum::<f64>(), of_class.len() as f64);
+    let weight = |(row, class): (usize, &f64)| own(row) * (all / (classes * of_class[&class.to_bits()]));
+    Ok(train.clone().with_weights(train.y().as_slice().iter().enumerate().map(weight).collect())?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use deepgp::Mat;
+    use deepgp_io::table::{InputColumn, Kind};
 
     #[test]
     fn balanced_classes_weigh_alike_and_their_split_keeps_shares() {
@@ -184,14 +213,31 @@ mod tests {
         for class in [0.0, 1.0, 2.0] {
             assert!((of(class) - 100.0 / 3.0).abs() < 1e-9, "{class}: {}", of(class));
         }
+        // Beside weights of their own, classes weigh alike in their sum.
+        let heavy = data.clone().with_weights((0..100).map(|i| f64::from(1 + i % 7)).collect()).unwrap();
+        let both = weighted(&heavy, ClassWeights::Balanced).unwrap();
+        let sum = |class: f64| -> f64 {
+            let own = both.y().as_slice().iter().zip(both.weights().unwrap());
+            own.filter(|(y, _)| **y == class).map(|(_, weight)| weight).sum()
+        };
+        assert!((sum(0.0) - sum(2.0)).abs() < 1e-9 && (sum(1.0) - sum(2.0)).abs() < 1e-9);
+        let ratio = |row: usize| both.weights().unwrap()[row] / heavy.weights().unwrap()[row];
+        assert!((ratio(1) - ratio(3)).abs() < 1e-12, "rows of one class keep their proportions");
         let kind = TargetKind::Classes { labels: ["a", "b", "c"].map(String::from).into() };
         let positions: Vec<u64> = (0..100).map(|row| 3 * row).collect();
         let rows = PlacedRows { data: data.clone(), positions };
-        let test = split(&rows, &kind, Some(0.2), 3).unwrap().1.unwrap();
+        let of_kind = |target_kind: TargetKind| Schema {
+            inputs: vec![InputColumn::new("x", Kind::Number { fill: None })],
+            targets: vec!["y".into()],
+            target_kind,
+            ..Schema::default()
+        };
+        let test = split(&rows, &of_kind(kind), Some(0.2), 3).unwrap().test.unwrap();
         let count = |class: f64| test.data.y().as_slice().iter().filter(|y| **y == class).count();
         assert_eq!([0.0, 1.0, 2.0].map(count), [8, 10, 2]);
         assert_eq!(test.data, data.split_by_class(0.2, 3).unwrap().1);
-        assert_eq!(split(&rows, &TargetKind::Numbers, Some(0.2), 3).unwrap().0, data.split(0.2, 3).unwrap().0);
+        let numbers = split(&rows, &of_kind(TargetKind::Numbers), Some(0.2), 3).unwrap();
+        assert_eq!(numbers.train, data.split(0.2, 3).unwrap().0);
         // Rows of the test know where they came from.
         assert_eq!(test.positions.len(), 20);
         assert!((0..20).all(|i| 3.0 * test.data.x()[(i, 0)] == test.positions[i] as f64));

@@ -1,11 +1,8 @@
 //! Scores of a model, beside those of baselines, on rows with known targets.
 
-use std::time::Instant;
-
 use anyhow::Result;
-use deepgp::baseline::{self, ClassNeighbours, LogisticRegression, NearestNeighbours, PoissonRegression};
-use deepgp::likelihood::Outcomes;
-use deepgp::{Assessment, Dataset, PredictSettings, Regressor, Score, UserPredictor};
+use deepgp::baseline::{self, NearestNeighbours};
+use deepgp::{Assessment, Dataset, PredictSettings, Score, UserPredictor};
 use deepgp_io::note::ScoredRows;
 use deepgp_io::{Baseline, ModelFile, Note, RowSample, ScoreRecord, Subject, chunks};
 
@@ -14,6 +11,7 @@ use crate::terminal::interrupt;
 use crate::terminal::output::Voice;
 use crate::terminal::stage::{Extent, Stage};
 use crate::terminal::text::{number, percent, table as aligned};
+use crate::terminal::waiting::Waiting;
 
 /// The number of nearest neighbours that are asked.
 pub(super) const NEIGHBOURS: usize = 10;
@@ -24,11 +22,6 @@ pub const BASELINES: [Baseline; 3] =
 
 /// The number of rows whose neighbours are searched for between two looks at the clock.
 pub(super) const NEIGHBOUR_ROWS: usize = 4096;
-/// The number of rows that are scored to find out how long all of them will take.
-const TRIED_ROWS: usize = 512;
-/// The most training rows that a regression learns from to find out how long all of them will take.
-const TRIED_TRAINING_ROWS: usize = 2000;
-
 /// A model's predictions on rows with known targets, with its score and the baselines'.
 #[derive(Clone, Debug)]
 pub struct Scored<'a> {
@@ -64,7 +57,7 @@ impl<'a> Scored<'a> {
     ) -> Result<Option<Self>> {
         let Some(parts) = by_model(file, test, settings, voice, |own, rows| own.assess(rows))? else { return Ok(None) };
         let model = Assessment::of_parts(&parts);
-        let mut scores = vec![of_model(file, Score::new(test.y().view(), &model))];
+        let mut scores = vec![of_model(file, Score::weighted(test.y().view(), &model, test.weights()))];
         if let Some(train) = train {
             let Some(simpler) = baselines(train, test, settings.threads, voice)? else { return Ok(None) };
             scores.extend(simpler);
@@ -158,71 +151,16 @@ pub fn baselines(
     let neighbours = NearestNeighbours::new(train, NEIGHBOURS, threads)?;
     let among = sample((neighbours.searched(), neighbours.training_rows()));
     let Some(near) = assess(test, NEIGHBOUR_ROWS, stage, |rows| neighbours.assess(rows))? else { return Ok(None) };
+    let _shown = Waiting::new(voice, "scoring linear regression");
     for (own, assessment) in [
         (Baseline::NearestNeighbours { count: NEIGHBOURS, among }, near),
         (Baseline::LinearRegression, baseline::linear(train, test)?),
         (Baseline::Mean, baseline::mean(train, test)?),
     ] {
-        records.push(ScoreRecord { of: Subject::Baseline(own), score: Score::new(test.y().view(), &assessment) });
+        let score = Score::weighted(test.y().view(), &assessment, test.weights());
+        records.push(ScoreRecord { of: Subject::Baseline(own), score });
     }
     Ok(Some(records))
-}
-
-/// The seconds that scoring a model and the baselines on `test` will take, by the time that a few of its rows take now: what
-/// a row costs does not depend on what a model has learnt.
-pub fn expected_seconds(regressor: &Regressor, train: &Dataset, test: &Dataset, threads: usize) -> Result<f64> {
-    let rows: Vec<u32> = (0..test.len().min(TRIED_ROWS) as u32).collect();
-    let (some, share) = (test.gather(&rows)?, test.len() as f64 / rows.len() as f64);
-    let predictor = regressor.predictor(default_settings(threads)).map_err(device::explain)?;
-    let outcomes = regressor.model.likelihood().outcomes();
-    let predict = || -> deepgp::Result<()> {
-        match outcomes {
-            Outcomes::Real => predictor.assess(&some).map(|_| ()),
-            Outcomes::Classes(_) => predictor.class_probabilities(&some).map(|_| ()),
-            Outcomes::Counts => predictor.assess_counts(&some).map(|_| ()),
-        }
-    };
-    // A device is slow the first time.
-    predict()?;
-    let started = Instant::now();
-    predict()?;
-    let of_model = started.elapsed().as_secs_f64();
-    let mut beginning = 0.0;
-    // Linear regression takes little beside a search for neighbours.
-    match outcomes {
-        Outcomes::Real => {
-            let neighbours = NearestNeighbours::new(train, NEIGHBOURS, threads)?;
-            beginning = started.elapsed().as_secs_f64() - of_model;
-            neighbours.assess(&some)?;
-        }
-        Outcomes::Classes(classes) => {
-            let neighbours = ClassNeighbours::new(train, classes, NEIGHBOURS, threads)?;
-            beginning = started.elapsed().as_secs_f64() - of_model;
-            neighbours.probabilities(some.x().view())?;
-        }
-        Outcomes::Counts => {}
-    }
-    let of_neighbours = started.elapsed().as_secs_f64() - of_model - beginning;
-    let of_regression = match outcomes {
-        Outcomes::Real => 0.0,
-        Outcomes::Classes(classes) => seconds_of_regression(train, LogisticRegression::MOST_ROWS, |rows| {
-            LogisticRegression::new(rows, classes).map(|_| ())
-        })?,
-        Outcomes::Counts => {
-            seconds_of_regression(train, PoissonRegression::MOST_ROWS, |rows| PoissonRegression::new(rows).map(|_| ()))?
-        }
-    };
-    Ok(beginning + of_regression + share * (of_model + of_neighbours))
-}
-
-/// The seconds that a regression takes to learn from `train`, or from `most` of its rows, by the time that it takes for a few of them: each
-/// iteration goes through all rows, and there are about as many iterations.
-fn seconds_of_regression(train: &Dataset, most: usize, learn: impl Fn(&Dataset) -> deepgp::Result<()>) -> Result<f64> {
-    let every = train.len().div_ceil(TRIED_TRAINING_ROWS).max(1);
-    let some = train.gather(&(0..train.len() as u32).step_by(every).collect::<Vec<_>>())?;
-    let started = Instant::now();
-    learn(&some)?;
-    Ok(started.elapsed().as_secs_f64() * train.len().min(most) as f64 / some.len() as f64)
 }
 
 /// The number of rows from which on intervals are judged.
@@ -323,27 +261,6 @@ mod tests {
         assert!(told(&wide, 10).is_empty());
         // Residuals with heavy tails put more than half of the rows into such intervals, and that is no fault worth a word.
         assert!(told(&beside(record(MODEL, 1.0, 0.7, 0.93)), 1000).is_empty());
-    }
-
-    #[test]
-    fn a_regression_is_expected_to_take_as_long_as_its_share_of_rows() {
-        use std::cell::Cell;
-        use std::thread::sleep;
-        use std::time::Duration;
-        let column = |rows: usize| deepgp::Mat::from_fn(rows, 1, |i, _| i as f64);
-        let (train, learnt_from) = (Dataset::new(column(9000), column(9000)).unwrap(), Cell::new(0));
-        let learn = |rows: &Dataset| {
-            learnt_from.set(rows.len());
-            sleep(Duration::from_millis(20));
-            Ok(())
-        };
-        let all = seconds_of_regression(&train, 50_000, learn).unwrap();
-        assert_eq!(learnt_from.get(), 1800);
-        // However late a sleeper wakes up, it is not early.
-        assert!(all >= 5.0 * 0.02, "{all}");
-        let few = Dataset::new(column(50), column(50)).unwrap();
-        assert!((0.02..0.5).contains(&seconds_of_regression(&few, 50_000, learn).unwrap()));
-        assert_eq!(learnt_from.get(), 50);
     }
 
     #[test]

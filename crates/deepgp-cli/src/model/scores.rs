@@ -93,10 +93,16 @@ impl<'a> Scores<'a> {
         }
     }
 
-    /// The score of the model as `test`, and those of the baselines as `baselines`, for scripts.
+    /// The score of the model as `test`, and those of the baselines as `baselines`, for scripts; where rows have weights also their column, as
+    /// `weighted_by`.
     pub fn json(&self, file: &ModelFile) -> Map<String, Value> {
         let rows = self.data().len();
-        let of = |subjects: Vec<(Subject, Value)>| summary(subjects);
+        let weights = self.data().weights().and(file.schema.row_columns.weights.as_ref());
+        let of = |subjects: Vec<(Subject, Value)>| {
+            let mut all = summary(subjects);
+            all.extend(weights.map(|column| ("weighted_by".to_string(), json!(column))));
+            all
+        };
         match self {
             Self::Numbers(own) => of(each(&own.scores, |one| json_summary::score(one, rows, &file.schema.targets))),
             Self::Classes(own) => {
@@ -134,6 +140,14 @@ fn with_sample(mut score: Value, baseline: Baseline) -> Value {
         score.insert("training_rows".into(), json!({ "sampled": rows, "of": of }));
     }
     score
+}
+
+/// By what the rows of scores are weighted, to add to their number: `, weighted by `w``; nothing if all count alike.
+pub fn weighted_by(rows: &Dataset, file: &ModelFile) -> String {
+    match (rows.weights(), &file.schema.row_columns.weights) {
+        (Some(_), Some(column)) => format!(", weighted by `{column}`"),
+        (None, _) | (_, None) => String::new(),
+    }
 }
 
 /// Whether a model file has test scores.

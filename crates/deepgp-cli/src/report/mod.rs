@@ -24,10 +24,11 @@ mod example;
 mod tests;
 
 pub use classes::{ClassReport, ClassRows};
+pub use content::predicted_rows;
 pub use counts::{CountReport, CountRows, Frequency, HardCount};
 pub use figures::accuracy::rows_with_interval;
 pub use page::page;
-pub use write::{write_of_fit, write_page, write_pictures};
+pub use write::{of_fit, write_page, write_pictures};
 
 use deepgp::likelihood::LikelihoodDescription;
 use deepgp::{ObjectiveForm, Score, TransformChoice};

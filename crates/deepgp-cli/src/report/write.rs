@@ -12,17 +12,16 @@ use super::{Report, page, pictures};
 use crate::model::scores::Scores;
 use crate::picture;
 
-/// Writes the report on a model that has just been fitted, with the threads of the fit; `positions` are those of the scored rows in its table.
-pub fn write_of_fit(
+/// The report on a model that has just been fitted, with the threads of the fit; `positions` are those of the scored rows in its table.
+pub fn of_fit(
     file: &ModelFile,
     scored: Option<&Scores<'_>>,
     train: Option<&Dataset>,
     positions: Option<&[u64]>,
-    path: &Path,
-) -> Result<()> {
+) -> Result<Report> {
     let settings = PredictSettings { threads: file.record.settings.train.threads, ..PredictSettings::default() };
     let sources = ReportSources { scored, positions, table: None, train, settings, notes: Vec::new() };
-    write_page(&gather(file, &sources)?, path)
+    gather(file, &sources)
 }
 
 /// Writes the page of a report.

@@ -51,9 +51,9 @@ pub fn load(folder: &Path, name: &str) -> Result<Dataset> {
         );
     };
     let source = Source::open(path)?;
-    let (targets, ignore, categorical) = (vec![TARGET.to_string()], Vec::new(), Vec::new());
-    let (missing, task, exposure) = (Missing::Reject, Task::Regression, None);
-    let wanted = Wanted { targets, ignore, categorical, missing, task, exposure };
+    // Missing cells are refused: these tables have none.
+    let targets = vec![TARGET.to_string()];
+    let wanted = Wanted { targets, missing: Missing::Reject, task: Task::Regression, ..Wanted::default() };
     let (schema, _) = Schema::scan(&source, &wanted)?;
     let data = rows::load(&schema, &source, rows::reading(Voice::SILENT))?.data;
     if name == DISTINCT { distinct(&data) } else { Ok(data) }

@@ -1,16 +1,20 @@
 //! Output of commands: text for people on standard error, one JSON object for scripts on standard output.
 
+use std::borrow::Cow;
 use std::fmt::Display;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
 use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::Value;
 
+use super::visible;
+
 /// To whom a command talks: people, scripts, or nobody.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct Voice {
-    /// Print one JSON object on standard output; everything for people goes to standard error
+    /// Print one JSON object on standard output; everything for people goes to standard error. Where the command fails, the object has `error`,
+    /// with a `message` and a `kind` (usage or failure), and `exit_code`
     #[arg(long)]
     pub json: bool,
     /// Say nothing but errors
@@ -32,15 +36,15 @@ pub enum Outcome {
     Interrupted,
 }
 
-/// Writes a line to standard error. A closed terminal or pipe is no reason to lose a run, so that errors are ignored.
+/// Writes a line, or several, to standard error, with control characters written out. A closed terminal or pipe is no reason to lose a run, so that errors are ignored.
 pub fn tell(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = writeln!(std::io::stderr(), "{}", visible::lines(text));
 }
 
-/// Writes text to standard error that stays on its line and is soon overwritten.
-pub fn show(text: &str) {
+/// Takes what stands in the last line of the terminal away, such as a progress bar.
+pub fn clear_line() {
     let mut terminal = std::io::stderr();
-    let _ = terminal.write_all(text.as_bytes()).and_then(|()| terminal.flush());
+    let _ = terminal.write_all(b"\r\x1b[2K").and_then(|()| terminal.flush());
 }
 
 /// Writes a line to standard error, unless the command is to be quiet.
@@ -50,16 +54,16 @@ pub fn say(voice: Voice, text: &str) {
     }
 }
 
-/// Writes each note to standard error, unless the command is to be quiet.
+/// Writes each note to standard error, each on one line, unless the command is to be quiet.
 pub fn notes(voice: Voice, notes: &[impl Display]) {
     for note in notes {
-        say(voice, &format!("note: {note}"));
+        say(voice, &visible::line(&format!("note: {note}")));
     }
 }
 
 /// Writes a JSON object to standard output, on a line of its own.
 pub fn json(value: &Value) -> Result<Reader> {
-    print(format!("{value}\n").as_bytes())
+    print(format!("{}\n", visible::json(value.to_string())).as_bytes())
 }
 
 /// Whether anybody still reads standard output.
@@ -71,6 +75,21 @@ pub enum Reader {
     Gone,
 }
 
+/// Writes text for people to standard output, with control characters written out.
+pub fn print_text(text: &str) -> Result<Reader> {
+    print(visible::lines(text).as_bytes())
+}
+
+/// Writes lines of a table to standard output: to other programs as they are, to a terminal with control characters written out.
+pub fn print_table(lines: &str) -> Result<Reader> {
+    print(table_for(std::io::stdout().is_terminal(), lines).as_bytes())
+}
+
+/// The lines of a table for a terminal, or for another program.
+fn table_for(terminal: bool, lines: &str) -> Cow<'_, str> {
+    if terminal { visible::lines(lines) } else { Cow::Borrowed(lines) }
+}
+
 /// Writes bytes to standard output, and tells whether anybody still reads it.
 pub fn print(bytes: &[u8]) -> Result<Reader> {
     let mut out = std::io::stdout();
@@ -78,5 +97,16 @@ pub fn print(bytes: &[u8]) -> Result<Reader> {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(Reader::Gone),
         Err(error) => Err(error).context("cannot write to standard output"),
         Ok(()) => Ok(Reader::There),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_changed_for_a_terminal_alone() {
+        let lines = "a\x1b[2J,b\n";
+        assert_eq!((table_for(false, lines), table_for(true, lines)), (lines.into(), "a\\u{1b}[2J,b\n".into()));
     }
 }

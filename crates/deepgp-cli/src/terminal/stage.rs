@@ -22,6 +22,8 @@ pub enum Extent {
     Rows(u64),
     /// Something that is told as a share of the whole, in percent.
     Percent,
+    /// Something that cannot say how far it is.
+    Unmeasured,
 }
 
 /// The progress display of a stage. It goes when it is dropped.
@@ -86,7 +88,7 @@ impl Drop for Stage {
 /// A bar on the terminal, or a line without one if nobody knows how much there is to do.
 fn new_bar(extent: Extent) -> ProgressBar {
     let (length, template) = match extent {
-        Extent::UnknownRows => (None, "{spinner} {wide_msg}"),
+        Extent::UnknownRows | Extent::Unmeasured => (None, "{spinner} {wide_msg}"),
         Extent::Rows(of) => (Some(of), "{bar:16.cyan/dim} {wide_msg}"),
         Extent::Percent => (Some(100), "{bar:16.cyan/dim} {wide_msg}"),
     };
@@ -103,6 +105,7 @@ fn describe(what: &str, extent: Extent, done: u64, elapsed: f64) -> String {
         Extent::UnknownRows => return format!("{what}: {done} rows"),
         Extent::Rows(of) => (format!("{done} of {of} rows"), of),
         Extent::Percent => (format!("{done} %"), 100),
+        Extent::Unmeasured => return format!("{what}: {} so far", duration(elapsed)),
     };
     if done == 0 || done > of {
         return format!("{what}: {far}");
@@ -121,6 +124,7 @@ mod tests {
         assert_eq!(describe("scoring", Extent::Rows(40_000), 10_000, 2.0), "scoring: 10000 of 40000 rows  6.0 s left");
         assert_eq!(describe("scoring", Extent::Rows(40_000), 0, 2.0), "scoring: 0 of 40000 rows");
         assert_eq!(describe("choosing", Extent::Percent, 50, 3.0), "choosing: 50 %  3.0 s left");
+        assert_eq!(describe("writing", Extent::Unmeasured, 0, 3.0), "writing: 3.0 s so far");
     }
 
     #[test]

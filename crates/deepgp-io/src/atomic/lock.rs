@@ -33,14 +33,20 @@ impl Lock {
         }
         Err(io::ErrorKind::WouldBlock.into())
     }
-}
 
-impl Drop for Lock {
-    fn drop(&mut self) {
+    /// Removes the file beside the one that is locked, while the right to write that one lasts: for a process that is about to end without
+    /// giving it back.
+    pub fn remove_file(&self) {
         // While it is still locked, and only where others notice. A file that stays does no harm: it is the lock on it that counts.
         if cfg!(unix) && is_named(&self.file, &self.path) {
             let _ = std::fs::remove_file(&self.path);
         }
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        self.remove_file();
     }
 }
 

@@ -6,14 +6,17 @@
 
 mod description;
 mod error;
+mod folds;
 mod format_1;
 mod history;
+mod implausible;
 mod likelihood;
 mod log;
 mod progress;
 mod provenance;
 mod record;
 mod score;
+mod split;
 mod state;
 mod stop;
 
@@ -29,12 +32,15 @@ use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 pub use error::ModelError;
+pub use folds::{FoldScore, FoldScores, FoldSubject, Metric};
 pub use history::{History, HistoryPoint};
+pub use implausible::ImplausibleNumbers;
 pub use likelihood::{LikelihoodWatch, noise_of_first_target};
 pub use progress::{Bound, TrainingProgress};
 pub use provenance::{Provenance, TableRecord};
 pub use record::{ClassWeights, Record, now};
 pub use score::{Baseline, RowSample, ScoreRecord, Subject};
+pub use split::SplitRule;
 pub use stop::StopReason;
 
 use crate::atomic;

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use deepgp::{ClassScore, CountScore, FitSettings, Training};
 use serde::{Deserialize, Serialize};
 
-use super::{Provenance, ScoreRecord, StopReason, format_1};
+use super::{FoldScores, Provenance, ScoreRecord, SplitRule, StopReason, format_1};
 use crate::note::{Note, TrainingEvent};
 
 /// Kinds of event that are noted, once each.
@@ -39,6 +39,9 @@ pub struct Record {
     pub settings: FitSettings,
     /// The share of rows held out for testing, if any.
     pub test: Option<f64>,
+    /// Which rows are held out, for testing and for early stopping.
+    #[serde(default, skip_serializing_if = "SplitRule::is_random")]
+    pub split: SplitRule,
     /// Steps of the optimiser so far.
     pub steps: u64,
     /// Seconds of training so far.
@@ -62,6 +65,9 @@ pub struct Record {
     /// Scores on them where targets are counts, those that are numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub count_scores: Vec<ScoreRecord<CountScore>>,
+    /// Scores of cross-validation, if there was one: of other models than this one, which was fitted to all rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cross_validation: Option<FoldScores>,
     /// What is worth telling: more jitter than asked for, steps rolled back, rows dropped.
     pub notes: Vec<Note>,
     /// Where the model goes when it is done.
@@ -93,6 +99,7 @@ impl Record {
             data,
             settings,
             test: None,
+            split: SplitRule::Random,
             steps: 0,
             train_seconds: 0.0,
             elbo: None,
@@ -103,6 +110,7 @@ impl Record {
             scores: Vec::new(),
             class_scores: Vec::new(),
             count_scores: Vec::new(),
+            cross_validation: None,
             notes: Vec::new(),
             out: String::new(),
             checkpoint_every: String::new(),
@@ -114,9 +122,23 @@ impl Record {
         }
     }
 
-    /// Takes down what the library decided by itself before this training: transforms of targets, which have these names, and what becomes
-    /// of validation scores.
+    /// Makes this the record of a further run that starts from the model: its steps count as earlier ones, and what was told of training, of
+    /// its end and of scores is gone.
+    pub fn begin_further(&mut self) {
+        self.steps_before += std::mem::take(&mut self.steps);
+        (self.train_seconds, self.elbo, self.stop) = (0.0, None, None);
+        self.scores.clear();
+        self.class_scores.clear();
+        self.count_scores.clear();
+        self.notes.retain(|note| !note.is_of_run());
+    }
+
+    /// Takes down what the library decided by itself before this training: transforms of targets, which have these names, fewer inducing
+    /// inputs than were asked for, and what becomes of validation scores.
     pub fn note_start(&mut self, training: &Training, targets: &[String]) {
+        if let Some(note) = Note::fewer_inducing(&self.settings, training.model()) {
+            self.remark(note);
+        }
         for (target, found) in targets.iter().zip(training.transform_findings()) {
             let note = Note::of_transform(target, found);
             // That nothing was done is no news.
@@ -190,6 +212,20 @@ mod tests {
         record.end(StopReason::Stuck { cause: "no numbers".into() });
         let told = record.notes[0].to_string();
         assert_eq!(told, "training could not go on; the model is the last good one: no numbers");
+    }
+
+    #[test]
+    fn a_further_run_begins_with_what_stays_true() {
+        let mut record = Record::new(Provenance::Unfitted, FitSettings::default());
+        (record.steps, record.steps_before, record.train_seconds, record.elbo) = (30, 4, 2.5, Some(-1.0));
+        record.end(StopReason::Stuck { cause: "no numbers".into() });
+        let of_table = Note::RowsLeftOut { rows: 2, of: 60 };
+        record.remark(of_table.clone());
+        record.remark(Note::ScoredOnSample { rows: 5, of: 9 });
+        record.begin_further();
+        assert_eq!((record.steps, record.steps_before, record.train_seconds), (0, 34, 0.0));
+        assert_eq!((record.elbo, record.stop), (None, None));
+        assert_eq!(record.notes, [of_table]);
     }
 
     #[test]

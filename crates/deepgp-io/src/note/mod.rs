@@ -7,13 +7,32 @@ mod sentence;
 
 use std::fmt;
 
-use deepgp::{Matrix, TransformChoice, TransformFinding};
+use deepgp::{DeepGp, FitSettings, InducingSize, Matrix, TransformChoice, TransformFinding};
 use serde::{Deserialize, Serialize};
 
 pub use number::Number;
 
 use crate::model::Baseline;
-use crate::table::Place;
+use crate::table::{Cycle, Place};
+
+/// Why an input column is left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LeftOut {
+    /// It grows by one from row to row.
+    CountsRows,
+    /// It has the name of an identifier, and another number in each row.
+    Identifies,
+    /// It has almost as many different texts as there are rows.
+    TellsApart {
+        /// How many, at least.
+        values: usize,
+        /// One of them.
+        example: String,
+    },
+    /// It has nothing in any row.
+    Empty,
+}
 
 /// Something that is not wrong, but worth knowing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +52,68 @@ pub enum Note {
         /// Whether it stands where data frames write the numbers of their rows.
         may_number_rows: bool,
     },
+    /// Columns had the names of others, and got numbers behind them.
+    RepeatedNames {
+        /// What they are called now.
+        columns: Vec<String>,
+    },
+    /// A text is not UTF-8, and was read as Windows-1252.
+    NotUtf8 {
+        /// The first such line.
+        line: u64,
+    },
+    /// Words that stand for missing cells elsewhere are words like the others of their column.
+    MarkersAreWords {
+        /// The column.
+        column: String,
+        /// Which words there are.
+        markers: Vec<String>,
+    },
+    /// Numbers of a column have signs or marks, which were read over.
+    DecoratedNumbers {
+        /// The column.
+        column: String,
+        /// The first of them.
+        example: String,
+        /// The number that it is read as.
+        value: String,
+    },
+    /// The dates of a column have their year behind day and month.
+    DatesWithYearLast {
+        /// The column.
+        column: String,
+        /// The first of them.
+        example: String,
+        /// Whether the month comes before the day.
+        month_first: bool,
+        /// Whether all dates could be read in the other order as well.
+        ambiguous: bool,
+    },
+    /// An input column was left out.
+    ColumnLeftOut {
+        /// The column.
+        column: String,
+        /// Why.
+        reason: LeftOut,
+    },
+    /// An input has so many categories that each becomes what it says about the targets.
+    LevelsAsMeans {
+        /// The column.
+        column: String,
+        /// How many different categories there are.
+        levels: usize,
+    },
+    /// Cells of a table are not what their column was at fitting, and were taken for missing ones.
+    OddCells {
+        /// The column.
+        column: String,
+        /// How many.
+        cells: u64,
+        /// The first of them.
+        example: String,
+        /// Where that is.
+        place: Place,
+    },
     /// An input is the index of a data frame.
     DataFrameIndex {
         /// The column.
@@ -44,6 +125,9 @@ pub enum Note {
         column: String,
         /// Whether some times say how far they are from UTC and some do not.
         mixed_zones: bool,
+        /// The cycles that became inputs beside the trend.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        cycles: Vec<Cycle>,
     },
     /// An input is taken for categories, although most of them have digits.
     CategoriesWithDigits {
@@ -67,11 +151,6 @@ pub enum Note {
         column: String,
         /// The first such number, as it is written.
         example: String,
-    },
-    /// An input of numbers grows by one from row to row.
-    CountsRows {
-        /// The column.
-        column: String,
     },
     /// An input of numbers has the name of an identifier.
     NamedLikeId {
@@ -100,6 +179,59 @@ pub enum Note {
     TruthAsNumbers {
         /// The target.
         target: String,
+    },
+    /// Rows of one group stay together wherever some are held out.
+    GroupsKeptTogether {
+        /// The column of groups.
+        column: String,
+        /// How many groups there are.
+        groups: usize,
+        /// How many rows they have.
+        rows: usize,
+        /// How many rows are of no group, and so of one of their own.
+        missing: u64,
+    },
+    /// The last rows are held out.
+    SplitByTime {
+        /// The column that says when a row was; the order of the table if there is none.
+        column: Option<String>,
+        /// Columns of dates that could have said so.
+        dates: Vec<String>,
+        /// How many rows do not say when they were.
+        undated: usize,
+    },
+    /// Rows are held out at random from a table that is in the order of its dates.
+    DatesInOrder {
+        /// The column of dates.
+        column: String,
+    },
+    /// Rows are held out at random from a table in which ids come again and again.
+    RepeatedIds {
+        /// The column of ids.
+        column: String,
+        /// How many different ones there are.
+        values: usize,
+        /// How many rows have one.
+        rows: usize,
+    },
+    /// A model was scored without the rows that it was trained on.
+    TrainingRowsUnknown {
+        /// Why they are not known.
+        reason: String,
+    },
+    /// Rows of weight 0 are left out.
+    ZeroWeights {
+        /// The column of weights.
+        column: String,
+        /// How many.
+        rows: usize,
+        /// Out of how many.
+        of: usize,
+    },
+    /// A table to score a model on has no weights, though the table of the fit had.
+    NoWeights {
+        /// The column of weights.
+        column: String,
     },
     /// Input columns are the same in every row, and are left out.
     ConstantColumns {
@@ -259,6 +391,22 @@ pub enum Note {
         /// The log likelihood of the mean.
         mean: Number,
     },
+    /// An array of the model has numbers that no training leads to.
+    ImplausibleNumbers {
+        /// The name of the array.
+        array: String,
+        /// How many such numbers it has.
+        numbers: usize,
+        /// The first of them.
+        example: Number,
+    },
+    /// Training started from the parameters of another model, in its units.
+    StartedFrom {
+        /// Where that model was.
+        model: String,
+        /// The steps that it had been trained for.
+        steps: u64,
+    },
     /// The model has fewer inducing inputs than were asked for: its inputs have no more distinct rows.
     FewerInducing {
         /// How many were asked for.
@@ -346,6 +494,42 @@ pub enum NoTransform {
 }
 
 impl Note {
+    /// The note with the number of rows that do not say when they were, if it is one on a split by time.
+    pub fn with_undated(self, rows: usize) -> Self {
+        match self {
+            Self::SplitByTime { column, dates, .. } => Self::SplitByTime { column, dates, undated: rows },
+            other => other,
+        }
+    }
+
+    /// Whether it tells of one training run or of its scores: a further run of the same model on the same rows has its own.
+    pub fn is_of_run(&self) -> bool {
+        matches!(
+            self,
+            Self::Training { .. }
+                | Self::InducingCutShort { .. }
+                | Self::ScoredOnSample { .. }
+                | Self::NoBetterThanMean { .. }
+                | Self::NoBetterThanShares { .. }
+                | Self::NoiseAboveSpread { .. }
+                | Self::ExplainsNothing { .. }
+        )
+    }
+
+    /// What is worth knowing if a model has fewer inducing inputs than `settings` ask for, because its first layer has no more distinct inputs.
+    pub fn fewer_inducing(settings: &FitSettings, model: &DeepGp) -> Option<Self> {
+        let inducing = &model.layers()[0].inducing;
+        let (mean, covariance) = match settings.model.inducing {
+            InducingSize::Tied(m) => (Some(m), Some(m)),
+            InducingSize::Decoupled { mean, covariance } | InducingSize::Nested { mean, covariance } => {
+                (mean, covariance)
+            }
+        };
+        let short = [(mean, inducing.mean().nrows()), (covariance, inducing.covariance().nrows())].into_iter();
+        let asked = short.filter_map(|(asked, found)| asked.filter(|asked| *asked > found).map(|asked| (asked, found)));
+        asked.max().map(|(asked, found)| Self::FewerInducing { asked, found })
+    }
+
     /// What the library found out about the transform of a target.
     pub fn of_transform(target: &str, found: &TransformFinding) -> Self {
         let target = target.to_string();

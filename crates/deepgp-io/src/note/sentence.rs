@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::{NoTransform, Note, TrainingEvent};
-use crate::table::{PLAIN, names};
+use super::{LeftOut, NoTransform, Note, TrainingEvent};
+use crate::table::{PLAIN, mostly_digits, names};
 use crate::words::{count, percent};
 
 /// What to do about a model that has learnt nothing.
@@ -11,6 +11,23 @@ const LEARN_MORE: &str = "if there is something to learn, try a smaller --learni
 
 /// The number of classes that a note lists.
 const LISTED_CLASSES: usize = 10;
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CountsRows => f.write_str("it counts the rows"),
+            Self::Identifies => f.write_str("it has the name of an id, and another number in each row"),
+            Self::TellsApart { values, example } => {
+                write!(f, "its {values} different texts, such as \"{example}\", tell rows apart and say little else")?;
+                if mostly_digits(example) {
+                    write!(f, " (if they are numbers or dates, {PLAIN})")?;
+                }
+                Ok(())
+            }
+            Self::Empty => f.write_str("there is nothing in it"),
+        }
+    }
+}
 
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -25,16 +42,84 @@ impl fmt::Display for Note {
                 }
                 Ok(())
             }
+            Self::RepeatedNames { columns } => {
+                let (are, them) = if columns.len() == 1 { ("is", "it") } else { ("are", "them") };
+                let columns = names::list(columns.iter());
+                write!(
+                    f,
+                    "several columns have one name: {columns} {are} numbered, to tell {them} from the first of that name"
+                )
+            }
+            Self::NotUtf8 { line } => {
+                write!(
+                    f,
+                    "the text is not UTF-8 (line {line} is the first that is not), and was read as Windows-1252, or Latin-1"
+                )
+            }
+            Self::MarkersAreWords { column, markers } => {
+                let listed: Vec<String> = markers.iter().map(|marker| format!("\"{marker}\"")).collect();
+                let (are, word) = if markers.len() == 1 { ("is", "a word") } else { ("are", "words") };
+                write!(
+                    f,
+                    "column `{column}`: {} {are} {word} like the others; if missing cells are meant, say so with --na '{}'",
+                    listed.join(", "),
+                    markers.join(",")
+                )
+            }
+            Self::DecoratedNumbers { column, example, value } => write!(
+                f,
+                "column `{column}`: \"{example}\" is read as {value}, and so are others like it; if they are names, say so with \
+                 --categorical {column}, or of a target with --task classification"
+            ),
+            Self::DatesWithYearLast { column, example, month_first, ambiguous } => {
+                let (first, other) = if *month_first { ("month", "day-first") } else { ("day", "month-first") };
+                write!(f, "column `{column}`: dates such as \"{example}\" are read with the {first} first")?;
+                if *ambiguous {
+                    write!(f, ", though both orders are possible: --dates {other} says otherwise")?;
+                }
+                Ok(())
+            }
+            Self::ColumnLeftOut { column, reason } => {
+                write!(f, "column `{column}` is left out: {reason}")?;
+                match reason {
+                    LeftOut::CountsRows | LeftOut::Identifies | LeftOut::TellsApart { .. } => {
+                        write!(f, "; --keep-column {column} takes it, --categorical {column} as categories")
+                    }
+                    LeftOut::Empty => Ok(()),
+                }
+            }
+            Self::LevelsAsMeans { column, levels } => write!(
+                f,
+                "column `{column}` has {levels} different texts: each becomes one number, the mean of the target over its rows in other \
+                 folds, drawn towards that of all rows where there are few (--categorical {column} makes an input of each)"
+            ),
+            Self::OddCells { column, cells, example, place } => {
+                let (cells, were) =
+                    if *cells == 1 { ("1 cell".into(), "was") } else { (format!("{cells} cells"), "were") };
+                write!(
+                    f,
+                    "column `{column}`: {cells} {were} not what the column was at fitting, the first \"{example}\" in {place}, and {were} taken \
+                     for missing"
+                )
+            }
             Self::DataFrameIndex { column } => write!(
                 f,
                 "`{column}` is the index of a data frame; if it only numbers the rows, leave it out with --ignore {column}"
             ),
-            Self::Dates { column, mixed_zones } => {
+            Self::Dates { column, mixed_zones, cycles } => {
                 let zone = match mixed_zones {
                     true => "; times that do not say how far they are from UTC are taken for UTC",
                     false => "",
                 };
-                write!(f, "column `{column}`: dates are read as seconds since 1970{zone}")
+                let made: Vec<&str> = cycles.iter().map(|cycle| cycle.name()).collect();
+                match &made[..] {
+                    [] => write!(f, "column `{column}`: dates are a trend, in seconds since 1970{zone}"),
+                    made => write!(
+                        f,
+                        "column `{column}`: dates are a trend, in seconds since 1970, and {}, each as a circle{zone}",
+                        made.join(", ")
+                    ),
+                }
             }
             Self::CategoriesWithDigits { column, levels, example } => write!(
                 f,
@@ -50,10 +135,6 @@ impl fmt::Display for Note {
                 f,
                 "column `{column}`: \"{example}\" and others like it are read as numbers, without their leading zeros; if \
                  they are codes, take them as categories with --categorical {column}, or leave them out with --ignore {column}"
-            ),
-            Self::CountsRows { column } => write!(
-                f,
-                "column `{column}` counts the rows; if it says nothing else about them, leave it out with --ignore {column}"
             ),
             Self::NamedLikeId { column } => write!(
                 f,
@@ -88,6 +169,55 @@ impl fmt::Display for Note {
                 "`{target}`: true and false are taken for 1 and 0: they are classes where all cells are one of them, and there is no \
                  other target"
             ),
+            Self::GroupsKeptTogether { column, groups, rows, missing } => {
+                let rows = count(*rows, "row");
+                write!(
+                    f,
+                    "rows of one `{column}` stay together wherever some are held out: {rows} of {groups} groups"
+                )?;
+                match missing {
+                    0 => Ok(()),
+                    1 => f.write_str(", of which a row without one is one"),
+                    _ => write!(f, ", of which {missing} rows without one are one each"),
+                }
+            }
+            Self::SplitByTime { column, dates, undated } => {
+                match column {
+                    Some(column) => write!(f, "the last rows by `{column}`")?,
+                    None => f.write_str("the last rows, in the order of the table,")?,
+                }
+                f.write_str(" are held out for testing, and the last of the others say when to stop")?;
+                if column.is_none() && !dates.is_empty() {
+                    let dates = names::list(dates.iter());
+                    write!(f, "; {dates} have dates: name one to go by with --test last:SHARE:COLUMN")?;
+                }
+                match undated {
+                    0 => Ok(()),
+                    1 => f.write_str("; the row without a time is taken for an earlier one"),
+                    _ => write!(f, "; {} without a time are taken for earlier ones", count(*undated, "row")),
+                }
+            }
+            Self::DatesInOrder { column } => write!(
+                f,
+                "the table is in the order of `{column}`, and rows are held out at random from between the others: if the model is for \
+                 times to come, score it on the last rows with --test last:0.2"
+            ),
+            Self::RepeatedIds { column, values, rows } => write!(
+                f,
+                "`{column}` has {values} values in {rows} rows, and rows are held out at random: if the model is for others than these, \
+                 keep the rows of each together with --group {column}"
+            ),
+            Self::TrainingRowsUnknown { reason } => write!(
+                f,
+                "there are no baselines, and nobody could check whether the model was trained on these rows: {reason}"
+            ),
+            Self::ZeroWeights { column, rows, of } => {
+                let were = if *rows == 1 { "was" } else { "were" };
+                write!(f, "{rows} of {of} rows {were} left out: their `{column}` is 0")
+            }
+            Self::NoWeights { column } => {
+                write!(f, "there is no column `{column}` to weigh rows by, so all count alike in the scores")
+            }
             Self::ConstantColumns { columns } => {
                 let (are, them) = if columns.len() == 1 { ("is", "it") } else { ("are", "them") };
                 let columns = names::list(columns.iter());
@@ -155,6 +285,17 @@ impl fmt::Display for Note {
                 write!(f, "on the {rows} the model is beaten by {baseline}: a log loss of {model} against {theirs}")
             }
             Self::NoScores { rows } => write!(f, "on the {rows} the model has no scores that are numbers"),
+            Self::ImplausibleNumbers { array, numbers, example } => write!(
+                f,
+                "`{array}` has {} that no training leads to, such as {example}: predictions may be no numbers; copy the file again, or \
+                 fit the model anew",
+                count(*numbers, "number")
+            ),
+            Self::StartedFrom { model, steps } => write!(
+                f,
+                "training starts from {model}, after its {}: columns, sizes and units are those of that model",
+                count(*steps as usize, "step")
+            ),
             Self::FewerInducing { asked, found } => write!(
                 f,
                 "{asked} inducing inputs were asked for, but the rows to train on have only {found} distinct inputs: there are {found}"

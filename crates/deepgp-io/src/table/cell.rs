@@ -19,7 +19,7 @@ pub enum Cell {
     Text(String),
 }
 
-/// Texts that stand for a missing cell, besides the empty one; upper and lower case are the same.
+/// Texts that stand for a missing cell, besides the empty one, unless they are words among words; upper and lower case are the same.
 pub const MISSING_MARKERS: [&str; 10] = ["NA", "N/A", "#N/A", "<NA>", "NaN", "null", "none", "?", "-", "."];
 
 impl Cell {
@@ -28,8 +28,8 @@ impl Cell {
         if value.is_nan() { Self::Missing } else { Self::Number(value) }
     }
 
-    /// What `text` means, blanks around it aside: one of [`MISSING_MARKERS`]; a number as Rust reads it (`3`, `+3.5`,
-    /// `.5`, `1e5`, but not `1_000` nor `1,000`); `true` or `false` in any case; text.
+    /// What `text` means by itself, blanks around it aside: nothing; a number as Rust reads it (`3`, `+3.5`, `.5`, `1e5`, but not `1_000` nor
+    /// `1,000`); `true` or `false` in any case; text. Whether a word stands for nothing depends on its column: see `writing.rs`.
     ///
     /// With `decimal_comma`, `3,14` is a number, too.
     pub(super) fn parse(text: &str, decimal_comma: bool) -> Self {
@@ -39,9 +39,6 @@ impl Cell {
         }
         if let Ok(value) = text.parse::<f64>() {
             return Self::number(value);
-        }
-        if MISSING_MARKERS.iter().any(|marker| text.eq_ignore_ascii_case(marker)) {
-            return Self::Missing;
         }
         if text.eq_ignore_ascii_case("true") || text.eq_ignore_ascii_case("false") {
             return Self::Boolean(text.eq_ignore_ascii_case("true"));
@@ -69,8 +66,13 @@ impl Cell {
     }
 }
 
+/// Whether text is one of [`MISSING_MARKERS`].
+pub(super) fn is_marker(text: &str) -> bool {
+    MISSING_MARKERS.iter().any(|marker| text.eq_ignore_ascii_case(marker))
+}
+
 /// Whether text may be meant to be a number, or a date, though it is none: it has more digits than letters.
-pub(super) fn mostly_digits(text: &str) -> bool {
+pub(crate) fn mostly_digits(text: &str) -> bool {
     let count = |wanted: fn(char) -> bool| text.chars().filter(|c| wanted(*c)).count();
     count(|c| c.is_ascii_digit()) > count(char::is_alphabetic)
 }
@@ -115,9 +117,14 @@ mod tests {
 
     #[test]
     fn words_for_nothing_and_truth_are_known_in_any_case() {
-        for text in ["", "  ", "NA", "na", "N/A", "#N/A", "<NA>", "nan", "NaN", "-nan", "NULL", "None", "?", "-", "."] {
+        for text in ["", "  ", "nan", "NaN", "-nan"] {
             assert_eq!(Cell::parse(text, false), Cell::Missing, "{text}");
         }
+        for text in ["NA", "na", "N/A", "#N/A", "<NA>", "NULL", "None", "?", "-", "."] {
+            assert!(is_marker(text), "{text}");
+            assert_eq!(Cell::parse(text, false), Cell::Text(text.into()), "{text}: it may be a word");
+        }
+        assert!(!is_marker("") && !is_marker("nothing"));
         for (text, value) in [("true", true), ("FALSE", false), ("True", true)] {
             assert_eq!(Cell::parse(text, false), Cell::Boolean(value));
         }

@@ -1,9 +1,15 @@
 //! Numbers that may be names: of rows, of things, of places. A model would look for a curve along them.
 
+use std::collections::HashSet;
+
 use super::{Kind, Note, names};
+use crate::note::LeftOut;
 
 /// In fewer rows numbers may well follow each other for a reason.
 const FEW_ROWS: u64 = 20;
+
+/// So many numbers that are all different are enough to say that all are.
+const DIFFERENT: usize = 1000;
 
 /// What has been seen of a column's numbers.
 #[derive(Debug, Default)]
@@ -13,6 +19,9 @@ pub(super) struct Codes {
     /// Some number is not whole; some is not one more than the one before.
     fractions: bool,
     jumps: bool,
+    /// Bits of the first numbers, and whether one of them came again.
+    first: HashSet<u64>,
+    repeats: bool,
     /// The first that has leading zeros, which a number loses.
     padded: Option<String>,
 }
@@ -24,6 +33,20 @@ impl Codes {
         self.jumps |= self.count > 0 && value != self.last + 1.0;
         self.last = value;
         self.count += 1;
+        if self.first.len() < DIFFERENT && !self.repeats {
+            self.repeats = !self.first.insert(value.to_bits());
+        }
+    }
+
+    /// Why a column of these numbers should be left out, if it should.
+    pub(super) fn left_out(&self, name: &str) -> Option<LeftOut> {
+        if self.fractions || self.count <= FEW_ROWS {
+            return None;
+        }
+        if !self.jumps {
+            return Some(LeftOut::CountsRows);
+        }
+        (is_for_ids(name) && !self.repeats).then_some(LeftOut::Identifies)
     }
 
     /// How the last number was written, in a format where that can differ.
@@ -42,15 +65,12 @@ impl Codes {
         if let Some(text) = &self.padded {
             return Some(Note::LeadingZeros { column: name.into(), example: text.clone() });
         }
-        if !self.jumps && self.count > FEW_ROWS && !alone {
-            return Some(Note::CountsRows { column: name.into() });
-        }
         (is_for_ids(name) && !alone).then(|| Note::NamedLikeId { column: name.into() })
     }
 }
 
 /// Whether a column of this name most likely tells things apart: `id`, `shop_id`, `PassengerId`, `userID`, `index`.
-fn is_for_ids(name: &str) -> bool {
+pub(super) fn is_for_ids(name: &str) -> bool {
     let lower = name.to_lowercase();
     let follows_small = |ending| name.strip_suffix(ending).is_some_and(|rest| rest.ends_with(char::is_lowercase));
     let parted = ["_id", "-id", " id", ".id"].iter().any(|ending| lower.ends_with(ending));
@@ -80,15 +100,20 @@ mod tests {
     }
 
     #[test]
-    fn what_counts_rows_is_told_of_unless_there_is_nothing_else() {
-        let counting = || seen((1000..1030).map(f64::from));
-        let note = counting().note("n", &NUMBER, false).unwrap().to_string();
-        assert!(note.contains("`n` counts the rows") && note.ends_with("--ignore n"), "{note}");
-        assert_eq!(counting().note("n", &NUMBER, true), None, "of a series it may be the time");
-        assert_eq!(seen((0..20).map(f64::from)).note("n", &NUMBER, false), None, "too few to say");
-        assert_eq!(seen((0..50).map(|i| f64::from(i % 49))).note("n", &NUMBER, false), None);
-        assert_eq!(seen((0..50).map(|i| f64::from(i) + 0.5)).note("n", &NUMBER, false), None);
-        assert_eq!(counting().note("n", &Kind::Category { levels: Vec::new() }, false), None);
+    fn what_counts_or_names_rows_is_known() {
+        let left_out = |name: &str, numbers: &mut dyn Iterator<Item = f64>| seen(numbers).left_out(name);
+        assert_eq!(left_out("n", &mut (1000..1030).map(f64::from)), Some(LeftOut::CountsRows));
+        assert_eq!(left_out("n", &mut (0..20).map(f64::from)), None, "too few to say");
+        assert_eq!(left_out("n", &mut (0..50).map(|i| f64::from(i % 49))), None);
+        assert_eq!(left_out("n", &mut (0..50).map(|i| f64::from(i) + 0.5)), None);
+        let mut shuffled = (0..50).map(|i| f64::from(i * 17 % 53));
+        assert_eq!(left_out("shop_id", &mut shuffled), Some(LeftOut::Identifies));
+        assert_eq!(left_out("shops", &mut (0..50).map(|i| f64::from(i * 17 % 53))), None);
+        assert_eq!(
+            left_out("shop_id", &mut (0..50).map(|i| f64::from(i % 7))),
+            None,
+            "it comes again, and may say something"
+        );
     }
 
     #[test]

@@ -4,10 +4,21 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::cell::{mostly_digits, number_label};
 use super::codes::Codes;
+use super::cycles::SeenDates;
 use super::{Cell, Kind, Note, Place, Source, date, names, scan};
 use crate::error::{Error, Result};
+use crate::note::LeftOut;
 
-/// The most levels a category may have, and one that was asked for.
+/// A category of so few levels has an input for each, whatever the number of rows.
+const FEW_LEVELS_TO_LEARN: usize = 10;
+/// One of up to so many has, too, if there are so many rows for each: enough to learn how a level differs, and not in its height alone. Chosen by
+/// trial: docs/tables.md.
+const MOST_INPUTS: usize = 100;
+const ROWS_FOR_EACH: u64 = 20;
+/// One that was asked for may have so many.
+const MOST_ASKED_INPUTS: usize = 1000;
+
+/// The most classes a target may have, and one that was asked for.
 pub(super) const MOST_LEVELS: usize = 100;
 pub(super) const MOST_ASKED_LEVELS: usize = 1000;
 
@@ -20,8 +31,17 @@ const FEW_LEVELS: usize = 10;
 /// How numbers and dates are to be written, so that they are known.
 pub(crate) const PLAIN: &str = "write them without units and separators, and dates as YYYY-MM-DD";
 
-/// Levels are counted up to here.
-const COUNTED_LEVELS: usize = 10_000;
+/// Levels are counted up to here, and numbers of columns that are not known to be categories.
+const COUNTED_LEVELS: usize = 100_000;
+const COUNTED_NUMBERS: usize = 10_000;
+
+/// What is to become of a column.
+pub(super) enum Verdict {
+    /// It is an input.
+    Input(Kind),
+    /// It is left out.
+    LeftOut(LeftOut),
+}
 
 /// What has been seen of a column.
 pub(super) struct Seen {
@@ -42,6 +62,7 @@ pub(super) struct Seen {
     /// Texts that are dates, those of other formats included, and their mean.
     dates: u64,
     mean_date: f64,
+    when: SeenDates,
     /// Times that say how far they are from UTC, and those that do not.
     zoned: u64,
     unzoned: u64,
@@ -66,6 +87,7 @@ impl Seen {
             different_texts: BTreeSet::new(),
             dates: 0,
             mean_date: 0.0,
+            when: SeenDates::default(),
             zoned: 0,
             unzoned: 0,
             odd: None,
@@ -86,7 +108,7 @@ impl Seen {
                 self.numbers += 1;
                 self.mean = with_one_more(self.mean, *value, self.numbers);
                 self.codes.add(*value);
-                let most = if self.category { COUNTED_LEVELS } else { MOST_LEVELS };
+                let most = if self.category { COUNTED_LEVELS } else { COUNTED_NUMBERS };
                 if self.different.len() <= most {
                     self.different.insert((value + 0.0).to_bits());
                 }
@@ -127,7 +149,7 @@ impl Seen {
     pub(super) fn wants_indicator(&self, kind: &Kind) -> bool {
         match kind {
             Kind::Number { .. } | Kind::Date { .. } | Kind::Boolean { .. } => self.absent > 0,
-            Kind::Category { .. } => false,
+            Kind::Category { .. } | Kind::ManyLevels { .. } => false,
         }
     }
 
@@ -140,91 +162,78 @@ impl Seen {
     fn add_date(&mut self, seconds: f64) {
         self.dates += 1;
         self.mean_date = with_one_more(self.mean_date, seconds, self.dates);
+        self.when.add(seconds);
     }
 
-    /// What the column is, of which `rows` rows were seen. Fails if that cannot be said, or is of no use.
-    pub(super) fn kind(&self, source: &Source, name: &str, rows: u64) -> Result<Kind> {
+    /// What is to become of the column. Fails if it is neither this nor that; `keep` if it was asked for, and `alone` if there is no other.
+    pub(super) fn verdict(&self, source: &Source, name: &str, keep: bool, alone: bool) -> Result<Verdict> {
         let cells = self.numbers + self.booleans + self.texts;
         let (path, column) = (source.path().to_path_buf(), name.to_string());
         if cells == 0 {
-            let advice = format!("leave it out with --ignore {name}");
-            return Err(Error::AllMissing { path, column, rows, advice });
+            return Ok(Verdict::LeftOut(LeftOut::Empty));
         }
-        match &self.odd {
-            None if !self.category => Ok(Kind::Number { fill: Some(self.mean) }),
+        Ok(Verdict::Input(match &self.odd {
+            None if !self.category => match self.codes.left_out(name).filter(|_| !keep && !alone) {
+                Some(reason) => return Ok(Verdict::LeftOut(reason)),
+                None => Kind::Number { fill: Some(self.mean) },
+            },
             Some(_) if self.booleans == cells && !self.category => {
-                Ok(Kind::Boolean { fill: Some(self.trues as f64 / cells as f64) })
+                Kind::Boolean { fill: Some(self.trues as f64 / cells as f64) }
             }
             Some((place, value)) if 2 * self.numbers > cells && !self.category => {
                 let (place, value, numbers) = (*place, value.clone(), self.numbers);
-                Err(Error::Mixed { path, place, column, value, numbers, cells })
+                return Err(Error::Mixed { path, place, column, value, numbers, cells });
             }
             Some(_) if 2 * self.dates > cells && !self.category => match &self.no_date {
-                None => Ok(Kind::Date { fill: Some(self.mean_date) }),
+                None => Kind::Date { fill: Some(self.mean_date), cycles: self.when.cycles() },
                 Some((place, value)) => {
                     let (place, value, dates) = (*place, value.clone(), self.dates);
-                    Err(Error::MixedDates { path, place, column, value, dates, cells })
+                    return Err(Error::MixedDates { path, place, column, value, dates, cells });
                 }
             },
-            _ => self.kind_of_category(source, name, cells),
-        }
+            _ => return Ok(self.verdict_on_levels(cells, keep)),
+        }))
     }
 
-    /// A category of so many cells. Fails if it has too many levels.
-    fn kind_of_category(&self, source: &Source, name: &str, cells: u64) -> Result<Kind> {
+    /// What is to become of a category of so many cells.
+    fn verdict_on_levels(&self, cells: u64, keep: bool) -> Verdict {
         let levels = self.levels();
-        let most = if self.category { MOST_ASKED_LEVELS } else { MOST_LEVELS };
-        let tells_apart = tell_rows_apart(levels.len(), cells);
-        if levels.len() <= most && !tells_apart {
-            return Ok(Kind::Category { levels: levels.into_iter().collect() });
+        let apart = tell_rows_apart(levels.len(), cells);
+        if apart && !self.category && !keep {
+            let example = self.odd.as_ref().map_or(String::new(), |(_, value)| value.clone());
+            return Verdict::LeftOut(LeftOut::TellsApart { values: levels.len(), example });
         }
-        let example = self.odd.as_ref().map_or(String::new(), |(place, value)| {
-            let may_be_meant = mostly_digits(value) && self.dates == 0;
-            let advice = if may_be_meant { format!("; if they are numbers, {PLAIN}") } else { String::new() };
-            format!(" (\"{value}\" in {place}{advice})")
-        });
-        let what = match (self.numbers, self.texts) {
-            (0, _) => "texts",
-            (_, 0) => "numbers",
-            _ => "values",
-        };
-        let may_be_asked = self.counted_all() && levels.len() <= MOST_ASKED_LEVELS && !tells_apart;
-        let advice = if may_be_asked && !self.category {
-            ", or name it with --categorical"
-        } else if self.category && self.odd.is_none() {
-            ", or leave out --categorical, so that they are numbers"
-        } else if self.category && self.dates == cells {
-            ", or leave out --categorical, so that they are dates"
-        } else {
-            ""
-        };
-        let at_least = if self.counted_all() { "" } else { "at least " };
-        let rule = match (tells_apart, self.category) {
-            (true, _) => "half as many as there are rows".into(),
-            (false, false) => format!("{MOST_LEVELS} ({MOST_ASKED_LEVELS} if asked for)"),
-            (false, true) => MOST_ASKED_LEVELS.to_string(),
-        };
-        let count = levels.len();
-        let levels = format!(
-            "{at_least}{count} different {what} in {cells} rows{example}, but at most {rule} can be categories"
-        );
-        Err(Error::Levels { path: source.path().into(), column: name.into(), levels, advice })
+        let enough_rows = cells >= ROWS_FOR_EACH * levels.len() as u64;
+        let each = levels.len() <= FEW_LEVELS_TO_LEARN
+            || (levels.len() <= MOST_INPUTS && enough_rows)
+            || (levels.len() <= MOST_ASKED_INPUTS && self.category && !apart);
+        let levels = levels.into_iter().collect();
+        Verdict::Input(if each { Kind::Category { levels } } else { Kind::ManyLevels { levels, means: None } })
     }
 
     /// What is worth knowing about what the column is taken for.
     pub(super) fn note(&self, name: &str, kind: &Kind) -> Option<Note> {
         match kind {
-            Kind::Date { .. } => {
-                Some(Note::Dates { column: name.into(), mixed_zones: self.zoned > 0 && self.unzoned > 0 })
+            Kind::Date { cycles, .. } => {
+                let mixed_zones = self.zoned > 0 && self.unzoned > 0;
+                Some(Note::Dates { column: name.into(), mixed_zones, cycles: cycles.clone() })
+            }
+            Kind::ManyLevels { levels, .. } => {
+                // Not names that begin with a letter, such as A1234.
+                let is_number = |level: &&String| mostly_digits(level) && !level.starts_with(char::is_alphabetic);
+                let numbers = levels.iter().filter(is_number).count();
+                let meant = if 2 * numbers > levels.len() && !self.category { with_digits(levels) } else { None };
+                let (column, levels) = (name.into(), levels.len());
+                Some(match meant {
+                    Some(example) => Note::CategoriesWithDigits { column, levels, example },
+                    None => Note::LevelsAsMeans { column, levels },
+                })
             }
             Kind::Category { levels } if !self.category && levels.len() > FEW_LEVELS => {
-                let mut with_digits = levels.iter().filter(|level| level.contains(|c: char| c.is_ascii_digit()));
-                let example = names::shorten(with_digits.next()?);
-                // The example is one of them.
-                let mostly = 2 * (with_digits.count() + 1) > levels.len();
-                mostly.then(|| Note::CategoriesWithDigits { column: name.into(), levels: levels.len(), example })
+                let (column, example) = (name.into(), with_digits(levels)?);
+                Some(Note::CategoriesWithDigits { column, levels: levels.len(), example })
             }
-            Kind::Category { levels } if levels.len() > MOST_LEVELS => {
+            Kind::Category { levels } if levels.len() > MOST_INPUTS => {
                 Some(Note::ManyCategories { column: name.into(), levels: levels.len() })
             }
             Kind::Number { .. } | Kind::Boolean { .. } | Kind::Category { .. } => None,
@@ -241,12 +250,13 @@ impl Seen {
         }
         levels
     }
+}
 
-    /// Whether all levels were counted: it may have stopped.
-    fn counted_all(&self) -> bool {
-        let most = if self.category { COUNTED_LEVELS } else { MOST_LEVELS };
-        self.different_texts.len() <= COUNTED_LEVELS && self.different.len() <= most
-    }
+/// The first level that has digits, if most of them have.
+fn with_digits(levels: &[String]) -> Option<String> {
+    let has_digits = |level: &&String| level.contains(|c: char| c.is_ascii_digit());
+    let mostly = 2 * levels.iter().filter(has_digits).count() > levels.len();
+    levels.iter().find(has_digits).filter(|_| mostly).map(|level| names::shorten(level))
 }
 
 /// Whether so many levels in so many rows tell the rows apart and say nothing else.

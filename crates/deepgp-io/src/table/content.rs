@@ -9,13 +9,14 @@
 //! ```
 //!
 //! What is in memory cannot change: the digest is that of the very bytes that were encoded, even if the file has been
-//! replaced or removed in the meantime. What stays on disk may change between two passes; formats with a header then
-//! notice it where they can, and fail with [`Error::Changed`].
+//! replaced or removed in the meantime. What stays on disk may change, within a pass or between two; whoever comes to the end of
+//! the rows therefore asks whether size and time of the file are still what they were, and fails with [`Error::Changed`].
 
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use bytes::Bytes;
 
@@ -42,7 +43,20 @@ pub(super) struct Content {
 #[derive(Clone)]
 enum Storage {
     Memory(Bytes),
-    Disk,
+    Disk(Stamp),
+}
+
+/// What tells that a file has changed, without reading it: its length, and when it was last written to, where the system knows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    bytes: u64,
+    written: Option<SystemTime>,
+}
+
+impl Stamp {
+    fn of(file: &fs::Metadata) -> Self {
+        Self { bytes: file.len(), written: file.modified().ok() }
+    }
 }
 
 impl Content {
@@ -59,8 +73,21 @@ impl Content {
             return Err(Error::Unsupported { path: path.into(), what, advice });
         }
         let file = File::open(path).map_err(io)?;
-        let storage = whole(file, largest_kept).map_err(io)?.map_or(Storage::Disk, Storage::Memory);
+        let stamp = Stamp::of(&file.metadata().map_err(io)?);
+        let storage = whole(file, largest_kept).map_err(io)?.map_or(Storage::Disk(stamp), Storage::Memory);
         Ok(Self { path: path.into(), storage })
+    }
+
+    /// No bytes at all, under a name: of a table whose cells are in memory.
+    pub(super) fn nowhere(name: &str) -> Self {
+        Self { path: name.into(), storage: Storage::Memory(Bytes::new()) }
+    }
+
+    /// The bytes that a reader gives, all of which are kept; `name` is for messages.
+    pub(super) fn read(name: &Path, reader: &mut dyn Read) -> Result<Self> {
+        let mut bytes = Vec::new();
+        reader.read_to_end(&mut bytes).map_err(|cause| Error::from_io(name, cause))?;
+        Ok(Self { path: name.into(), storage: Storage::Memory(bytes.into()) })
     }
 
     /// The file.
@@ -72,11 +99,31 @@ impl Content {
     pub(super) fn reader(&self) -> Result<Reader> {
         Ok(match &self.storage {
             Storage::Memory(bytes) => Reader::Memory(Cursor::new(bytes.clone())),
-            Storage::Disk => {
+            Storage::Disk(_) => {
                 let file = File::open(&self.path).map_err(|cause| Error::from_io(&self.path, cause))?;
                 Reader::Disk(BufReader::with_capacity(BUFFER, file))
             }
         })
+    }
+
+    /// Fails if the file is no longer the one that was opened. Bytes that are kept are; so is a file without a name, which whoever has it
+    /// open reads to its end.
+    pub(super) fn check_unchanged(&self) -> Result<()> {
+        let Storage::Disk(before) = &self.storage else { return Ok(()) };
+        let now = match fs::metadata(&self.path) {
+            Ok(found) => Stamp::of(&found),
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(cause) => return Err(Error::from_io(&self.path, cause)),
+        };
+        if now == *before {
+            return Ok(());
+        }
+        let what = if now.bytes == before.bytes {
+            "it was written to".to_string()
+        } else {
+            format!("it had {} bytes, and now has {}", before.bytes, now.bytes)
+        };
+        Err(Error::Changed { path: self.path.clone(), what })
     }
 }
 
@@ -97,7 +144,7 @@ impl fmt::Debug for Content {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kept = match &self.storage {
             Storage::Memory(bytes) => Some(bytes.len()),
-            Storage::Disk => None,
+            Storage::Disk(_) => None,
         };
         f.debug_struct("Content").field("path", &self.path).field("bytes_kept", &kept).finish()
     }
@@ -215,6 +262,26 @@ mod tests {
         assert_eq!(fs::metadata(path).unwrap().len(), 0);
         let kept = |limit| whole(File::open(path).unwrap(), limit).unwrap().map(|bytes| bytes.ends_with(b"\n"));
         assert_eq!((kept(1 << 20), kept(10)), (Some(true), None));
+    }
+
+    #[test]
+    fn a_file_on_disk_that_changes_is_noticed_and_kept_bytes_cannot_change() {
+        for (limit, kept) in [(100, true), (0, false)] {
+            let (_folder, path) = file("a,b\n1,2\n");
+            let content = Content::open(&path, limit).unwrap();
+            content.check_unchanged().unwrap();
+            fs::write(&path, "a,b\n").unwrap();
+            let shrunk = content.check_unchanged().map_err(|error| error.to_string());
+            assert_eq!(shrunk.is_ok(), kept, "{limit}");
+            assert!(kept || shrunk.unwrap_err().contains("8 bytes, and now has 4"));
+            // The same number of bytes, at another time.
+            let content = Content::open(&path, limit).unwrap();
+            let file = File::options().write(true).open(&path).unwrap();
+            file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+            assert_eq!(content.check_unchanged().is_ok(), kept, "{limit}");
+            fs::remove_file(&path).unwrap();
+            content.check_unchanged().unwrap();
+        }
     }
 
     #[test]

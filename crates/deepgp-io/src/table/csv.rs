@@ -4,9 +4,11 @@
 //! Reading by lines, rather than by bytes, is what makes every message name the right line: blank ones, `\r\n` and line
 //! ends inside quotes all count. It is also what finds a quote that never closes.
 
+use std::borrow::Cow;
 use std::io::{BufRead, Read};
 use std::path::PathBuf;
 
+use super::windows_1252;
 use crate::error::{Error, Result};
 
 /// A record longer than this is not one: most likely a quote is open.
@@ -21,6 +23,8 @@ pub(super) struct Records<R> {
     line: u64,
     buffer: Vec<u8>,
     fields: Fields,
+    /// The first line that is not UTF-8.
+    recoded: Option<u64>,
 }
 
 /// The fields of one record, one after the other in `text`.
@@ -35,7 +39,7 @@ struct Fields {
 impl<R: BufRead> Records<R> {
     /// Records of `input`, which came from `path`.
     pub(super) fn new(input: R, path: PathBuf, delimiter: char) -> Self {
-        Self { input, path, delimiter, line: 0, buffer: Vec::new(), fields: Fields::default() }
+        Self { input, path, delimiter, line: 0, buffer: Vec::new(), fields: Fields::default(), recoded: None }
     }
 
     /// Goes to the next record and returns the line at which it begins, from 1. Blank lines are skipped.
@@ -60,8 +64,15 @@ impl<R: BufRead> Records<R> {
                 return Err(Error::LongRecord { path: self.path.clone(), line: begin, limit: LONGEST_RECORD });
             }
             self.line += 1;
-            let line = std::str::from_utf8(&self.buffer)
-                .map_err(|_| Error::Encoding { path: self.path.clone(), line: self.line })?;
+            let line = match std::str::from_utf8(&self.buffer) {
+                Ok(line) => Cow::Borrowed(line),
+                Err(_) => {
+                    self.recoded.get_or_insert(self.line);
+                    let decoded = windows_1252::decode(&self.buffer);
+                    Cow::Owned(decoded.ok_or_else(|| Error::Encoding { path: self.path.clone(), line: self.line })?)
+                }
+            };
+            let line = &*line;
             let line = if self.line == 1 { line.strip_prefix('\u{feff}').unwrap_or(line) } else { line };
             if !self.fields.open {
                 if line.trim_matches(|c| is_blank(c, self.delimiter) || c == '\r' || c == '\n').is_empty() {
@@ -73,6 +84,11 @@ impl<R: BufRead> Records<R> {
                 return Ok(Some(begin));
             }
         }
+    }
+
+    /// The first line that is not UTF-8, and was read as Windows-1252.
+    pub(super) fn recoded(&self) -> Option<u64> {
+        self.recoded
     }
 
     /// How many fields the record has.
@@ -180,11 +196,24 @@ mod tests {
     fn faults_are_told_with_their_line() {
         let message = |text: &[u8]| read(text, ',').unwrap_err().to_string();
         assert!(message(b"a,b\n\n1,\"2\n3,4\n").starts_with("t.csv, line 3: a quote opens"));
-        assert!(message(b"a,b\n1,\"x\n\xff\"\n").starts_with("t.csv, line 3: the text is not UTF-8"));
+        assert!(
+            message(b"a,b\n1,\"x\n\xff\x81\"\n")
+                .starts_with("t.csv, line 3: the text is neither UTF-8 nor Windows-1252")
+        );
         let endless = [b"a,b\n1,".to_vec(), vec![b'x'; LONGEST_RECORD]].concat();
         assert!(message(&endless).starts_with("t.csv, line 2: the record is longer than 67108864 bytes"));
         let quoted = [b"a,b\n1,\"".to_vec(), b"xxxxxxxxxxxxxxx\n".repeat(LONGEST_RECORD / 16 + 1)].concat();
         assert!(message(&quoted).starts_with("t.csv, line 2: the record is longer than 67108864 bytes"));
+    }
+
+    #[test]
+    fn text_that_is_not_utf_8_is_windows_1252() {
+        let mut records = Records::new(&b"city,y\nK\xf6ln,1\nBrno,2\n\x80 5,3\n"[..], "t.csv".into(), ',');
+        let mut cities = Vec::new();
+        while records.next().unwrap().is_some() {
+            cities.push(records.field(0).to_string());
+        }
+        assert_eq!((cities, records.recoded()), (["city", "Köln", "Brno", "€ 5"].map(String::from).into(), Some(2)));
     }
 
     proptest! {

@@ -31,6 +31,57 @@ pub(super) fn seconds(text: &str) -> Option<f64> {
     }
 }
 
+/// The order of day and month in dates whose year comes last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// `12/31/2024`, as in the United States.
+    MonthFirst,
+    /// `31/12/2024`, `31.12.2024`, as in most other places.
+    DayFirst,
+}
+
+/// Seconds from the beginning of 1970, UTC, to a date whose year of four digits comes last, and its time if there is one: `H:MM[:SS]`, with or
+/// without AM or PM. Day and month have one or two digits, with `/`, `.` or `-` between them.
+pub(super) fn seconds_ordered(text: &str, order: Order) -> Option<f64> {
+    let (day, clock) = match text.split_once([' ', 'T']) {
+        Some((day, clock)) => (day, Some(clock.trim())),
+        None => (text, None),
+    };
+    let mark = day.chars().find(|c| matches!(c, '/' | '.' | '-'))?;
+    let parts: Vec<&str> = day.split(mark).collect();
+    let [first, second, year] = parts[..] else { return None };
+    let number = |part: &str, widths: std::ops::RangeInclusive<usize>| {
+        let fits = widths.contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
+        fits.then(|| part.parse::<i64>().ok()).flatten()
+    };
+    let (first, second, year) = (number(first, 1..=2)?, number(second, 1..=2)?, number(year, 4..=4)?);
+    let (month, day) = match order {
+        Order::MonthFirst => (first, second),
+        Order::DayFirst => (second, first),
+    };
+    let clock = clock.map_or(Some("00:00:00".into()), twenty_four_hours)?;
+    seconds(&format!("{year:04}-{month:02}-{day:02} {clock}"))
+}
+
+/// A time of day with two digits for its hour, which counts from 0 to 23.
+fn twenty_four_hours(clock: &str) -> Option<String> {
+    let upper = clock.to_ascii_uppercase();
+    let (digits, afternoon) = match (upper.strip_suffix("AM"), upper.strip_suffix("PM")) {
+        (Some(digits), _) => (digits, Some(false)),
+        (_, Some(digits)) => (digits, Some(true)),
+        (None, None) => (&upper[..], None),
+    };
+    let (hour, rest) = digits.trim_end().split_once(':')?;
+    let hour: i64 = Some(hour).filter(|hour| (1..=2).contains(&hour.len()))?.parse().ok()?;
+    let hour = match afternoon {
+        None => hour,
+        Some(_) if !(1..=12).contains(&hour) => return None,
+        Some(false) => hour % 12,
+        Some(true) => hour % 12 + 12,
+    };
+    Some(format!("{hour:02}:{rest}"))
+}
+
 /// `YYYY-MM-DD` of a day that is counted from the first of 1970. `None` if its year has not four digits.
 pub(super) fn day(days: i64) -> Option<String> {
     // The average year has this many days, so the estimate is at most one off.
@@ -135,6 +186,36 @@ fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn years_may_come_last() {
+        let iso = |text: &str| seconds(text).unwrap();
+        for (text, order, same) in [
+            ("12/31/2024", Order::MonthFirst, "2024-12-31"),
+            ("1/5/2024", Order::MonthFirst, "2024-01-05"),
+            ("1/5/2024", Order::DayFirst, "2024-05-01"),
+            ("31.12.2024 7:05", Order::DayFirst, "2024-12-31 07:05"),
+            ("01-02-2024 12:30:15 AM", Order::MonthFirst, "2024-01-02 00:30:15"),
+            ("01/02/2024 12:30 pm", Order::MonthFirst, "2024-01-02 12:30"),
+            ("01/02/2024 11:59PM", Order::MonthFirst, "2024-01-02 23:59"),
+        ] {
+            assert_eq!(seconds_ordered(text, order), Some(iso(same)), "{text}");
+        }
+        for text in [
+            "31/12/2024",
+            "12/31/24",
+            "2024-01-01",
+            "1/2",
+            "2/30/2024",
+            "1/2/2024 13:00 PM",
+            "1/2/2024 x",
+            "a/b/2024",
+            "1/2.2024",
+            "",
+        ] {
+            assert_eq!(seconds_ordered(text, Order::MonthFirst), None, "{text}");
+        }
+    }
 
     #[test]
     fn every_day_is_one_after_the_day_before() {

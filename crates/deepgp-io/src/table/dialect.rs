@@ -12,6 +12,9 @@
 use std::io::Read;
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
+use super::cell::is_marker;
 use super::csv::Records;
 use super::{Cell, Note, date, names};
 use crate::error::{Error, Result};
@@ -27,6 +30,19 @@ const RECORDS: usize = 100;
 const SAMPLE_BYTES: usize = 1 << 18;
 const SAMPLE_LINES: usize = 20;
 const LARGEST_SAMPLE: usize = 1 << 26;
+
+/// Whether the first record of a text names the columns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Header {
+    /// It does if it looks like it.
+    #[default]
+    Auto,
+    /// It does.
+    First,
+    /// It does not: columns are called by their positions.
+    None,
+}
 
 /// How a text writes its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +118,12 @@ impl Sample {
 }
 
 /// The dialect, the names of the columns, and what is worth knowing about them.
-pub(super) fn detect(path: &Path, sample: &Sample, gzip: bool) -> Result<(Dialect, Vec<String>, Vec<Note>)> {
+pub(super) fn detect(
+    path: &Path,
+    sample: &Sample,
+    gzip: bool,
+    header: Header,
+) -> Result<(Dialect, Vec<String>, Vec<Note>)> {
     if sample.bytes.contains(&b'\r') && !sample.bytes.contains(&b'\n') {
         let what = "the lines end with carriage returns alone".into();
         return Err(Error::Unsupported {
@@ -122,14 +143,19 @@ pub(super) fn detect(path: &Path, sample: &Sample, gzip: bool) -> Result<(Dialec
     if records.is_empty() {
         return Err(fault.unwrap_or_else(|| Error::Empty { path: path.into() }));
     }
-    let header = has_header(&records, delimiter);
+    let asked = header;
+    let header = match asked {
+        Header::Auto => has_header(&records, delimiter),
+        Header::First => true,
+        Header::None => false,
+    };
     if header && records.len() == 1 && sample.whole && fault.is_none() {
         return Err(Error::NoRows { path: path.into() });
     }
     let columns = records[0].len();
     let mut notes = Vec::new();
     let names = if header { name(records.swap_remove(0), &mut notes) } else { names::by_position(columns) };
-    if !header {
+    if !header && asked == Header::Auto {
         notes.push(Note::NoHeader { columns });
     }
     Ok((Dialect { delimiter, header, gzip }, names, notes))
@@ -160,8 +186,12 @@ fn merit(records: &[Vec<String>], delimiter: char) -> Option<Merit> {
     Some(Merit { even: share(even, records.len()), numbers: share(numbers, cells.count()), fields })
 }
 
+/// What a field means; words that may stand for nothing say nothing here.
 fn parse(field: &str, delimiter: char) -> Cell {
-    Cell::parse(field, decimal_comma(delimiter))
+    match Cell::parse(field, decimal_comma(delimiter)) {
+        Cell::Text(text) if is_marker(&text) => Cell::Missing,
+        cell => cell,
+    }
 }
 
 /// Whether the first record names the columns.
@@ -198,7 +228,7 @@ mod tests {
 
     fn dialect(text: &str) -> Result<(char, bool, Vec<String>, Vec<String>)> {
         let sample = Sample { bytes: text.into(), whole: true };
-        let (dialect, names, notes) = detect(Path::new("t.csv"), &sample, false)?;
+        let (dialect, names, notes) = detect(Path::new("t.csv"), &sample, false, Header::Auto)?;
         Ok((dialect.delimiter, dialect.header, names, notes.iter().map(Note::to_string).collect()))
     }
 

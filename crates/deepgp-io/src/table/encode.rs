@@ -6,7 +6,10 @@ use deepgp::Mat;
 
 use super::scan::{TOLD_EVERY, exposure, missing_advice, not_finite, value};
 use super::target::TargetCode;
-use super::{Cell, Kind, Missing, Note, Place, Rows, Schema, Source, Targets, date, names};
+use super::writing::Writings;
+use super::{
+    Cell, Cycle, Kind, LevelMeans, Missing, Note, Place, Rows, Schema, Source, Targets, date, names, written_number,
+};
 use crate::error::{DATE, Error, Result};
 
 /// Some rows of a table, as numbers.
@@ -55,6 +58,12 @@ struct Input {
     code: Code,
     /// Whether a further number says that the cell is missing.
     indicator: bool,
+    seen: SeenCells,
+}
+
+/// What was seen of a column's cells that is worth knowing.
+#[derive(Default)]
+struct SeenCells {
     /// Missing cells that the mean was put in place of.
     filled: u64,
     /// Missing cells of a category.
@@ -62,6 +71,9 @@ struct Input {
     /// Cells whose level is not known, and the first of them.
     unseen: u64,
     example: Option<(Place, String)>,
+    /// Cells that are not what the column was at fitting, and the first of them.
+    odd: u64,
+    first_odd: Option<(Place, String)>,
 }
 
 /// How a cell becomes numbers.
@@ -71,6 +83,7 @@ enum Code {
     },
     Date {
         fill: Option<f64>,
+        cycles: Vec<Cycle>,
     },
     Boolean {
         fill: Option<f64>,
@@ -79,6 +92,11 @@ enum Code {
     Category {
         levels: HashMap<String, usize>,
         width: usize,
+    },
+    /// Each level's position, and what it says about the targets, if that is known.
+    ManyLevels {
+        levels: HashMap<String, usize>,
+        means: Option<LevelMeans>,
     },
 }
 
@@ -94,16 +112,16 @@ impl Encoder {
         for column in &schema.inputs {
             let code = match &column.kind {
                 Kind::Number { fill } => Code::Number { fill: *fill },
-                Kind::Date { fill } => Code::Date { fill: *fill },
+                Kind::Date { fill, cycles } => Code::Date { fill: *fill, cycles: cycles.clone() },
                 Kind::Boolean { fill } => Code::Boolean { fill: *fill },
-                Kind::Category { levels } => Code::Category {
-                    levels: levels.iter().enumerate().map(|(index, level)| (level.clone(), index)).collect(),
-                    width: levels.len(),
-                },
+                Kind::Category { levels } => Code::Category { levels: positions_of(levels), width: levels.len() },
+                Kind::ManyLevels { levels, means } => {
+                    Code::ManyLevels { levels: positions_of(levels), means: means.clone() }
+                }
             };
             let at = find(&column.name, "an input of the model")?;
             let (name, indicator) = (column.name.clone(), column.indicator);
-            inputs.push(Input { at, name, code, indicator, filled: 0, absent: 0, unseen: 0, example: None });
+            inputs.push(Input { at, name, code, indicator, seen: SeenCells::default() });
         }
         let read_targets = match targets {
             Targets::Unneeded => None,
@@ -120,9 +138,10 @@ impl Encoder {
             read[at] = true;
         }
         let columns = schema.inputs.iter().map(|column| &column.name);
-        let used: HashSet<&String> = columns.chain(&schema.targets).chain(&schema.exposure).collect();
+        let aside = schema.row_columns.group.iter().chain(&schema.row_columns.weights);
+        let used: HashSet<&String> = columns.chain(&schema.targets).chain(&schema.exposure).chain(aside).collect();
         Ok(Self {
-            rows: source.rows_using(read)?,
+            rows: source.rows_written(read, Writings::of(schema, source))?,
             inputs,
             targets: read_targets,
             exposure,
@@ -146,7 +165,7 @@ impl Encoder {
     }
 
     /// The next `rows` records, or as many as there are; `None` at the end. If all of them are left out, the chunk has no
-    /// rows, and yet is not the last.
+    /// rows, and yet is not the last. Fails if the file changes while it is read.
     pub fn next_chunk(&mut self, rows: usize) -> Result<Option<Chunk>> {
         self.next_chunk_watched(rows, &mut |_| ())
     }
@@ -160,7 +179,11 @@ impl Encoder {
         let begin = self.read;
         let mut cells = std::mem::take(&mut self.cells);
         while self.read - begin < rows.max(1) as u64 {
-            let Some(number) = self.rows.next(&mut cells)? else { break };
+            // What contradicts itself, or is at its end, may have changed meanwhile: that is then the reason.
+            let Some(number) = self.rows.next(&mut cells).map_err(|error| self.reason(error))? else {
+                self.source.check_unchanged()?;
+                break;
+            };
             if self.encode(self.source.place(number), &cells, &mut x, &mut y)? {
                 kept.push(self.read);
                 if let Some((at, name)) = &self.exposure {
@@ -186,6 +209,11 @@ impl Encoder {
         Ok((read > 0).then_some(Chunk { x, y, exposure, kept, read, carried }))
     }
 
+    /// Why records cannot be read: because the file has changed, if it has.
+    fn reason(&self, error: Error) -> Error {
+        self.source.check_unchanged().err().unwrap_or(error)
+    }
+
     /// Everything that is left, and what is worth knowing about it.
     pub fn read_all(self) -> Result<(Chunk, Vec<Note>)> {
         self.read_all_watched(&mut |_| ())
@@ -203,6 +231,7 @@ impl Encoder {
     /// that were left out, cells that were filled in, levels that are not known.
     pub fn notes(&self) -> Vec<Note> {
         let mut notes = self.source.notes().to_vec();
+        notes.extend(self.rows.notes());
         if !self.unused.is_empty() {
             // Who predicts may want them beside the predictions.
             notes.push(Note::UnusedColumns { columns: self.unused.clone(), may_be_kept: self.targets.is_none() });
@@ -215,17 +244,21 @@ impl Encoder {
                 Some(_) => Note::RowsLeftOut { rows, of },
             });
         }
-        let filled: u64 = self.inputs.iter().map(|input| input.filled).sum();
+        let filled: u64 = self.inputs.iter().map(|input| input.seen.filled).sum();
         if filled > 0 {
             notes.push(Note::CellsFilledIn { cells: filled });
         }
-        let absent: u64 = self.inputs.iter().map(|input| input.absent).sum();
+        let absent: u64 = self.inputs.iter().map(|input| input.seen.absent).sum();
         if absent > 0 {
             notes.push(Note::CategoriesMissing { cells: absent });
         }
         for input in &self.inputs {
-            if let Some((place, example)) = &input.example {
-                let (column, cells) = (input.name.clone(), input.unseen);
+            if let Some((place, example)) = &input.seen.first_odd {
+                let (column, cells) = (input.name.clone(), input.seen.odd);
+                notes.push(Note::OddCells { column, cells, example: example.clone(), place: *place });
+            }
+            if let Some((place, example)) = &input.seen.example {
+                let (column, cells) = (input.name.clone(), input.seen.unseen);
                 notes.push(Note::CategoriesUnseen { column, cells, example: example.clone(), place: *place });
             }
         }
@@ -249,7 +282,25 @@ impl Encoder {
             y.extend(self.target_code.encode(&self.source, name, place, &cells[*at])?);
         }
         for input in &mut self.inputs {
-            input.encode(&self.source, place, &cells[input.at], x)?;
+            let cell = &cells[input.at];
+            match input.unfit(cell, place) {
+                None => input.encode(&self.source, place, cell, x)?,
+                Some(Unfit::Infinite) if self.missing == Missing::Reject => {
+                    return Err(not_finite(&self.source, &input.name, place, cell));
+                }
+                Some(Unfit::Is { not }) if self.missing == Missing::Reject => {
+                    let advice = "it was at fitting: mend the cell";
+                    return Err(value(&self.source, &input.name, place, cell, not, advice));
+                }
+                // One odd cell is a matter of its row, and not of the table.
+                Some(_) if self.missing == Missing::Drop => return Ok(false),
+                Some(_) => {
+                    input.seen.odd += 1;
+                    let shown = || (place, names::shorten(&cell.label().unwrap_or_default()));
+                    input.seen.first_odd.get_or_insert_with(shown);
+                    input.encode(&self.source, place, &Cell::Missing, x)?;
+                }
+            }
         }
         Ok(true)
     }
@@ -261,43 +312,74 @@ impl std::fmt::Debug for Encoder {
     }
 }
 
+/// Why a cell is not what its column was at fitting.
+enum Unfit {
+    /// It is infinite.
+    Infinite,
+    /// It is not this.
+    Is { not: &'static str },
+}
+
 impl Input {
-    fn encode(&mut self, source: &Source, place: Place, cell: &Cell, x: &mut Vec<f64>) -> Result<()> {
-        if matches!(cell, Cell::Number(value) if !value.is_finite()) {
-            return Err(not_finite(source, &self.name, place, cell));
-        }
-        let unfit = |expected| value(source, &self.name, place, cell, expected, "it was at fitting: mend the cell");
+    /// What is wrong with the cell, if it is not what the column was at fitting.
+    fn unfit(&self, cell: &Cell, place: Place) -> Option<Unfit> {
+        let not = |what: &'static str| Some(Unfit::Is { not: what });
         match (&self.code, cell) {
-            (Code::Number { fill } | Code::Date { fill } | Code::Boolean { fill }, Cell::Missing) => {
-                let advice = "the model has no mean to fill it in with: leave such rows out with --missing drop";
-                x.push(fill.ok_or_else(|| missing(source, &self.name, place, advice))?);
-                self.filled += 1;
-            }
-            (Code::Number { .. }, Cell::Number(value)) => x.push(*value),
-            (Code::Number { .. } | Code::Date { .. }, Cell::Date(seconds)) => x.push(*seconds),
-            (Code::Number { .. } | Code::Boolean { .. }, Cell::Boolean(value)) => x.push(f64::from(u8::from(*value))),
-            (Code::Number { .. }, Cell::Text(_)) => return Err(unfit("a number")),
-            (Code::Date { .. }, Cell::Text(text)) => x.push(date::seconds(text).ok_or_else(|| unfit(DATE))?),
+            (_, Cell::Missing) => None,
+            (_, Cell::Number(value)) if !value.is_finite() => Some(Unfit::Infinite),
+            (Code::Number { .. }, Cell::Number(_) | Cell::Date(_) | Cell::Boolean(_)) => None,
+            (Code::Number { .. }, Cell::Text(text)) if written_number::parse(text, false).is_some() => None,
+            (Code::Number { .. }, Cell::Text(_)) => not("a number"),
+            (Code::Date { .. }, Cell::Date(_)) => None,
+            (Code::Date { .. }, Cell::Text(text)) if date::seconds(text).is_some() => None,
             // Where there is no type for dates they are seconds; a number in text is something else.
-            (Code::Date { .. }, Cell::Number(value)) if matches!(place, Place::Row(_)) => x.push(*value),
-            (Code::Date { .. }, _) => return Err(unfit(DATE)),
+            (Code::Date { .. }, Cell::Number(_)) if matches!(place, Place::Row(_)) => None,
+            (Code::Date { .. }, Cell::Number(_) | Cell::Boolean(_) | Cell::Text(_)) => not(DATE),
+            (Code::Boolean { .. }, Cell::Boolean(_)) => None,
             // Other formats write booleans as 0 and 1.
-            (Code::Boolean { .. }, Cell::Number(value)) if *value == 0.0 || *value == 1.0 => x.push(*value),
-            (Code::Boolean { .. }, _) => return Err(unfit("true or false")),
-            (Code::Category { levels, width }, cell) => {
+            (Code::Boolean { .. }, Cell::Number(value)) if *value == 0.0 || *value == 1.0 => None,
+            (Code::Boolean { .. }, Cell::Number(_) | Cell::Date(_) | Cell::Text(_)) => not("true or false"),
+            (Code::Category { .. } | Code::ManyLevels { .. }, _) => None,
+        }
+    }
+
+    /// Puts the numbers of a cell that fits behind `x`.
+    fn encode(&mut self, source: &Source, place: Place, cell: &Cell, x: &mut Vec<f64>) -> Result<()> {
+        let number = match cell {
+            Cell::Missing => None,
+            Cell::Number(value) | Cell::Date(value) => Some(*value),
+            Cell::Boolean(value) => Some(f64::from(u8::from(*value))),
+            Cell::Text(text) => match &self.code {
+                Code::Date { .. } => date::seconds(text),
+                Code::Number { .. } => written_number::parse(text, false).map(|number| number.value),
+                Code::Boolean { .. } | Code::Category { .. } | Code::ManyLevels { .. } => None,
+            },
+        };
+        match &self.code {
+            Code::Number { fill } | Code::Boolean { fill } | Code::Date { fill, .. } => {
+                self.seen.filled += u64::from(number.is_none());
+                let advice = "the model has no mean to fill it in with: leave such rows out with --missing drop";
+                let filled = || fill.ok_or_else(|| missing(source, &self.name, place, advice));
+                x.push(number.map_or_else(filled, Ok)?);
+            }
+            Code::Category { levels, width } => {
                 let begin = x.len();
                 x.resize(begin + width, 0.0);
-                self.absent += u64::from(*cell == Cell::Missing);
-                if let Some(label) = cell.label() {
-                    match levels.get(&*label) {
-                        Some(level) => x[begin + level] = 1.0,
-                        None => {
-                            self.unseen += 1;
-                            self.example.get_or_insert_with(|| (place, names::shorten(&label)));
-                        }
-                    }
+                if let Some(level) = self.seen.level(levels, cell, place) {
+                    x[begin + level] = 1.0;
                 }
             }
+            Code::ManyLevels { levels, means } => {
+                let level = self.seen.level(levels, cell, place).unwrap_or(levels.len());
+                match means {
+                    None => x.push(level as f64),
+                    Some(means) => x.extend_from_slice(means.of(level)),
+                }
+            }
+        }
+        if let Code::Date { cycles, .. } = &self.code {
+            // A date that is not known is nowhere in a cycle.
+            x.extend(cycles.iter().flat_map(|cycle| number.map_or([0.0; 2], |seconds| cycle.circle(seconds))));
         }
         if self.indicator {
             x.push(f64::from(u8::from(*cell == Cell::Missing)));
@@ -306,11 +388,32 @@ impl Input {
     }
 }
 
+impl SeenCells {
+    /// The position of a cell's level, if it is a known one.
+    fn level(&mut self, levels: &HashMap<String, usize>, cell: &Cell, place: Place) -> Option<usize> {
+        self.absent += u64::from(*cell == Cell::Missing);
+        let label = cell.label()?;
+        let level = levels.get(&*label).copied();
+        if level.is_none() {
+            self.unseen += 1;
+            self.example.get_or_insert_with(|| (place, names::shorten(&label)));
+        }
+        level
+    }
+}
+
+/// The position of each level.
+fn positions_of(levels: &[String]) -> HashMap<String, usize> {
+    levels.iter().cloned().zip(0..).collect()
+}
+
 impl Code {
     fn width(&self) -> usize {
         match self {
-            Self::Number { .. } | Self::Date { .. } | Self::Boolean { .. } => 1,
+            Self::Number { .. } | Self::Boolean { .. } => 1,
+            Self::Date { cycles, .. } => 1 + 2 * cycles.len(),
             Self::Category { width, .. } => *width,
+            Self::ManyLevels { means, .. } => means.as_ref().map_or(1, LevelMeans::width),
         }
     }
 }

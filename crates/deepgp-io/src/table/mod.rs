@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! file -> Content -> Source -> Rows -> Schema::scan       first pass: what each column is
-//!                       \----> Rows -> Encoder -> Chunk   second pass: rows of numbers
+//! columns in memory -/   \---> Rows -> Encoder -> Chunk   second pass: rows of numbers
 //! ```
 //!
 //! [`Source::open`] finds out the format from the bytes, never from the name of the file: delimited text, plain or
-//! compressed with gzip, Parquet, NumPy's `.npy` and `.npz`. [`Rows`] gives one record at a time. [`Schema::scan`]
+//! compressed with gzip, Parquet, NumPy's `.npy` and `.npz`; [`Source::of_columns`] has columns in memory. [`Rows`] gives one record at a time. [`Schema::scan`]
 //! decides what each column is, and an [`Encoder`] turns records into matrices, a chunk at a time. The schema travels in
 //! the model file, so that a later table is encoded in the same way, whatever the order of its columns.
 //!
@@ -18,33 +18,53 @@
 mod cell;
 mod codes;
 mod column;
+mod constant_inputs;
 mod content;
 mod csv;
+mod cycles;
 mod date;
 mod detect;
 mod dialect;
 mod encode;
 mod half;
+mod level_means;
+mod memory;
 pub(crate) mod names;
 mod npy;
 mod npy_header;
 mod npz;
 mod parquet;
 mod parquet_type;
+mod parquet_writer;
+mod random_split;
+mod row_facts;
 mod scan;
 mod schema;
 mod source;
 mod target;
 mod text;
+mod windows_1252;
+mod writing;
+mod written_number;
 
+pub(crate) use cell::mostly_digits;
 pub use cell::{Cell, MISSING_MARKERS};
 pub(crate) use column::PLAIN;
+pub use constant_inputs::ConstantInputs;
+pub use cycles::Cycle;
+pub use dialect::Header;
 pub use encode::{Chunk, Encoder};
+pub use level_means::{LevelMeans, Settled};
+pub use memory::ColumnCells;
 pub use names::by_position;
 pub use parquet::panic_is_expected;
+pub use parquet_writer::{CellKind, ParquetWriter};
+pub use random_split::random_split_notes;
+pub use row_facts::{RowColumns, RowFacts};
 pub use schema::{InputColumn, Kind, Missing, Schema, Targets, Wanted};
 pub use source::Source;
 pub use target::{TargetKind, Task};
+pub use writing::{DateOrder, Writing};
 
 use std::borrow::Cow;
 
@@ -62,6 +82,11 @@ pub trait Rows: Send {
     /// What stands in a column of the record that `next` has just given: text to the letter, blanks around a field aside,
     /// integers to the last digit, dates of binary formats as ISO dates; empty where there is nothing.
     fn written(&self, column: usize) -> Cow<'_, str>;
+
+    /// What reading found worth knowing so far.
+    fn notes(&self) -> Vec<Note> {
+        Vec::new()
+    }
 }
 
 /// Where a record is, as people count: from 1.

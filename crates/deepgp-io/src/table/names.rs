@@ -1,8 +1,8 @@
 //! Names of columns in messages: those there are, the likely one, and values cut to a length that can be read.
 
-use std::path::Path;
+use std::collections::HashSet;
 
-use super::{Source, dialect};
+use super::{Note, Source, dialect};
 use crate::error::{Error, Result};
 
 /// How many names a message lists.
@@ -63,16 +63,23 @@ pub(super) fn unknown(source: &Source, name: &str, role: &'static str) -> Error 
     Error::UnknownColumn { path: source.path().into(), name: name.into(), role, known }
 }
 
-/// Names that can be told apart, or an error.
-pub(super) fn distinct(path: &Path, names: &[String]) -> Result<()> {
-    let mut seen = std::collections::HashMap::new();
-    for (position, name) in names.iter().enumerate() {
-        if let Some(first) = seen.insert(name, position) {
-            let (first, second) = (first + 1, position + 1);
-            return Err(Error::DuplicateColumn { path: path.into(), name: name.clone(), first, second });
+/// Makes names that can be told apart: of several columns with one name, all but the first get a number, as pandas numbers them. The note, if there are
+/// some, says which.
+pub(super) fn make_distinct(names: &mut [String]) -> Option<Note> {
+    let mut taken: HashSet<String> = names.iter().cloned().collect();
+    let (mut seen, mut renamed) = (HashSet::new(), Vec::new());
+    for name in names.iter_mut() {
+        if seen.insert(name.clone()) {
+            continue;
         }
+        let numbered = (1..).map(|number| format!("{name}.{number}"));
+        let free = numbered.into_iter().find(|other| !taken.contains(other)).unwrap_or_default();
+        taken.insert(free.clone());
+        seen.insert(free.clone());
+        *name = free.clone();
+        renamed.push(free);
     }
-    Ok(())
+    (!renamed.is_empty()).then_some(Note::RepeatedNames { columns: renamed })
 }
 
 /// The name of a column that has none, by its position from 1: `c1`.
@@ -151,6 +158,19 @@ mod tests {
         assert_eq!(asked(&["city , ctiy"]), ["city", "ctiy"]);
         assert_eq!(asked(&["city,"]), ["city"]);
         assert_eq!(asked(&["size, m"]), ["size, m"]);
+    }
+
+    #[test]
+    fn names_that_come_again_are_numbered() {
+        let numbered = |given: &[&str]| {
+            let mut all = names(given);
+            let note = make_distinct(&mut all);
+            (all, note)
+        };
+        assert_eq!(numbered(&["a", "b"]), (names(&["a", "b"]), None));
+        let (all, note) = numbered(&["a", "a", "a.1", "b", "a", "a.1"]);
+        assert_eq!(all, ["a", "a.2", "a.1", "b", "a.3", "a.1.1"]);
+        assert_eq!(note, Some(Note::RepeatedNames { columns: names(&["a.2", "a.3", "a.1.1"]) }));
     }
 
     #[test]

@@ -2,9 +2,10 @@
 //!
 //! What is counted comes from the rows that will be kept, so a level that only a dropped row has is no level.
 
-use super::column::Seen;
+use super::column::{Seen, Verdict};
 use super::target::SeenTarget;
-use super::{Cell, InputColumn, Missing, Note, Place, Schema, Source, TargetKind, Wanted, names};
+use super::writing::{self, SeenWriting, Writings};
+use super::{Cell, InputColumn, Missing, Note, Place, Schema, Source, TargetKind, Task, Wanted, names};
 use crate::error::{Error, Result};
 
 /// How the name of a data frame's index begins in Parquet.
@@ -23,43 +24,81 @@ enum Role {
     Ignored,
 }
 
-/// Reads the table once.
+impl Role {
+    fn is_input(self) -> bool {
+        matches!(self, Self::Input | Self::Category)
+    }
+}
+
+/// Reads the table, once, and again where columns turn out not to be written plainly.
 pub(super) fn scan(source: &Source, wanted: &Wanted, watch: &mut dyn FnMut(u64)) -> Result<(Schema, Vec<Note>)> {
     let roles = roles(source, wanted)?;
-    let tally = Tally::read(source, &roles, wanted.missing, watch)?;
-    tally.check_presence(source, &roles)?;
-    let (mut inputs, mut found) = (Vec::new(), Vec::new());
-    let alone = roles.iter().filter(|role| matches!(role, Role::Input | Role::Category)).count() == 1;
-    for ((name, role), seen) in source.names().iter().zip(&roles).zip(&tally.columns) {
-        if matches!(role, Role::Input | Role::Category) {
-            let kind = seen.kind(source, name, tally.kept)?;
-            found.extend(seen.note(name, &kind));
-            // An index is told of by its name, or by having none.
-            if !name.starts_with(DATA_FRAME_INDEX) && !is_unnamed_index(source, name) {
-                found.extend(seen.codes.note(name, &kind, alone));
-            }
-            let indicator = wanted.missing == Missing::Indicator && seen.wants_indicator(&kind);
-            inputs.push(InputColumn { name: name.clone(), kind, indicator });
-        }
+    let mut writings = Writings::plain(source, wanted.na.as_deref());
+    let mut tally = Tally::read(source, &roles, wanted.missing, &writings, watch)?;
+    let mut notes = source.notes().to_vec();
+    let named = |role: &Role| match role {
+        Role::Category => true,
+        Role::Target => wanted.task == Task::Classification,
+        Role::Input | Role::Exposure | Role::Ignored => false,
+    };
+    let categories: Vec<bool> = roles.iter().map(named).collect();
+    if let Some((found, told)) = writing::found(source, &tally.written, &categories, wanted.dates, &writings) {
+        tally = Tally::read(source, &roles, wanted.missing, &found, watch)?;
+        writings = found;
+        notes.extend(told);
     }
-    tally.check_missing(source, &roles, wanted.missing)?;
+    notes.append(&mut tally.notes);
+    let mut problems = std::mem::take(&mut tally.problems);
+    problems.extend(tally.check_presence(source, &roles).err());
+    let alone = roles.iter().filter(|role| role.is_input()).count() == 1;
+    let mut settled = tally.inputs(source, &roles, wanted, &problems, alone);
+    if settled.inputs.is_empty() && !alone {
+        // What counts rows may be the time, where there is nothing else.
+        settled = tally.inputs(source, &roles, wanted, &problems, true);
+    }
+    let Inputs { inputs, left_out, notes: mut found, problems: more } = settled;
+    problems.extend(more);
+    problems.extend(tally.check_missing(source, &roles, wanted.missing).err());
     let mut target_kind = TargetKind::Numbers;
     for (name, seen) in source.names().iter().zip(&tally.targets) {
-        if let Some(seen) = seen {
-            let note;
-            (target_kind, note) = seen.kind(source, name, wanted.task, wanted.targets.len() == 1)?;
-            found.extend(note);
+        if let Some(seen) = seen.as_ref().filter(|seen| seen.is_there()) {
+            match seen.kind(source, name, wanted.task, wanted.targets.len() == 1) {
+                Ok((kind, note)) => {
+                    target_kind = kind;
+                    found.extend(note);
+                }
+                Err(problem) => problems.push(problem),
+            }
         }
     }
+    if inputs.is_empty() && problems.is_empty() {
+        let columns = names::list(left_out.iter());
+        problems.push(Error::AllLeftOut { path: source.path().into(), columns });
+    }
+    Error::together(source.path(), problems)?;
     let positions = source.is_unnamed().then_some(source.names().len());
-    let mut notes = source.notes().to_vec();
+    // What is left out need not be told of twice.
+    notes.retain(
+        |note| !matches!(note, Note::UnnamedColumn { column, may_number_rows: true, .. } if left_out.contains(column)),
+    );
     for column in inputs.iter().filter(|column| column.name.starts_with(DATA_FRAME_INDEX)) {
         notes.push(Note::DataFrameIndex { column: column.name.clone() });
     }
     notes.extend(found);
     let (targets, exposure, missing) = (wanted.targets.clone(), wanted.exposure.clone(), wanted.missing);
-    let schema = Schema { inputs, targets, target_kind, exposure, missing, positions };
+    let row_columns = wanted.row_columns.clone();
+    let (writing, na) = (writings.by_name(source), wanted.na.clone());
+    let schema = Schema { inputs, targets, target_kind, exposure, row_columns, missing, writing, na, positions };
     Ok((schema, notes))
+}
+
+/// The columns that are inputs, and those that could have been.
+#[derive(Default)]
+struct Inputs {
+    inputs: Vec<InputColumn>,
+    left_out: Vec<String>,
+    notes: Vec<Note>,
+    problems: Vec<Error>,
 }
 
 /// Whether opening the file has told that this column may be the index of a data frame, which has no name in text.
@@ -72,24 +111,40 @@ fn is_unnamed_index(source: &Source, name: &str) -> bool {
 /// What is wanted of each column. Fails if a name is unknown or asked for twice, or nothing is left.
 fn roles(source: &Source, wanted: &Wanted) -> Result<Vec<Role>> {
     let (path, known) = (source.path(), source.names());
-    let exposure: Vec<String> = wanted.exposure.iter().cloned().collect();
+    let one = |name: &Option<String>| name.iter().cloned().collect::<Vec<String>>();
+    let (exposure, group, weights) =
+        (one(&wanted.exposure), one(&wanted.row_columns.group), one(&wanted.row_columns.weights));
     let asked = [
         (&wanted.targets, Role::Target, "asked to be a target"),
         (&exposure, Role::Exposure, "asked to be the exposure"),
+        // They are read where rows are split and weighed.
+        (&group, Role::Ignored, "asked to be the group"),
+        (&weights, Role::Ignored, "asked to be the weights"),
         (&wanted.ignore, Role::Ignored, "asked to be ignored"),
         (&wanted.categorical, Role::Category, "asked to be a category"),
     ];
     let mut roles = vec![(Role::Input, "an input"); known.len()];
+    let mut problems = Vec::new();
     for (columns, role, words) in asked {
         for name in columns {
-            let (before, first) = std::mem::replace(&mut roles[names::find(source, name, words)?], (role, words));
+            let at = match names::find(source, name, words) {
+                Ok(at) => at,
+                Err(problem) => {
+                    problems.push(problem);
+                    continue;
+                }
+            };
+            let (before, first) = std::mem::replace(&mut roles[at], (role, words));
             // Naming a column twice for the same is harmless, but a target would be there twice.
             if before != Role::Input && (before != role || role == Role::Target) {
                 let second = if before == role { "asked to be one again" } else { words };
-                return Err(Error::Roles { path: path.into(), name: name.clone(), first, second });
+                problems.push(Error::Roles { path: path.into(), name: name.clone(), first, second });
             }
         }
     }
+    problems
+        .extend(wanted.keep.iter().filter_map(|name| names::find(source, name, "asked to be kept as an input").err()));
+    Error::together(source.path(), problems)?;
     if wanted.targets.is_empty() {
         return Err(Error::NoTargets { path: path.into(), known: names::list(known.iter()) });
     }
@@ -104,22 +159,49 @@ struct Tally {
     columns: Vec<Seen>,
     /// What was seen of the columns that are targets.
     targets: Vec<Option<SeenTarget>>,
+    /// How each column's cells are written.
+    written: Vec<SeenWriting>,
+    /// What is wrong with columns, each told of once, and what is worth knowing.
+    problems: Vec<Error>,
+    notes: Vec<Note>,
     /// Missing cells of each column, in all rows.
     missing: Vec<u64>,
-    first_missing: Option<(Place, usize)>,
+    first_missing: Vec<Option<(u64, Place)>>,
     rows: u64,
     kept: u64,
 }
 
 impl Tally {
-    fn read(source: &Source, roles: &[Role], missing: Missing, watch: &mut dyn FnMut(u64)) -> Result<Self> {
+    fn read(
+        source: &Source,
+        roles: &[Role],
+        missing: Missing,
+        writings: &Writings,
+        watch: &mut dyn FnMut(u64),
+    ) -> Result<Self> {
         let columns = roles.iter().map(|role| Seen::new(*role == Role::Category)).collect();
         let targets = roles.iter().map(|role| (*role == Role::Target).then(SeenTarget::default)).collect();
-        let mut tally = Self { columns, targets, missing: vec![0; roles.len()], first_missing: None, rows: 0, kept: 0 };
+        let mut tally = Self {
+            columns,
+            targets,
+            written: roles.iter().map(|_| SeenWriting::default()).collect(),
+            problems: Vec::new(),
+            notes: Vec::new(),
+            missing: vec![0; roles.len()],
+            first_missing: vec![None; roles.len()],
+            rows: 0,
+            kept: 0,
+        };
         let used = roles.iter().map(|role| *role != Role::Ignored).collect();
         let (mut rows, mut cells) = (source.rows_using(used)?, Vec::new());
         while let Some(number) = rows.next(&mut cells)? {
-            let kept = tally.add(source, roles, missing, &cells, source.place(number))?;
+            for ((seen, cell), role) in tally.written.iter_mut().zip(&cells).zip(roles) {
+                if *role != Role::Ignored {
+                    seen.add(cell, writings);
+                }
+            }
+            writings.read(&mut cells);
+            let kept = tally.add(source, roles, missing, &cells, source.place(number));
             // In other formats a number has no leading zeros.
             if kept && source.is_text() {
                 let numbers = cells.iter().enumerate().filter(|(_, cell)| matches!(cell, Cell::Number(_)));
@@ -130,17 +212,18 @@ impl Tally {
             }
         }
         watch(tally.rows);
+        tally.notes = rows.notes();
         Ok(tally)
     }
 
     /// One more record, unless it is left out: then false.
-    fn add(&mut self, source: &Source, roles: &[Role], missing: Missing, cells: &[Cell], place: Place) -> Result<bool> {
+    fn add(&mut self, source: &Source, roles: &[Role], missing: Missing, cells: &[Cell], place: Place) -> bool {
         self.rows += 1;
         let mut keep = true;
         for (column, role) in roles.iter().enumerate() {
             if *role != Role::Ignored && cells[column] == Cell::Missing {
                 self.missing[column] += 1;
-                self.first_missing.get_or_insert((place, column));
+                self.first_missing[column].get_or_insert((self.rows, place));
                 keep &= match missing {
                     Missing::Reject => true,
                     Missing::Drop => false,
@@ -149,36 +232,68 @@ impl Tally {
             }
         }
         if !keep {
-            return Ok(false);
+            return false;
         }
         self.kept += 1;
         for (column, role) in roles.iter().enumerate() {
-            let name = &source.names()[column];
-            match role {
-                Role::Ignored => {}
-                Role::Target => {
-                    if let Some(seen) = &mut self.targets[column] {
-                        seen.add(source, name, place, &cells[column])?;
-                    }
-                }
-                Role::Exposure => _ = exposure(source, name, place, &cells[column])?,
-                Role::Input | Role::Category => self.columns[column].add(source, name, place, &cells[column])?,
+            let (name, cell) = (&source.names()[column], &cells[column]);
+            let added = match role {
+                Role::Ignored => Ok(()),
+                Role::Target => match &mut self.targets[column] {
+                    Some(seen) => seen.add(source, name, place, cell),
+                    None => Ok(()),
+                },
+                Role::Exposure => exposure(source, name, place, cell).map(|_| ()),
+                Role::Input | Role::Category => self.columns[column].add(source, name, place, cell),
+            };
+            if let Err(problem) = added
+                && !self.problems.iter().any(|other| other.column() == Some(name))
+            {
+                self.problems.push(problem);
             }
         }
-        Ok(true)
+        true
     }
 
-    /// Fails if there are no rows, or a column is all missing.
+    /// The inputs, of columns that have no `problems` already; `alone` if there is but one.
+    fn inputs(&self, source: &Source, roles: &[Role], wanted: &Wanted, problems: &[Error], alone: bool) -> Inputs {
+        let mut all = Inputs::default();
+        for ((name, role), seen) in source.names().iter().zip(roles).zip(&self.columns) {
+            if !role.is_input() || problems.iter().any(|problem| problem.column() == Some(name)) {
+                continue;
+            }
+            match seen.verdict(source, name, wanted.keep.contains(name), alone) {
+                Ok(Verdict::Input(kind)) => {
+                    all.notes.extend(seen.note(name, &kind));
+                    // An index is told of by its name, or by having none.
+                    if !name.starts_with(DATA_FRAME_INDEX) && !is_unnamed_index(source, name) {
+                        all.notes.extend(seen.codes.note(name, &kind, alone));
+                    }
+                    let indicator = wanted.missing == Missing::Indicator && seen.wants_indicator(&kind);
+                    all.inputs.push(InputColumn { name: name.clone(), kind, indicator });
+                }
+                Ok(Verdict::LeftOut(reason)) => {
+                    all.notes.push(Note::ColumnLeftOut { column: name.clone(), reason });
+                    all.left_out.push(name.clone());
+                }
+                Err(problem) => all.problems.push(problem),
+            }
+        }
+        all
+    }
+
+    /// Fails if there are no rows, or a column that must be there is all missing.
     fn check_presence(&self, source: &Source, roles: &[Role]) -> Result<()> {
         if self.rows == 0 {
             return Err(Error::NoRows { path: source.path().into() });
         }
-        if let Some(column) = self.missing.iter().position(|missing| *missing == self.rows) {
+        let empty = |column: &usize| self.missing[*column] == self.rows;
+        let needed = |column: &usize| matches!(roles[*column], Role::Target | Role::Exposure);
+        if let Some(column) = (0..roles.len()).find(|column| empty(column) && needed(column)) {
             let name = source.names()[column].clone();
             let advice = match roles[column] {
-                Role::Target => "name another target".into(),
                 Role::Exposure => "name another --exposure".into(),
-                _ => format!("leave it out with --ignore {name}"),
+                _ => "name another target".into(),
             };
             return Err(Error::AllMissing { path: source.path().into(), column: name, rows: self.rows, advice });
         }
@@ -190,8 +305,13 @@ impl Tally {
 
     /// Fails if cells are missing that must not be.
     fn check_missing(&self, source: &Source, roles: &[Role], missing: Missing) -> Result<()> {
-        let (Missing::Reject, Some((place, column))) = (missing, self.first_missing) else { return Ok(()) };
-        let others = match self.missing.iter().sum::<u64>() - 1 {
+        // Columns with nothing in them are left out.
+        let counted = |column: &usize| self.missing[*column] < self.rows;
+        let first = (0..roles.len()).filter(counted).filter_map(|column| Some((self.first_missing[column]?, column)));
+        let (Missing::Reject, Some(((_, place), column))) = (missing, first.min_by_key(|((row, _), _)| *row)) else {
+            return Ok(());
+        };
+        let others = match (0..roles.len()).filter(counted).map(|column| self.missing[column]).sum::<u64>() - 1 {
             0 => ", the only one in the table".into(),
             others => format!(", and {others} more in the table"),
         };

@@ -1,12 +1,15 @@
 //! What each column of a table is, and so how a row becomes numbers.
 //!
 //! A schema is made once, from the table that a model is fitted on, and travels in the model file. A number is one
-//! input, a date too, a boolean is 0 or 1, and a category is as many inputs as it has levels, of which one is 1 and the others 0.
+//! input, a date too, with two more for each cycle that it shows ([`Cycle`]), a boolean is 0 or 1, and a category is as many inputs as it has
+//! levels, of which one is 1 and the others 0; where these are very many, it is what its level says about the targets ([`LevelMeans`]).
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::encode::Encoder;
-use super::{Note, Source, TargetKind, Task, scan};
+use super::{Cycle, DateOrder, LevelMeans, Note, RowColumns, Source, TargetKind, Task, Writing, scan};
 use crate::error::Result;
 
 /// What to make of a table's columns. Those that are not named are inputs.
@@ -18,12 +21,20 @@ pub struct Wanted {
     pub ignore: Vec<String>,
     /// Columns to take as categories, even if they hold numbers.
     pub categorical: Vec<String>,
+    /// Columns to take as inputs, even if they only tell rows apart.
+    pub keep: Vec<String>,
+    /// Texts that stand for missing cells, in place of [`super::MISSING_MARKERS`]: then everywhere, in columns of words too.
+    pub na: Option<Vec<String>>,
+    /// The order of day and month in dates whose year comes last.
+    pub dates: DateOrder,
     /// What to do about missing cells.
     pub missing: Missing,
     /// What is to be predicted.
     pub task: Task,
     /// The column of exposures, if counts have some: it is no input.
     pub exposure: Option<String>,
+    /// The columns of groups and weights, if there are any: they are no inputs.
+    pub row_columns: RowColumns,
 }
 
 /// What to do about missing cells in columns that are used.
@@ -44,7 +55,7 @@ pub enum Missing {
 }
 
 /// How a table becomes numbers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Schema {
     /// The inputs, in the order in which they are encoded.
     pub inputs: Vec<InputColumn>,
@@ -56,8 +67,17 @@ pub struct Schema {
     /// The column of exposures, which counts grow with, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exposure: Option<String>,
+    /// The columns of groups and weights, if there are any.
+    #[serde(default, skip_serializing_if = "RowColumns::is_empty")]
+    pub row_columns: RowColumns,
     /// What to do about missing cells.
     pub missing: Missing,
+    /// How columns are written that are not written plainly, inputs or not.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub writing: BTreeMap<String, Writing>,
+    /// Texts that stand for missing cells, in place of the usual ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub na: Option<Vec<String>>,
     /// How many columns the table had, if they have no names: then they are known by their positions alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub positions: Option<usize>,
@@ -98,8 +118,11 @@ pub enum Kind {
     },
     /// Dates, which are seconds since 1970 as numbers: ISO dates in text, or what Parquet has a type for.
     Date {
-        /// Their mean: what [`Missing::Mean`] puts in place of a missing one.
+        /// Their mean: what [`Missing::Mean`] puts in place of a missing one, which is nowhere in a cycle.
         fill: Option<f64>,
+        /// The cycles that they show.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        cycles: Vec<Cycle>,
     },
     /// `true` and `false`.
     Boolean {
@@ -110,6 +133,15 @@ pub enum Kind {
     Category {
         /// All of them, sorted.
         levels: Vec<String>,
+    },
+    /// Texts of which there are many, though they come again.
+    ManyLevels {
+        /// All of them, sorted.
+        levels: Vec<String>,
+        /// What each says about the targets; before the training rows are known, a level is its position, and a missing or unknown one
+        /// the number of levels.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        means: Option<LevelMeans>,
     },
 }
 
@@ -125,11 +157,13 @@ pub enum Targets {
 impl Schema {
     /// Reads the table once and decides what each column is.
     ///
-    /// A column whose cells are all numbers, missing ones aside, is a number; one of ISO dates a date; one of `true` and
+    /// A column whose cells are all numbers, missing ones aside, is a number; one of dates a date; one of `true` and
     /// `false` a boolean; any other a category, unless more than half of its cells are numbers, or dates: then the text
-    /// among them is an error.
-    /// It is also an error if a category has more than 100 levels (1000 if it was asked for), or more than half as many as
-    /// there are rows. The same holds for a target whose cells are texts, or `true` and `false`, and which is then one of classes.
+    /// among them is an error. A category of more than 10 levels is one of many ([`Kind::ManyLevels`]), unless it has up to 100 with 20 rows for each,
+    /// or was asked for and has up to 1000.
+    ///
+    /// Columns that only tell rows apart, texts with more than half as many different values as there are rows, or numbers that count
+    /// the rows, are left out with a note, unless they are asked for; so are columns with nothing in them. All that is wrong with a table is told at once.
     pub fn scan(source: &Source, wanted: &Wanted) -> Result<(Self, Vec<Note>)> {
         scan::scan(source, wanted, &mut |_| ())
     }
@@ -143,13 +177,31 @@ impl Schema {
     pub fn feature_names(&self) -> Vec<String> {
         let names = |column: &InputColumn| {
             let mut own: Vec<String> = match &column.kind {
-                Kind::Number { .. } | Kind::Date { .. } | Kind::Boolean { .. } => vec![column.name.clone()],
+                Kind::Number { .. } | Kind::Boolean { .. } => vec![column.name.clone()],
+                Kind::Date { cycles, .. } => {
+                    let waves = |cycle: &Cycle| {
+                        ["sine", "cosine"].map(|wave| format!("{}: {} ({wave})", column.name, cycle.name()))
+                    };
+                    std::iter::once(column.name.clone()).chain(cycles.iter().flat_map(waves)).collect()
+                }
                 Kind::Category { levels } => levels.iter().map(|level| format!("{}={level}", column.name)).collect(),
+                Kind::ManyLevels { means, .. } => match means.as_ref().map_or(1, LevelMeans::width) {
+                    1 => vec![column.name.clone()],
+                    _ => self.averaged_names().map(|target| format!("{} ({target})", column.name)).collect(),
+                },
             };
             own.extend(column.indicator.then(|| format!("{} is missing", column.name)));
             own
         };
         self.inputs.iter().flat_map(names).collect()
+    }
+
+    /// What a level of a category with many has a mean of: the targets, or the classes but for the first.
+    fn averaged_names(&self) -> impl Iterator<Item = &String> {
+        match self.target_kind.labels() {
+            Some(labels) => labels[1..].iter(),
+            None => self.targets.iter(),
+        }
     }
 
     /// How many inputs there are when encoded.
@@ -170,8 +222,10 @@ impl Kind {
     /// How many inputs it becomes, one that tells of missing cells aside.
     fn width(&self) -> usize {
         match self {
-            Self::Number { .. } | Self::Date { .. } | Self::Boolean { .. } => 1,
+            Self::Number { .. } | Self::Boolean { .. } => 1,
+            Self::Date { cycles, .. } => 1 + 2 * cycles.len(),
             Self::Category { levels } => levels.len(),
+            Self::ManyLevels { means, .. } => means.as_ref().map_or(1, LevelMeans::width),
         }
     }
 }
@@ -186,14 +240,17 @@ mod tests {
         let mut schema = Schema {
             inputs: vec![
                 column("weight", Kind::Number { fill: Some(0.1 + 0.2) }),
-                column("day", Kind::Date { fill: Some(1.7e9 + 0.1) }),
+                column("day", Kind::Date { fill: Some(1.7e9 + 0.1), cycles: Vec::new() }),
                 column("sold", Kind::Boolean { fill: Some(1.0 / 3.0) }),
                 column("colour", Kind::Category { levels: vec!["blue".into(), "red".into()] }),
             ],
             targets: vec!["y".into()],
             target_kind: TargetKind::Numbers,
             exposure: None,
+            row_columns: RowColumns::default(),
             missing: Missing::Mean,
+            writing: BTreeMap::new(),
+            na: None,
             positions: None,
         };
         // Numbers of all sizes: one in some thousands comes back changed from a reader that does not care.

@@ -1,17 +1,20 @@
-//! A table's file: its format, its columns, and its rows as often as they are asked for.
+//! A table, in a file or in memory: its format, its columns, and its rows as often as they are asked for.
 
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 use std::path::Path;
+use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
 use super::content::{Content, LARGEST_KEPT};
 use super::detect::{self, Format};
-use super::dialect::{self, Dialect, Sample};
+use super::dialect::{self, Dialect, Header, Sample};
+use super::memory::{self, ColumnCells, MemoryRows};
+use super::writing::{TranslatedRows, Writings};
 use super::{Note, Place, Rows, names, npy, npz, parquet, text};
 use crate::error::{Error, Result};
 
-/// A file that holds a table.
+/// A table: a file that holds it, or columns in memory.
 #[derive(Clone, Debug)]
 pub struct Source {
     content: Content,
@@ -26,6 +29,7 @@ enum Layout {
     Parquet,
     Npy,
     Npz,
+    Memory(Arc<[Arc<ColumnCells>]>),
 }
 
 impl Source {
@@ -43,21 +47,65 @@ impl Source {
     /// The bytes of a file of up to 256 MiB are read now, and kept: whatever happens to the file then, all that is asked of
     /// the source is about these bytes. A larger one is read anew whenever its rows or its digest are asked for.
     ///
-    /// Fails if there are no rows, or two columns have one name.
+    /// Where several columns have one name, all but the first get a number: `a`, `a.1`, `a.2`. Text that is not UTF-8 is read as Windows-1252,
+    /// of which Latin-1 is a part.
+    ///
+    /// Fails if there are no rows.
     pub fn open(path: &Path) -> Result<Self> {
-        Self::of(Content::open(path, LARGEST_KEPT)?)
+        Self::open_with(path, Header::Auto)
+    }
+
+    /// The same for a text of which somebody knows whether it has a header.
+    pub fn open_with(path: &Path, header: Header) -> Result<Self> {
+        Self::of(Content::open(path, LARGEST_KEPT)?, header)
     }
 
     /// The same for somebody who goes through the rows but once, or asks for the names alone: no bytes are kept, whatever
     /// the size of the file, which is read anew whenever its rows or its digest are asked for.
     pub fn open_streamed(path: &Path) -> Result<Self> {
-        Self::of(Content::open(path, 0)?)
+        Self::open_streamed_with(path, Header::Auto)
+    }
+
+    /// The same for a text of which somebody knows whether it has a header.
+    pub fn open_streamed_with(path: &Path, header: Header) -> Result<Self> {
+        Self::of(Content::open(path, 0)?, header)
+    }
+
+    /// A table in memory, from its columns by their names; `name` is what messages call it. Of several columns with one name, all but the
+    /// first get a number, as in files. Fails if there are no rows, or not as many in each column.
+    pub fn of_columns(name: &str, columns: Vec<(String, Arc<ColumnCells>)>) -> Result<Self> {
+        let content = Content::nowhere(name);
+        let path = content.path();
+        let rows = columns.first().map_or(0, |(_, cells)| cells.rows());
+        if let Some((other, cells)) = columns.iter().find(|(_, cells)| cells.rows() != rows) {
+            let what =
+                format!("column `{}` has {} rows, and the first has {rows}", names::shorten(other), cells.rows());
+            let advice = "give as many cells for each column".into();
+            return Err(Error::Unsupported { path: path.into(), what, advice });
+        }
+        if rows == 0 {
+            return Err(Error::NoRows { path: path.into() });
+        }
+        let (mut names, cells): (Vec<String>, Vec<Arc<ColumnCells>>) = columns.into_iter().unzip();
+        let notes = names::make_distinct(&mut names).into_iter().collect();
+        Ok(Self { content, layout: Layout::Memory(cells.into()), names, notes })
+    }
+
+    /// The table that a reader gives, such as standard input, in any of the formats of [`Source::open`]. Its bytes are kept; `name` is for
+    /// messages.
+    pub fn read(name: &Path, reader: &mut dyn Read) -> Result<Self> {
+        Self::read_with(name, reader, Header::Auto)
+    }
+
+    /// The same for a text of which somebody knows whether it has a header.
+    pub fn read_with(name: &Path, reader: &mut dyn Read, header: Header) -> Result<Self> {
+        Self::of(Content::read(name, reader)?, header)
     }
 
     /// The table that these bytes are.
-    fn of(content: Content) -> Result<Self> {
+    fn of(content: Content, header: Header) -> Result<Self> {
         let (path, mut notes) = (content.path(), Vec::new());
-        let (layout, names) = match detect::format(&content)? {
+        let (layout, mut names) = match detect::format(&content)? {
             format @ (Format::Text | Format::Gzip) => {
                 let gzip = format == Format::Gzip;
                 let sample = Sample::read(path, &mut text::open(&content, gzip)?)?;
@@ -65,7 +113,7 @@ impl Source {
                     let what = format!("the file is {inside} compressed with gzip");
                     return Err(Error::Unsupported { path: path.into(), what, advice: "decompress it first".into() });
                 }
-                let (dialect, names, found) = dialect::detect(path, &sample, gzip)?;
+                let (dialect, names, found) = dialect::detect(path, &sample, gzip, header)?;
                 notes = found;
                 (Layout::Text(dialect), names)
             }
@@ -73,7 +121,7 @@ impl Source {
             Format::Npy => (Layout::Npy, npy::names(&content)?),
             Format::Zip => (Layout::Npz, npz::names(&content)?),
         };
-        names::distinct(path, &names)?;
+        notes.extend(names::make_distinct(&mut names));
         Ok(Self { content, layout, names, notes })
     }
 
@@ -87,7 +135,7 @@ impl Source {
         names::several(&self.names, asked)
     }
 
-    /// The file.
+    /// The file, or what a table in memory is called.
     pub fn path(&self) -> &Path {
         self.content.path()
     }
@@ -107,31 +155,50 @@ impl Source {
         matches!(self.layout, Layout::Text(_))
     }
 
-    /// The records from the first one on.
-    pub fn rows(&self) -> Result<Box<dyn Rows>> {
-        self.rows_using(vec![true; self.names.len()])
+    /// Whether a comma is the decimal mark of a text's numbers.
+    pub(super) fn decimal_comma(&self) -> bool {
+        matches!(&self.layout, Layout::Text(dialect) if dialect.decimal_comma())
     }
 
-    /// The same for somebody who looks at some columns only: what the others hold must not stop them.
+    /// The records from the first one on; words that stand for nothing are missing cells.
+    pub fn rows(&self) -> Result<Box<dyn Rows>> {
+        self.rows_written(vec![true; self.names.len()], Writings::plain(self, None))
+    }
+
+    /// The records for somebody who looks at some columns only and knows how they are written.
+    pub(super) fn rows_written(&self, used: Vec<bool>, writings: Writings) -> Result<Box<dyn Rows>> {
+        Ok(Box::new(TranslatedRows { rows: self.rows_using(used)?, writings }))
+    }
+
+    /// The records as they are written, for somebody who looks at some columns only: what the others hold must not stop them.
     pub(super) fn rows_using(&self, used: Vec<bool>) -> Result<Box<dyn Rows>> {
-        Ok(match self.layout {
-            Layout::Text(dialect) => Box::new(text::TextRows::new(&self.content, dialect, used)?),
+        Ok(match &self.layout {
+            Layout::Text(dialect) => Box::new(text::TextRows::new(&self.content, *dialect, used)?),
             Layout::Parquet => Box::new(parquet::ParquetRows::new(&self.content, &self.names)?),
             Layout::Npy => npy::rows(&self.content, self.names.len())?,
             Layout::Npz => npz::rows(&self.content, &self.names)?,
+            Layout::Memory(columns) => Box::new(MemoryRows::new(columns)),
         })
+    }
+
+    /// Fails if the file has changed since it was opened, unless its bytes are kept.
+    pub(super) fn check_unchanged(&self) -> Result<()> {
+        self.content.check_unchanged()
     }
 
     /// Where a record with this number is.
     pub fn place(&self, number: u64) -> Place {
         match self.layout {
             Layout::Text(_) => Place::Line(number),
-            _ => Place::Row(number),
+            Layout::Parquet | Layout::Npy | Layout::Npz | Layout::Memory(_) => Place::Row(number),
         }
     }
 
-    /// The SHA-256 digest of the file's bytes in hexadecimal.
+    /// The SHA-256 digest of the file's bytes in hexadecimal; of a table in memory, that of its names and cells.
     pub fn sha256(&self) -> Result<String> {
+        if let Layout::Memory(columns) = &self.layout {
+            return Ok(memory::sha256(&self.names, columns));
+        }
         let (mut bytes, mut digest) = (self.content.reader()?, Sha256::new());
         loop {
             let piece = bytes.fill_buf().map_err(|cause| Error::from_io(self.path(), cause))?;
@@ -164,7 +231,7 @@ mod tests {
             let before = levels_and_digest(&Source::open(&path).unwrap());
             std::fs::write(&path, "x,y\nred,1\nblue,2\n\n\n\n").unwrap();
             assert_eq!(std::fs::metadata(&path).unwrap().len(), 20);
-            let source = Source::of(Content::open(&path, limit).unwrap()).unwrap();
+            let source = Source::of(Content::open(&path, limit).unwrap(), Header::Auto).unwrap();
             let opened = levels_and_digest(&source);
             assert_eq!(opened.0, ["x=blue", "x=red"]);
             std::fs::write(&path, "x,y\nred,1\nred,2\n").unwrap();

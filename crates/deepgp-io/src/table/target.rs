@@ -172,6 +172,11 @@ impl SeenTarget {
         }
     }
 
+    /// Whether there is a cell that is not missing.
+    pub(super) fn is_there(&self) -> bool {
+        self.cells() > 0
+    }
+
     /// The number of cells that are not missing.
     fn cells(&self) -> u64 {
         self.numbers + self.booleans + self.dates + self.texts

@@ -9,7 +9,7 @@ use flate2::bufread::MultiGzDecoder;
 use super::content::Content;
 use super::csv::Records;
 use super::dialect::Dialect;
-use super::{Cell, Rows, names};
+use super::{Cell, Note, Rows, names};
 use crate::error::{Error, Result};
 
 /// The text of a file, unpacked if it is compressed.
@@ -74,5 +74,9 @@ impl Rows for TextRows {
 
     fn written(&self, column: usize) -> Cow<'_, str> {
         self.records.field(column).trim().into()
+    }
+
+    fn notes(&self) -> Vec<Note> {
+        self.records.recoded().map(|line| Note::NotUtf8 { line }).into_iter().collect()
     }
 }

@@ -4,8 +4,7 @@ use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use crate::data::sparse::SparseInputs;
-use crate::data::split::split_rows;
-use crate::data::stratified::split_rows_by_class;
+use crate::data::{SplitBy, Stratify};
 use crate::error::{Error, Result};
 use crate::numeric::mat::{Mat, View};
 
@@ -23,6 +22,8 @@ pub struct Dataset {
     weights: Option<Vec<f64>>,
     /// The offset of each row, `[N]`, if there are any.
     offsets: Option<Vec<f64>>,
+    /// What the rows are split by; at random if there is nothing.
+    split_by: Option<SplitBy>,
     /// The sparse form of the inputs, if it was asked for.
     sparse: Sparse,
 }
@@ -68,7 +69,7 @@ impl Dataset {
         }
         check_finite("x", x.view())?;
         check_finite("y", y.view())?;
-        Ok(Self { x, y, weights: None, offsets: None, sparse: Sparse::default() })
+        Ok(Self { x, y, weights: None, offsets: None, split_by: None, sparse: Sparse::default() })
     }
 
     /// The same data with a weight for each row: a factor on its term of the objective.
@@ -103,9 +104,18 @@ impl Dataset {
         Ok(self)
     }
 
-    /// The same rows in other units; weights and offsets stay as they are.
+    /// The same data with something that its rows are split by wherever some are held out: groups that stay together, or times of which the
+    /// last are held out.
+    pub fn with_split_by(mut self, split_by: SplitBy) -> Result<Self> {
+        split_by.check(self.len())?;
+        self.split_by = Some(split_by);
+        Ok(self)
+    }
+
+    /// The same rows in other units; all else stays as it is.
     pub(super) fn with_units(&self, x: Mat, y: Mat) -> Self {
-        Self { x, y, weights: self.weights.clone(), offsets: self.offsets.clone(), sparse: Sparse::default() }
+        let (weights, offsets, split_by) = (self.weights.clone(), self.offsets.clone(), self.split_by.clone());
+        Self { x, y, weights, offsets, split_by, sparse: Sparse::default() }
     }
 
     /// The same rows with other inputs; targets, weights and offsets stay as they are.
@@ -144,6 +154,11 @@ impl Dataset {
         self.offsets.as_deref()
     }
 
+    /// What the rows are split by; `None` for at random, row by row.
+    pub fn split_by(&self) -> Option<&SplitBy> {
+        self.split_by.as_ref()
+    }
+
     /// The rows of `index`, in that order. Fails if there are none, or one does not exist.
     pub fn gather(&self, index: &[u32]) -> Result<Self> {
         match index.iter().copied().max() {
@@ -164,6 +179,7 @@ impl Dataset {
             y: self.y.gather(index),
             weights: self.weights.as_ref().map(gather),
             offsets: self.offsets.as_ref().map(gather),
+            split_by: self.split_by.as_ref().map(|all| all.gather(index)),
             sparse: Sparse::default(),
         }
     }
@@ -184,16 +200,18 @@ impl Dataset {
         }
     }
 
-    /// Splits at random into the rest and a `fraction` of the rows, those of [`split_rows`]; both keep the row order.
+    /// Splits into the rest and a `fraction` of the rows, those of [`split_rows`](crate::split_rows), or by groups or times if there are any;
+    /// both keep the row order.
     pub fn split(&self, fraction: f64, seed: u64) -> Result<(Self, Self)> {
-        let (rest, out) = split_rows(self.len(), fraction, seed)?;
+        let (rest, out) = self.row_split(fraction, Stratify::Rows, seed)?;
         Ok((self.gather_checked(&rest), self.gather_checked(&out)))
     }
 
-    /// Splits at random into the rest and a `fraction` of the rows of each class, those of [`split_rows_by_class`]; both keep the row order.
-    /// The first column of the targets has the class numbers, 0, 1, …; fails if it has anything else.
+    /// Splits into the rest and a `fraction` of the rows of each class, those of [`split_rows_by_class`](crate::split_rows_by_class), or by groups
+    /// or times if there are any; both keep the row order. The first column of the targets has the class numbers, 0, 1, …; fails if it has
+    /// anything else.
     pub fn split_by_class(&self, fraction: f64, seed: u64) -> Result<(Self, Self)> {
-        let (rest, out) = split_rows_by_class(&self.classes()?, fraction, seed)?;
+        let (rest, out) = self.row_split(fraction, Stratify::Classes, seed)?;
         Ok((self.gather_checked(&rest), self.gather_checked(&out)))
     }
 
@@ -227,6 +245,7 @@ pub(crate) fn check_finite(what: &'static str, m: View<'_>) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::split_rows;
 
     fn message(result: Result<impl std::fmt::Debug>) -> String {
         result.unwrap_err().to_string()

@@ -12,7 +12,8 @@ use crate::error::Result;
 use crate::layer::compare_rows;
 
 impl Dataset {
-    /// The dataset with equal rows (inputs, targets and offsets) merged into one that has the sum of their weights; rows of weight 0 are left out.
+    /// The dataset with equal rows (inputs, targets, offsets, and groups or times) merged into one that has the sum of their weights; rows of
+    /// weight 0 are left out.
     ///
     /// Rows then stand in an order that follows from their numbers alone. Where all rows differ and weigh 1 there is nothing to
     /// merge, and they stay where they are, without weights. Costs a sort.
@@ -22,7 +23,8 @@ impl Dataset {
             let (i, j) = (i as usize, j as usize);
             let by_offset = || self.offsets().map_or(Ordering::Equal, |all| compare_rows(&all[i..=i], &all[j..=j]));
             let by_target = || compare_rows(self.y().row(i), self.y().row(j));
-            compare_rows(self.x().row(i), self.x().row(j)).then_with(by_target).then_with(by_offset)
+            let by_split = || self.split_by().map_or(Ordering::Equal, |all| all.compare(i, j));
+            compare_rows(self.x().row(i), self.x().row(j)).then_with(by_target).then_with(by_offset).then_with(by_split)
         };
         let mut order: Vec<u32> = (0..self.len() as u32).filter(|&i| weight(i) > 0.0).collect();
         // By weight at last, so that equal rows are added up in one order.

@@ -1,6 +1,6 @@
 //! Baselines that a model has to beat: the mean, linear regression and nearest neighbours, on standardised inputs, each with one
 //! Gaussian spread a target, fitted to the training rows. For classes there are shares, logistic regression and nearest neighbours, for
-//! counts their mean and Poisson regression.
+//! counts their mean and Poisson regression. Rows count by their weights, but as neighbours: there all count alike.
 //!
 //! They answer with an [`Assessment`], so their scores stand beside the model's, log likelihood and coverage included. The spread of
 //! linear regression and of nearest neighbours is that of leave-one-out residuals: each training row is predicted without itself.
@@ -37,7 +37,12 @@ pub fn mean(train: &Dataset, test: &Dataset) -> Result<Assessment> {
 pub fn linear(train: &Dataset, test: &Dataset) -> Result<Assessment> {
     let units = Standardiser::fit(train, ConstantColumns::Keep)?;
     let train = units.apply(train)?;
-    let (x, y, n) = (train.x().view(), train.y().view(), train.len() as f64);
+    // A row of weight `w` counts like `√w` times the row: `XᵀWX = (√W X)ᵀ √W X`.
+    let roots: Option<Vec<f64>> = relative_weights(&train).map(|all| all.into_iter().map(f64::sqrt).collect());
+    let scaled = |m: &Mat| roots.as_ref().map(|roots| Mat::from_fn(m.nrows(), m.ncols(), |i, j| roots[i] * m[(i, j)]));
+    let (scaled_x, scaled_y) = (scaled(train.x()), scaled(train.y()));
+    let x = scaled_x.as_ref().unwrap_or(train.x()).view();
+    let (y, n) = (scaled_y.as_ref().unwrap_or(train.y()).view(), train.len() as f64);
     let scratch = &mut Scratch::default();
     // Both are centred, so the constant is 0.
     let mut scatter = times(x.faer().transpose(), x.faer(), scratch);
@@ -51,7 +56,7 @@ pub fn linear(train: &Dataset, test: &Dataset) -> Result<Assessment> {
     let half = times(r.view().faer(), projected.view().faer(), scratch);
     let weights = times(r.view().faer().transpose(), half.view().faer(), scratch);
     let fitted = times(x.faer(), weights.view().faer(), scratch);
-    let own = leverages(x, &r, scratch);
+    let own = leverages(x, &r, roots.as_deref(), scratch);
     let without_itself = |i: usize, p: usize| (y[(i, p)] - fitted[(i, p)]) / (1.0 - own[i]).max(f64::EPSILON);
     let spread: Vec<f64> =
         (0..y.ncols()).map(|p| (0..train.len()).map(|i| without_itself(i, p).powi(2)).sum::<f64>() / n).collect();
@@ -59,15 +64,24 @@ pub fn linear(train: &Dataset, test: &Dataset) -> Result<Assessment> {
     assess(&units, test, times(inputs.view().faer(), weights.view().faer(), scratch), &spread)
 }
 
-/// The leverage of each row, how much its target weighs in its own fit: `h_i = 1/N + x_iᵀ (XᵀX + λI)⁻¹ x_i`, where `RᵀR` is that
-/// inverse. Fitted without row `i`, the residual there is `(y_i − f_i) / (1 − h_i)`.
-fn leverages(x: View<'_>, r: &Mat, scratch: &mut Scratch<f64>) -> Vec<f64> {
-    let constant = 1.0 / x.nrows() as f64;
+/// The weights of rows in units of their mean, so that they sum to the number of rows; `None` if all count alike.
+pub(super) fn relative_weights(data: &Dataset) -> Option<Vec<f64>> {
+    let weights = data.weights()?;
+    let heaviest = weights.iter().copied().fold(0.0, f64::max);
+    let mean = weights.iter().map(|weight| weight / heaviest).sum::<f64>() / weights.len() as f64;
+    Some(weights.iter().map(|weight| weight / heaviest / mean).collect())
+}
+
+/// The leverage of each row, how much its target weighs in its own fit: `h_i = w_i/N + x_iᵀ (XᵀX + λI)⁻¹ x_i`, where `RᵀR` is that
+/// inverse, and the rows `x` have been multiplied by the `roots` of their weights, if they have some. Fitted without row `i`, the residual
+/// there is `(y_i − f_i) / (1 − h_i)`.
+fn leverages(x: View<'_>, r: &Mat, roots: Option<&[f64]>, scratch: &mut Scratch<f64>) -> Vec<f64> {
+    let constant = |i: usize| roots.map_or(1.0, |all| all[i] * all[i]) / x.nrows() as f64;
     let mut all = Vec::with_capacity(x.nrows());
     for first in (0..x.nrows()).step_by(ROWS_AT_ONCE) {
         let rows = x.rows(first..(first + ROWS_AT_ONCE).min(x.nrows()));
         let half = times(rows.faer(), r.view().faer().transpose(), scratch);
-        all.extend((0..half.nrows()).map(|i| constant + half.row(i).iter().map(|v| v * v).sum::<f64>()));
+        all.extend((0..half.nrows()).map(|i| constant(first + i) + half.row(i).iter().map(|v| v * v).sum::<f64>()));
     }
     all
 }
@@ -112,6 +126,26 @@ mod tests {
         // Of N(0, noise²): −log noise − ½ log 2π − ½.
         let expected = -noise.ln() - 0.5 * std::f64::consts::TAU.ln() - 0.5;
         assert!((score.log_likelihood - expected).abs() < 0.1, "{} {expected}", score.log_likelihood);
+    }
+
+    #[test]
+    fn a_row_of_weight_two_is_as_good_as_two_rows() {
+        let (all, test) = (line(4), line(5));
+        let once = all.gather(&(0..30).collect::<Vec<u32>>()).unwrap();
+        let heavy = once.clone().with_weights((0..30).map(|i| if i < 9 { 2.0 } else { 1.0 }).collect()).unwrap();
+        let twice = all.gather(&(0..30).chain(0..9).collect::<Vec<u32>>()).unwrap();
+        let apart = |a: &Assessment, b: &Assessment| {
+            a.mean.as_slice().iter().zip(b.mean.as_slice()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+        };
+        for baseline in [linear, mean] {
+            let [plain, weighted, repeated] = [&once, &heavy, &twice].map(|train| baseline(train, &test).unwrap());
+            assert!(apart(&weighted, &repeated) < 1e-9 && apart(&weighted, &plain) > 1e-4);
+        }
+        // Weights that are all the same change nothing but the last digits.
+        let same = once.clone().with_weights(vec![0.3; 30]).unwrap();
+        let [plain, weighted] = [&once, &same].map(|train| linear(train, &test).unwrap());
+        assert!(apart(&plain, &weighted) < 1e-12);
+        assert!((plain.deviation[(0, 0)] / weighted.deviation[(0, 0)] - 1.0).abs() < 1e-12);
     }
 
     #[test]

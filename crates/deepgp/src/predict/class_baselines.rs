@@ -7,6 +7,7 @@ use crate::numeric::linalg::{Accumulate, product};
 use crate::numeric::mat::{Mat, View};
 use crate::numeric::minimise::minimise;
 use crate::numeric::threads::Threads;
+use crate::predict::baseline::relative_weights;
 use crate::predict::neighbours::{averages, sample_of};
 
 /// The number of rows that the shares of all classes count for beside the neighbours of a row, so that no class is impossible.
@@ -45,6 +46,8 @@ impl LogisticRegression {
         let (n, d) = (x.nrows(), x.ncols());
         let ridge = 1.0 / n as f64;
         let class = |i: usize| train.y()[(i, 0)] as usize;
+        let relative = relative_weights(&train);
+        let weight = |i: usize| relative.as_ref().map_or(1.0, |all| all[i]);
         let mut start = vec![0.0; (d + 1) * classes];
         for (to, share) in start[d * classes..].iter_mut().zip(class_shares(&train, classes)) {
             *to = share.ln();
@@ -54,9 +57,9 @@ impl LogisticRegression {
             let mut value = 0.0;
             for i in 0..n {
                 let row = p.row_mut(i);
-                value -= (row[class(i)] - softmax(row)) / n as f64;
+                value -= weight(i) * (row[class(i)] - softmax(row)) / n as f64;
                 row[class(i)] -= 1.0;
-                row.iter_mut().for_each(|own| *own /= n as f64);
+                row.iter_mut().for_each(|own| *own = weight(i) * *own / n as f64);
             }
             // Slopes: Xᵀ (p − y) / N, and the prior's.
             let mut gradient = Mat::zeros(d, classes);

@@ -6,6 +6,7 @@ use crate::likelihood::{Likelihood, NegativeBinomial, Outcomes, Poisson};
 use crate::numeric::linalg::{Accumulate, product};
 use crate::numeric::mat::{Mat, View};
 use crate::numeric::minimise::minimise;
+use crate::predict::baseline::relative_weights;
 use crate::predict::count_metrics::CountAssessment;
 use crate::predict::mixture::Mixture;
 use crate::predict::neighbours::sample_of;
@@ -20,8 +21,11 @@ pub fn mean_count(train: &Dataset, test: &Dataset) -> Result<CountAssessment> {
     let rate = mean_rate(train);
     let expected = |i: usize| rate * offset(train, i).exp();
     // `Var = μ + μ²/r`, summed over rows.
-    let squares: f64 = (0..train.len()).map(|i| expected(i).powi(2)).sum();
-    let excess: f64 = (0..train.len()).map(|i| (train.y()[(i, 0)] - expected(i)).powi(2) - expected(i)).sum();
+    let relative = relative_weights(train);
+    let weight = |i: usize| relative.as_ref().map_or(1.0, |all| all[i]);
+    let squares: f64 = (0..train.len()).map(|i| weight(i) * expected(i).powi(2)).sum();
+    let excess = |i: usize| (train.y()[(i, 0)] - expected(i)).powi(2) - expected(i);
+    let excess: f64 = (0..train.len()).map(|i| weight(i) * excess(i)).sum();
     let log_rates: Vec<f64> = (0..test.len()).map(|i| rate.ln() + offset(test, i)).collect();
     match squares / excess {
         dispersion if excess > 0.0 && dispersion < 1e6 => {
@@ -55,6 +59,8 @@ impl PoissonRegression {
         let units = Standardiser::fit(&train, ConstantColumns::Keep)?.x;
         let x = units.apply("x", train.x().view())?;
         let (n, d) = (x.nrows(), x.ncols());
+        let relative = relative_weights(&train);
+        let weight = |i: usize| relative.as_ref().map_or(1.0, |all| all[i]);
         let mut start = vec![0.0; d + 1];
         start[d] = mean_rate(&train).ln();
         // In units of the mean count, so that large counts are no steeper than small ones.
@@ -68,8 +74,8 @@ impl PoissonRegression {
                 // Beyond, the rate goes on along its tangent: the way back is all that matters there.
                 let bound = log_rate.min(LARGEST_LOG_RATE);
                 let rate = bound.exp();
-                value += unit * (rate * (1.0 + log_rate - bound) - y * log_rate);
-                off[(i, 0)] = unit * (rate - y);
+                value += weight(i) * (unit * (rate * (1.0 + log_rate - bound) - y * log_rate));
+                off[(i, 0)] = weight(i) * (unit * (rate - y));
             }
             let mut gradient = Mat::zeros(d, 1);
             product(
@@ -117,8 +123,10 @@ fn offset(data: &Dataset, row: usize) -> f64 {
 
 /// The events of all rows over their exposure, with half an event more than there was.
 fn mean_rate(data: &Dataset) -> f64 {
-    let exposure: f64 = (0..data.len()).map(|i| offset(data, i).exp()).sum();
-    (data.y().as_slice().iter().sum::<f64>() + 0.5) / exposure
+    let relative = relative_weights(data);
+    let weight = |i: usize| relative.as_ref().map_or(1.0, |all| all[i]);
+    let exposure: f64 = (0..data.len()).map(|i| weight(i) * offset(data, i).exp()).sum();
+    ((0..data.len()).map(|i| weight(i) * data.y()[(i, 0)]).sum::<f64>() + 0.5) / exposure
 }
 
 /// Predictions of counts by a likelihood whose latent function is known, beside the counts of `test`.

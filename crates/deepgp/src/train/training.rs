@@ -42,7 +42,7 @@ pub struct Fit {
 ///
 /// A fraction of the rows, drawn by `settings.train.seed`, is held out for early stopping if the settings say so. Where weights are
 /// multiples of a whole number and differ, they count copies, and this fraction of each row's copies is held out; else rows are held out
-/// whole. Of more than 10,000 rows held out, so many at random are looked at: a look then costs as much for any table.
+/// whole. Where the data say what rows are split by ([`Dataset::with_split_by`]), whole groups are held out, or the last rows. Of more than 10,000 rows held out, so many at random are looked at: a look then costs as much for any table.
 /// Units are learnt from the other rows. Freeze or change parameters of the model before it runs, if you like:
 ///
 /// ```
@@ -260,7 +260,8 @@ fn transforms(
 }
 
 /// The rows to train on, and those held out for early stopping, if `settings` ask for any: the split of every run with these settings.
-/// Rows of weight 0 are in neither. Where targets are classes, every class gives its share.
+/// Rows of weight 0 are in neither. Where targets are classes, every class gives its share. Groups and times are respected
+/// ([`Dataset::with_split_by`]).
 pub fn hold_out(data: &Dataset, settings: &FitSettings) -> Result<(Dataset, Option<Dataset>)> {
     hold_out_of(data, settings, settings.model.likelihood.start(1).outcomes())
 }
@@ -273,7 +274,8 @@ fn hold_out_of(data: &Dataset, settings: &FitSettings, outcomes: Outcomes) -> Re
         let requirement = "above 0 and below 1, or `None`";
         return Err(Error::Setting { name: "validation", value: fraction.to_string(), requirement });
     }
-    let copies = Copies::of(&data);
+    // What rows are split by decides for all copies of a row alike.
+    let copies = if data.split_by().is_none() { Copies::of(&data) } else { None };
     let rows = copies.as_ref().map_or(data.len(), Copies::len);
     if rows < 3 {
         let advice = "give more rows, or set `validation` to `None`";

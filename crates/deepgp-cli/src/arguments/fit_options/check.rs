@@ -6,7 +6,7 @@ use deepgp::{CovarianceForm, LikelihoodChoice, ObjectiveChoice, ObjectiveForm};
 
 use super::FitOptions;
 use crate::arguments::usage::Usage;
-use crate::arguments::value::limits;
+use crate::arguments::value::{limits, stdio_path};
 
 impl FitOptions {
     /// Fails if the options contradict each other, or make no sense whatever the table.
@@ -14,6 +14,12 @@ impl FitOptions {
         let wrong = |text: String| Err(Usage(text).into());
         if self.target.is_empty() {
             return wrong("name the column to predict with --target COLUMN".into());
+        }
+        for (name, path) in [("out", &self.out), ("checkpoint", &self.checkpoint), ("report", &self.report)] {
+            // As the flag says, a configuration must not say otherwise.
+            if path.as_deref().is_some_and(stdio_path::is_meant) {
+                return wrong(format!("--{name} -: it cannot go to standard output: name a file"));
+            }
         }
         self.check_task()?;
         if self.inducing.is_some() && (self.mean_inducing.is_some() || self.covariance_inducing.is_some()) {
@@ -59,13 +65,7 @@ impl FitOptions {
                     .into(),
             );
         }
-        for (name, fraction) in [("test", self.test), ("validation", self.validation)] {
-            if let Some(fraction) = fraction
-                && !(0.0..1.0).contains(&fraction)
-            {
-                return wrong(format!("--{name} {fraction}: give a share of the rows, from 0 to below 1"));
-            }
-        }
+        self.check_split()?;
         if let (Some(patience), Some(0.0)) = (self.patience, self.validation) {
             return wrong(format!(
                 "--patience {patience} is for validation rows, of which --validation 0 leaves none: leave out one of the two"
@@ -114,7 +114,15 @@ mod tests {
         assert!(wrong(FitOptions::default()).contains("--target"));
         assert!(wrong(FitOptions { inducing: Some(5), mean_inducing: Some(5), ..target() }).contains("alike"));
         assert!(wrong(FitOptions { steps: Some(5), epochs: Some(5), ..target() }).contains("--epochs"));
-        assert!(wrong(FitOptions { test: Some(1.5), ..target() }).contains("--test 1.5"));
+        let testing = |rows: &str| FitOptions { test: Some(rows.parse().unwrap()), ..target() };
+        assert!(wrong(testing("1.5")).contains("--test 1.5"));
+        assert!(wrong(testing("last:-1:day")).contains("--test last:-1:day: give a share of the rows"));
+        let folded = |folds, test: &str| FitOptions { folds: Some(folds), ..testing(test) };
+        assert!(wrong(folded(5, "last:0.2")).contains("--folds 5 and --test last:0.2 contradict each other"));
+        assert_eq!(wrong(FitOptions { folds: Some(1), ..target() }), "--folds 1: give at least 2");
+        let grouped = FitOptions { group: Some("patient".into()), ..testing("last:0.2") };
+        assert!(wrong(grouped).contains("--group patient and --test last:0.2 contradict each other"));
+        FitOptions { group: Some("patient".into()), ..testing("0.2") }.check().unwrap();
         assert!(wrong(FitOptions { validation: Some(-0.1), ..target() }).contains("--validation"));
         assert!(wrong(FitOptions { covariance_inducing: Some(0), ..target() }).contains("at least 1"));
         assert_eq!(wrong(FitOptions { samples: Some(0), ..target() }), "--samples 0: give at least 1");

@@ -5,8 +5,8 @@ use deepgp::{LikelihoodChoice, SMALL_TABLE, Schedule, Sites, inducing_for, learn
 
 use super::{FitOptions, RateSchedule, SCHEDULES};
 use crate::arguments::value::choice::{
-    CLASS_WEIGHTS, CONSTANT_INPUTS, COVARIANCE_FORMS, KERNELS, LIKELIHOODS, MEAN_FORMS, MISSING, OBJECTIVES,
-    PRECISIONS, TASKS, VALIDATION_SCORES, name_of,
+    CLASS_WEIGHTS, CONSTANT_INPUTS, COVARIANCE_FORMS, DATE_ORDERS, HEADERS, KERNELS, LIKELIHOODS, MEAN_FORMS, MISSING,
+    OBJECTIVES, PRECISIONS, TASKS, VALIDATION_SCORES, name_of,
 };
 
 /// An argument of `deepgp fit` whose help ends with `[default: …]`, if the option has one.
@@ -30,8 +30,11 @@ fn default_of(option: &str) -> Option<String> {
     let settings = nothing.settings(1);
     let (model, train) = (&settings.model, &settings.train);
     Some(match option {
+        "out" => nothing.out().display().to_string(),
         "task" => name_of(TASKS, nothing.task.unwrap_or_default()).into(),
         "class_weights" => name_of(CLASS_WEIGHTS, nothing.class_weights.unwrap_or_default()).into(),
+        "dates" => name_of(DATE_ORDERS, nothing.dates.unwrap_or_default()).into(),
+        "header" => name_of(HEADERS, nothing.header()).into(),
         "missing" => name_of(MISSING, nothing.missing()).into(),
         "constant" => name_of(CONSTANT_INPUTS, nothing.constant()).into(),
         "transform_target" => settings.transform_target.name().into(),
@@ -224,8 +227,24 @@ mod tests {
 
     #[test]
     fn an_option_has_a_default_or_is_known_to_have_none() {
-        let without =
-            ["target", "exposure", "ignore", "categorical", "inducing", "power", "epochs", "test", "time_limit"];
+        let without = [
+            "checkpoint",
+            "report",
+            "target",
+            "exposure",
+            "weights",
+            "group",
+            "ignore",
+            "categorical",
+            "keep_column",
+            "na",
+            "inducing",
+            "power",
+            "epochs",
+            "test",
+            "folds",
+            "time_limit",
+        ];
         let options = <FitOptions as clap::Args>::augment_args(clap::Command::new("options"));
         for argument in options.get_arguments() {
             let id = argument.get_id().as_str();

@@ -6,9 +6,10 @@
 mod check;
 mod defaults;
 mod settings;
+mod split;
 mod task;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
@@ -17,20 +18,24 @@ use deepgp::{
     ValidationScore,
 };
 use deepgp_io::ClassWeights;
-use deepgp_io::table::{Missing, Task};
+use deepgp_io::table::{ConstantInputs, DateOrder, Header, Missing, Task};
 use serde::{Deserialize, Serialize};
 
 use super::usage::Usage;
 use super::value::choice::{
-    CLASS_WEIGHTS, CONSTANT_INPUTS, COVARIANCE_FORMS, KERNELS, LIKELIHOODS, MEAN_FORMS, MISSING, OBJECTIVES,
-    PRECISIONS, TASKS, TRANSFORMS, VALIDATION_SCORES, choice,
+    CLASS_WEIGHTS, CONSTANT_INPUTS, COVARIANCE_FORMS, DATE_ORDERS, HEADERS, KERNELS, LIKELIHOODS, MEAN_FORMS, MISSING,
+    OBJECTIVES, PRECISIONS, TASKS, TRANSFORMS, VALIDATION_SCORES, choice,
 };
 use super::value::duration::{CheckpointInterval, Seconds};
-use crate::model::constant_inputs::ConstantInputs;
+use super::value::share::share;
+use super::value::stdio_path;
+use super::value::test_rows::TestRows;
 use crate::model::device::{DEVICES, Device};
 
 pub use defaults::with_default;
 
+/// Where the model goes if nobody says so.
+const OUT: &str = "model.deepgp";
 /// Names of the schedules, [`RateSchedule`].
 const SCHEDULES: &[&str] = &["constant", "cosine"];
 
@@ -38,6 +43,15 @@ const SCHEDULES: &[&str] = &["constant", "cosine"];
 #[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct FitOptions {
+    /// Where the model goes
+    #[arg(long, value_parser = stdio_path::file("a model"))]
+    pub out: Option<PathBuf>,
+    /// Where the state of the run is kept until it is done [default: <OUT>.checkpoint]
+    #[arg(long, value_parser = stdio_path::file("a checkpoint"))]
+    pub checkpoint: Option<PathBuf>,
+    /// Also write a report as a web page
+    #[arg(long, value_name = "FILE", value_parser = stdio_path::file("a report"))]
+    pub report: Option<PathBuf>,
     /// The column to predict; several with commas, or give it again
     #[arg(long, value_name = "COLUMN")]
     #[serde(deserialize_with = "one_or_several")]
@@ -52,14 +66,36 @@ pub struct FitOptions {
     /// How classes weigh in training: by their rows, or all alike
     #[arg(long, value_parser = choice::<ClassWeights>(CLASS_WEIGHTS))]
     pub class_weights: Option<ClassWeights>,
+    /// The column that says how much each row counts, 0 or more, in training and in scores; it is no input
+    #[arg(long, value_name = "COLUMN")]
+    pub weights: Option<String>,
+    /// The column that says which rows belong together, such as those of one patient: they stay together in test, validation and
+    /// folds; it is no input
+    #[arg(long, value_name = "COLUMN")]
+    pub group: Option<String>,
     /// Leave a column out; several with commas, or give it again
     #[arg(long, value_name = "COLUMN")]
     #[serde(deserialize_with = "one_or_several")]
     pub ignore: Vec<String>,
-    /// Take a column as categories, at most 1000, and half as many as there are rows; several with commas, or give it again
+    /// Take a column as categories, though it holds numbers or tells rows apart; several with commas, or give it again
     #[arg(long, value_name = "COLUMN")]
     #[serde(deserialize_with = "one_or_several")]
     pub categorical: Vec<String>,
+    /// Take a column as an input, though it counts rows or tells them apart; several with commas, or give it again
+    #[arg(long, value_name = "COLUMN")]
+    #[serde(deserialize_with = "one_or_several")]
+    pub keep_column: Vec<String>,
+    /// Texts that stand for missing values, with commas between them, in every column: in place of NA, N/A, null, none, ?, - and the like,
+    /// which are words in columns of words. A number stands for itself however it is written (-999)
+    #[arg(long, value_name = "TEXTS", value_delimiter = ',', allow_hyphen_values = true)]
+    #[serde(deserialize_with = "one_or_several")]
+    pub na: Vec<String>,
+    /// The order of day and month in dates such as 01/02/2024; with auto, the one that fits all of a column
+    #[arg(long, value_parser = choice::<DateOrder>(DATE_ORDERS))]
+    pub dates: Option<DateOrder>,
+    /// Whether the first line of a text names the columns; with none they are called c1, c2, …
+    #[arg(long, value_parser = choice::<Header>(HEADERS))]
+    pub header: Option<Header>,
     /// What to do with missing values: refuse the table, leave out their rows, put the mean of the table's column, or that and a further
     /// input that says so (indicator). With the last two, rows without a target are left out
     #[arg(long, value_parser = choice::<Missing>(MISSING))]
@@ -153,11 +189,17 @@ pub struct FitOptions {
     /// Where to compute
     #[arg(long, value_parser = choice::<Device>(DEVICES), help_heading = "Training")]
     pub device: Option<Device>,
-    /// The share of rows to keep away from training and score the model on at the end
-    #[arg(long, value_name = "FRACTION", help_heading = "Training")]
-    pub test: Option<f64>,
-    /// The share of the other rows that decides when to stop; 0 for none
-    #[arg(long, value_name = "FRACTION", help_heading = "Training")]
+    /// The share of rows to keep away from training and score the model on at the end: at random (0.2), or the last ones (last:0.2), by
+    /// the table's column of dates, or by its order if it has not exactly one, or by a column that is named (last:0.2:COLUMN). The rows
+    /// for --validation are then the last of the others
+    #[arg(long, value_name = "SHARE", help_heading = "Training")]
+    pub test: Option<TestRows>,
+    /// Cross-validate: fit a model to all folds but one, score it on that one, so many times; the model that is saved is then fitted to
+    /// all rows
+    #[arg(long, value_name = "K", conflicts_with = "test", help_heading = "Training")]
+    pub folds: Option<usize>,
+    /// The share of the other rows that decides when to stop; 0 or none for no rows
+    #[arg(long, value_name = "FRACTION", value_parser = share, help_heading = "Training")]
     pub validation: Option<f64>,
     /// The score by which validation rows judge
     #[arg(long, value_parser = choice::<ValidationScore>(VALIDATION_SCORES), help_heading = "Training")]
@@ -165,7 +207,7 @@ pub struct FitOptions {
     /// Looks at the validation rows, one every 50 steps, without a better result before training stops
     #[arg(long, help_heading = "Training")]
     pub patience: Option<u32>,
-    /// Be done after about this time, scores included, e.g. 90s, 10m, 2h
+    /// Be done after about this time, reading, scores and report included, e.g. 90s, 10m, 2h
     #[arg(long, help_heading = "Training")]
     pub time_limit: Option<Seconds>,
     /// Save the state every so often: a time (30s, 5m) or a number of steps
@@ -184,6 +226,11 @@ impl FitOptions {
         Ok(self.over(config))
     }
 
+    /// Where the model goes.
+    pub fn out(&self) -> PathBuf {
+        self.out.clone().unwrap_or_else(|| OUT.into())
+    }
+
     /// These options, completed by those of `config`. Written out, so that the compiler asks for every new option here.
     fn over(self, config: Self) -> Self {
         let either = |own: Vec<String>, other: Vec<String>| if own.is_empty() { other } else { own };
@@ -191,15 +238,25 @@ impl FitOptions {
         let decoupled = self.mean_inducing.is_some() || self.covariance_inducing.is_some() || self.nested.is_some();
         let sizes = self.inducing.is_some() || decoupled;
         let length = self.steps.is_some() || self.epochs.is_some();
+        let test = self.test.is_some();
         // Who wants no validation here has no use for the file's patience.
         let config_patience = if self.validation == Some(0.0) { None } else { config.patience };
         Self {
+            out: self.out.or(config.out),
+            checkpoint: self.checkpoint.or(config.checkpoint),
+            report: self.report.or(config.report),
             target: either(self.target, config.target),
             task: self.task.or(config.task),
             exposure: self.exposure.or(config.exposure),
             class_weights: self.class_weights.or(config.class_weights),
+            weights: self.weights.or(config.weights),
+            group: self.group.or(config.group),
             ignore: either(self.ignore, config.ignore),
             categorical: either(self.categorical, config.categorical),
+            keep_column: either(self.keep_column, config.keep_column),
+            na: either(self.na, config.na),
+            dates: self.dates.or(config.dates),
+            header: self.header.or(config.header),
             missing: self.missing.or(config.missing),
             constant: self.constant.or(config.constant),
             transform_target: self.transform_target.or(config.transform_target),
@@ -233,7 +290,8 @@ impl FitOptions {
             threads: self.threads.or(config.threads),
             precision: self.precision.or(config.precision),
             device: self.device.or(config.device),
-            test: self.test.or(config.test),
+            test: if self.folds.is_some() { self.test } else { self.test.or(config.test) },
+            folds: if test { None } else { self.folds.or(config.folds) },
             validation: self.validation.or(config.validation),
             patience: self.patience.or(config_patience),
             time_limit: self.time_limit.or(config.time_limit),
@@ -292,6 +350,14 @@ mod tests {
         let patient = || FitOptions { patience: Some(3), ..FitOptions::default() };
         let hasty = FitOptions { validation: Some(0.0), ..FitOptions::default() };
         assert_eq!((hasty.over(patient()).patience, FitOptions::default().over(patient()).patience), (None, Some(3)));
+        // Places of files too.
+        let places: FitOptions = toml::from_str("out = 'a.deepgp'\nreport = 'a.html'\ncheckpoint = 'a.state'").unwrap();
+        let own = FitOptions { out: Some("b.deepgp".into()), ..FitOptions::default() }.over(places);
+        assert_eq!(
+            (own.out(), own.report, own.checkpoint),
+            ("b.deepgp".into(), Some("a.html".into()), Some("a.state".into()))
+        );
+        assert_eq!(FitOptions::default().out(), Path::new("model.deepgp"));
         let unknown = toml::from_str::<FitOptions>("layers = 3").unwrap_err().to_string();
         assert!(unknown.contains("unknown field `layers`") && unknown.contains("hidden-layers"), "{unknown}");
     }

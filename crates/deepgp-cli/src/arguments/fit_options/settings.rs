@@ -4,10 +4,9 @@ use deepgp::{
     ConstantColumns, FitSettings, InducingSize, LikelihoodChoice, LikelihoodForm, ModelSettings, ObjectiveChoice,
     Schedule, Sites, TrainSettings, TransformChoice,
 };
-use deepgp_io::table::{Missing, Source, Wanted};
+use deepgp_io::table::{ConstantInputs, Header, Missing, RowColumns, Source, Wanted};
 
 use super::{FitOptions, RateSchedule};
-use crate::model::constant_inputs::ConstantInputs;
 
 impl FitOptions {
     /// How missing values are treated.
@@ -25,15 +24,24 @@ impl FitOptions {
         self.transform_target.unwrap_or(FitSettings::default().transform_target)
     }
 
-    /// What the fit wants of the table: targets, ignored and categorical columns, missing values.
+    /// Whether the first line of a text names the columns.
+    pub fn header(&self) -> Header {
+        self.header.unwrap_or_default()
+    }
+
+    /// What the fit wants of the table: targets, columns that are no inputs, categorical ones, missing values.
     pub fn wanted(&self, table: &Source) -> Wanted {
         Wanted {
             targets: table.named(&self.target),
             ignore: table.named(&self.ignore),
             categorical: table.named(&self.categorical),
+            keep: table.named(&self.keep_column),
+            na: (!self.na.is_empty()).then(|| self.na.clone()),
+            dates: self.dates.unwrap_or_default(),
             missing: self.missing(),
             task: self.task(),
             exposure: self.exposure.clone(),
+            row_columns: RowColumns { group: self.group.clone(), weights: self.weights.clone() },
         }
     }
 

@@ -7,8 +7,12 @@ use serde::de::DeserializeOwned;
 pub const MISSING: &[&str] = &["reject", "drop", "mean", "indicator"];
 /// The same where a model is there already, which has indicators or has none.
 pub const MISSING_IN_NEW_TABLES: &[&str] = &["reject", "drop", "mean"];
-/// Names of what to do with columns that have one value, [`ConstantInputs`](crate::model::constant_inputs::ConstantInputs).
+/// Names of what to do with columns that have one value, [`ConstantInputs`](deepgp_io::table::ConstantInputs).
 pub const CONSTANT_INPUTS: &[&str] = &["drop", "keep", "reject"];
+/// Names of the orders of day and month, [`DateOrder`](deepgp_io::table::DateOrder).
+pub const DATE_ORDERS: &[&str] = &["auto", "month-first", "day-first"];
+/// Names of what the first record of a text is, [`Header`](deepgp_io::table::Header).
+pub const HEADERS: &[&str] = &["auto", "first", "none"];
 /// Names of the forms of the mean, [`MeanForm`](deepgp::MeanForm).
 pub const MEAN_FORMS: &[&str] = &["whitened", "standard", "dual", "scaled-dual"];
 /// Names of the forms of the covariance, [`CovarianceForm`](deepgp::CovarianceForm).
@@ -62,9 +66,7 @@ mod tests {
         ValidationScore,
     };
     use deepgp_io::ClassWeights;
-    use deepgp_io::table::{Missing, Task};
-
-    use crate::model::constant_inputs::ConstantInputs;
+    use deepgp_io::table::{ConstantInputs, DateOrder, Header, Missing, Task};
 
     #[test]
     fn every_name_is_one_that_the_library_knows() {
@@ -78,6 +80,8 @@ mod tests {
         assert_known::<Task>(TASKS);
         assert_known::<ClassWeights>(CLASS_WEIGHTS);
         assert_known::<ConstantInputs>(CONSTANT_INPUTS);
+        assert_known::<DateOrder>(DATE_ORDERS);
+        assert_known::<Header>(HEADERS);
         assert_known::<MeanForm>(MEAN_FORMS);
         assert_known::<CovarianceForm>(COVARIANCE_FORMS);
         assert_known::<KernelChoice>(KERNELS);

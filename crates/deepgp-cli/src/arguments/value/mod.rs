@@ -3,4 +3,6 @@
 pub mod choice;
 pub mod duration;
 pub mod limits;
+pub mod share;
 pub mod stdio_path;
+pub mod test_rows;

@@ -8,7 +8,7 @@ use crate::model::score::Scored;
 use crate::report::{ChosenRow, RowDensity};
 
 /// The number of points of a density's curve.
-const POINTS: usize = 160;
+pub(super) const POINTS: usize = 160;
 /// The probability beyond either end of a curve, unless the true target lies there.
 const BEYOND: f64 = 0.001;
 

@@ -6,7 +6,7 @@ use deepgp::{Dataset, DeepGp, Inducing, Mat, PredictSettings};
 use deepgp_io::ModelFile;
 
 use super::layer_name;
-use crate::model::relevance::relevance;
+use crate::model::relevance::{are_levels, relevance};
 use crate::report::InducingView;
 
 /// The number of rows whose way through the layers is drawn.
@@ -51,7 +51,8 @@ pub fn inducing(file: &ModelFile, train: Option<&Dataset>, settings: PredictSett
     Ok(views)
 }
 
-/// The names of a layer's inputs, and their numbers from the shortest lengthscale on.
+/// The names of a layer's inputs, and their numbers from the shortest lengthscale on; levels of categories, of which a picture shows two values,
+/// come last.
 pub(super) fn ordered_inputs(file: &ModelFile, layer: usize) -> (Vec<String>, Vec<usize>) {
     let width = file.regressor.model.layers()[layer].input_width();
     let names: Vec<String> =
@@ -61,6 +62,10 @@ pub(super) fn ordered_inputs(file: &ModelFile, layer: usize) -> (Vec<String>, Ve
         ranked.iter().filter_map(|(name, _)| names.iter().position(|own| own == name)).collect();
     if order.len() != width {
         order = (0..width).collect();
+    }
+    if layer == 0 {
+        let levels = are_levels(file);
+        order.sort_by_key(|input| levels.get(*input).copied().unwrap_or_default());
     }
     (names, order)
 }

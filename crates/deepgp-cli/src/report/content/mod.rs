@@ -25,9 +25,10 @@ use settings::all_settings;
 
 use crate::arguments::paths::file_name;
 use crate::model::description::{describe, transforms_in_words};
-use crate::model::relevance::relevance as bends;
+use crate::model::relevance::relevance_of_columns as bends;
 use crate::model::scores::{Scores, are_of_fit, remarks_of_fit};
 use crate::model::{notes as model_notes, units};
+use crate::report::figures::accuracy::INTERVALS;
 use crate::report::{History, LayerRelevance, Report, ScoreRow};
 use crate::terminal::date;
 use crate::terminal::text::{count, duration};
@@ -47,6 +48,12 @@ pub struct ReportSources<'a> {
     pub settings: PredictSettings,
     /// The notes that were shown while the report was made: who reads the page has not seen them.
     pub notes: Vec<String>,
+}
+
+/// The number of rows that a report on so many scored rows asks the model about once more, about: for intervals, noise and densities.
+pub fn predicted_rows(scored: usize) -> usize {
+    // Two quantiles of a row cost about as much as two predictions, and densities are those of four rows at many points.
+    scored.min(noise::ROWS) + 2 * scored.min(INTERVALS) + 4 * densities::POINTS
 }
 
 /// Gathers everything that the page shows. Without scored rows, the scores are those in the model file.

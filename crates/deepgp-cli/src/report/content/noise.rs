@@ -11,7 +11,7 @@ use crate::picture::sample;
 use crate::report::NoiseView;
 
 /// The number of rows whose noise is drawn.
-const ROWS: usize = 2000;
+pub(super) const ROWS: usize = 2000;
 /// The number of inputs that the noise is drawn against.
 const INPUTS: usize = 4;
 

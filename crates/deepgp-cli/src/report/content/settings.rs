@@ -1,6 +1,6 @@
 //! Settings and other facts of a fit: what it takes to make the model again.
 
-use deepgp_io::{ModelFile, StopReason};
+use deepgp_io::{ModelFile, SplitRule, StopReason};
 use serde_json::Value;
 
 use crate::model::description::{inputs_in_words, transforms_in_words};
@@ -33,6 +33,14 @@ pub fn all_settings(file: &ModelFile) -> Vec<(String, String)> {
     all.push(("targets transformed to".into(), transforms));
     all.push(("validation share".into(), record.settings.validation.map_or("none".into(), |v| v.to_string())));
     all.push(("test share".into(), record.test.map_or("none".into(), |v| v.to_string())));
+    let split = match &record.split {
+        SplitRule::Random => "at random".to_string(),
+        SplitRule::Last { column: None } => "the last, in the order of the table".into(),
+        SplitRule::Last { column: Some(column) } => format!("the last by `{column}`"),
+    };
+    all.push(("rows held out".into(), split));
+    all.extend(file.schema.row_columns.group.iter().map(|column| ("groups kept together".into(), column.clone())));
+    all.extend(file.schema.row_columns.weights.iter().map(|column| ("rows weighted by".into(), column.clone())));
     all.push(("model written by".into(), format!("deepgp {}", record.version)));
     all
 }

@@ -8,7 +8,7 @@ use crate::report::{Interval, Output};
 /// The number of rows drawn as points.
 const POINTS: usize = 2000;
 /// The number of rows drawn with their interval.
-const INTERVALS: usize = 200;
+pub const INTERVALS: usize = 200;
 
 /// The rows, out of so many, that are drawn with their interval.
 pub fn rows_with_interval(rows: usize) -> Vec<usize> {

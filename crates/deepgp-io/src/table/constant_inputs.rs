@@ -1,10 +1,10 @@
 //! Input columns that are the same in every row of the table, from which nothing can be learnt: left out with a note, kept, or refused.
 
-use anyhow::{Result, bail};
 use deepgp::{Dataset, Mat};
-use deepgp_io::Note;
-use deepgp_io::table::{InputColumn, Kind, Schema};
 use serde::{Deserialize, Serialize};
+
+use super::{InputColumn, Kind, Note, Schema};
+use crate::error::{Error, Result};
 
 /// The number of columns that an error names.
 const SHOWN: usize = 10;
@@ -31,12 +31,12 @@ impl ConstantInputs {
             Self::Keep => return Ok((schema, data, None)),
             Self::Reject | Self::Drop if constant.is_empty() => return Ok((schema, data, None)),
             Self::Drop if constant.len() < schema.inputs.len() => {}
-            Self::Reject | Self::Drop => bail!(refusal(&schema, &data, &constant)),
+            Self::Reject | Self::Drop => return Err(refusal(&schema, &data, &constant)),
         }
         let varies = |index: &usize| !constant.contains(index);
         let features: Vec<usize> = (0..schema.inputs.len()).filter(varies).flat_map(|c| features(&schema, c)).collect();
         let x = Mat::from_fn(data.len(), features.len(), |i, j| data.x()[(i, features[j])]);
-        let data = data.with_inputs(x)?;
+        let data = data.with_inputs(x).expect("they are some of the inputs that were checked before");
         let columns = constant.iter().map(|c| schema.inputs[*c].name.clone()).collect();
         let inputs = (0..schema.inputs.len()).filter(varies).map(|c| schema.inputs[c].clone()).collect();
         Ok((Schema { inputs, ..schema }, data, Some(Note::ConstantColumns { columns })))
@@ -57,20 +57,16 @@ fn constant(schema: &Schema, data: &Dataset) -> Vec<usize> {
 }
 
 /// Why a table with these constant inputs is refused, and what helps.
-fn refusal(schema: &Schema, data: &Dataset, constant: &[usize]) -> String {
+fn refusal(schema: &Schema, data: &Dataset, constant: &[usize]) -> Error {
     let cell = |c: &usize| {
         let column = &schema.inputs[*c];
         format!("`{}` = {}", column.name, in_words(&column.kind, &data.x().row(0)[features(schema, *c)]))
     };
-    let shown: Vec<String> = constant.iter().take(SHOWN).map(cell).collect();
-    let more = if constant.len() > SHOWN { format!(" and {} more", constant.len() - SHOWN) } else { String::new() };
-    let (noun, them) = if constant.len() == 1 { ("an input column is", "it") } else { ("input columns are", "them") };
-    let advice = if constant.len() == schema.inputs.len() {
-        "no input is left: give a table in which one varies".to_owned()
-    } else {
-        format!("leave {them} out with --ignore COLUMN or --constant drop, or keep {them} with --constant keep")
-    };
-    format!("{noun} the same in every row ({}{more}), so nothing can be learnt from {them}: {advice}", shown.join(", "))
+    let mut cells = constant.iter().take(SHOWN).map(cell).collect::<Vec<_>>().join(", ");
+    if constant.len() > SHOWN {
+        cells += &format!(" and {} more", constant.len() - SHOWN);
+    }
+    Error::ConstantInputs { count: constant.len(), cells, all: constant.len() == schema.inputs.len() }
 }
 
 /// The text of a cell of the table, from the numbers that it was encoded as.
@@ -83,13 +79,16 @@ fn in_words(kind: &Kind, encoded: &[f64]) -> String {
             let level = levels.iter().zip(encoded).find(|(_, one)| **one != 0.0);
             level.map_or("nothing".into(), |(level, _)| format!("\"{level}\""))
         }
+        Kind::ManyLevels { levels, .. } => {
+            levels.get(encoded[0] as usize).map_or("nothing".into(), |level| format!("\"{level}\""))
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use deepgp_io::table::{Missing, TargetKind};
+    use crate::table::{Missing, TargetKind};
 
     /// A number that varies, a category of two levels that does not, and another number that varies.
     fn table() -> (Schema, Dataset) {
@@ -100,9 +99,9 @@ mod tests {
             inputs: vec![number("a"), colour, number("b")],
             targets: vec!["y".into()],
             target_kind: TargetKind::Numbers,
-            exposure: None,
             missing: Missing::Reject,
             positions: None,
+            ..Schema::default()
         };
         let x = Mat::from_fn(4, 4, |i, j| [i as f64, 0.0, 1.0, -(i as f64)][j]);
         let data = Dataset::new(x, Mat::from_fn(4, 1, |i, _| i as f64)).unwrap();

@@ -1,0 +1,44 @@
+//! The end of a fit that is interrupted, or out of time, before there is anything to keep: while its table is read, or its model is built.
+
+use std::sync::Arc;
+
+use deepgp_io::atomic::Lock;
+use serde_json::json;
+
+use super::time_limit::TimeLimit;
+use crate::terminal::abandon::Abandonable;
+use crate::terminal::output::{self, Voice};
+
+/// The exit code of a fit whose table cannot be read in time: that of a command that failed.
+const OUT_OF_TIME: u8 = 1;
+
+/// Work before training begins, which leaves nothing if a signal ends it. The lock file goes too.
+pub fn before_training(lock: &Arc<Lock>, voice: Voice) -> Abandonable {
+    let lock = Arc::clone(lock);
+    Abandonable::new(move || {
+        lock.remove_file();
+        output::say(voice, "interrupted before training began: nothing was written");
+        if voice.json {
+            let _ = output::json(&json!({
+                "version": env!("CARGO_PKG_VERSION"),
+                "model": null,
+                "interrupted": true,
+            }));
+        }
+    })
+}
+
+/// Reading a table before training begins. If there is no time left for anything else, that is a failure: nothing can be learnt from a table
+/// that is not there yet.
+pub fn while_reading(lock: &Arc<Lock>, limit: Option<TimeLimit>, voice: Voice) -> Abandonable {
+    let work = before_training(lock, voice);
+    let Some(limit) = limit else { return work };
+    let lock = Arc::clone(lock);
+    work.until(limit.end(), move || {
+        lock.remove_file();
+        let text =
+            format!("error: --time-limit {}s: the time was up while the table was read: give it more", limit.seconds());
+        output::tell(&text);
+        OUT_OF_TIME
+    })
+}

@@ -1,0 +1,73 @@
+//! The pace of training: how long the next step will take, so that a time limit is kept and not just noticed.
+
+use std::time::Instant;
+
+use deepgp::likelihood::Outcomes;
+use deepgp::{StepReport, Training};
+
+/// How long steps and looks at the validation rows take, as training shows it.
+#[derive(Clone, Copy, Debug)]
+pub struct StepPace {
+    /// The moment of the last report.
+    last: Instant,
+    /// Seconds of the last look at the validation rows.
+    look: f64,
+    /// The number of steps from one look to the next, if there are validation rows.
+    look_every: Option<u64>,
+    /// Whether the validation rows are looked at once more after the last step.
+    looks_last: bool,
+    /// Whether no step has been reported yet: there is a look before the first one.
+    first: bool,
+}
+
+impl StepPace {
+    /// The pace of a training that begins now.
+    pub fn new(training: &Training, validate_every: u64) -> Self {
+        let looks = training.held_out().is_some();
+        let looks_last = match training.model().likelihood().outcomes() {
+            // They say how sure of classes to be.
+            Outcomes::Classes(_) => looks,
+            Outcomes::Real | Outcomes::Counts => false,
+        };
+        let look_every = looks.then_some(validate_every);
+        Self { last: Instant::now(), look: 0.0, look_every, looks_last, first: true }
+    }
+
+    /// The seconds that the next step will take, with all that must follow before training can end, by a step that was just reported.
+    pub fn ahead(&mut self, report: &StepReport) -> f64 {
+        let seconds = self.last.elapsed().as_secs_f64();
+        self.last = Instant::now();
+        self.expect(report.step, report.seconds, report.validation.is_some(), seconds)
+    }
+
+    /// [`StepPace::ahead`] by a step that took `step_seconds` of the `seconds` since the last report.
+    fn expect(&mut self, step: u64, step_seconds: f64, looked: bool, seconds: f64) -> f64 {
+        if looked || (self.first && self.look_every.is_some()) {
+            self.look = (seconds - step_seconds).max(0.0);
+        }
+        self.first = false;
+        let looks = u32::from(self.look_every.is_some_and(|every| (step + 1).is_multiple_of(every)));
+        step_seconds + f64::from(looks + u32::from(self.looks_last)) * self.look
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_step_takes_longer_where_validation_rows_are_looked_at() {
+        let start = StepPace { last: Instant::now(), look: 0.0, look_every: Some(50), looks_last: false, first: true };
+        let mut pace = start;
+        // A look before the first step took two seconds.
+        assert_eq!(pace.expect(1, 0.25, false, 2.25), 0.25);
+        assert_eq!(pace.expect(48, 0.25, false, 0.25), 0.25);
+        assert_eq!(pace.expect(49, 0.25, false, 0.25), 2.25);
+        assert_eq!(pace.expect(50, 0.25, true, 3.25), 0.25);
+        assert_eq!(pace.expect(99, 0.25, false, 0.5), 3.25);
+        let mut of_classes = StepPace { looks_last: true, ..start };
+        assert_eq!(of_classes.expect(1, 0.25, false, 2.25), 2.25);
+        let mut alone = StepPace { look_every: None, ..start };
+        assert_eq!(alone.expect(49, 0.25, false, 9.0), 0.25);
+    }
+}

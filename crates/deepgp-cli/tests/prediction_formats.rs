@@ -1,0 +1,54 @@
+//! Where predictions come from and go to: files of text, Parquet, standard input and output.
+
+mod common;
+
+use std::io::Write;
+use std::process::Stdio;
+
+use common::{Ended, Place, arm, column};
+use deepgp_io::table::{Schema, Source, Targets, Wanted};
+
+/// A folder with a table and a model of it.
+fn fitted() -> Place {
+    let place = Place::new();
+    place.write("arm.csv", arm(700, 1));
+    place.done(
+        "fit arm.csv --target distance --hidden-layers 0 --inducing 10 --steps 20 --threads 1 --out m.deepgp --quiet",
+    );
+    place
+}
+
+#[test]
+fn standard_input_is_read_like_a_file() {
+    let place = fitted();
+    let from_file = place.done("predict m.deepgp arm.csv").stdout;
+    let mut child = place.command("predict m.deepgp -").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(&std::fs::read(place.path("arm.csv")).unwrap()).unwrap();
+    let ended = Ended::from(child.wait_with_output().unwrap());
+    assert_eq!((ended.code, ended.stdout.lines().count()), (Some(0), 701));
+    assert_eq!(ended.stdout, from_file);
+    let empty = place.run("predict m.deepgp -");
+    assert!(empty.code == Some(1) && empty.stderr.contains("standard input"), "{}", empty.stderr);
+}
+
+#[test]
+fn parquet_has_the_same_numbers_as_text() {
+    let place = fitted();
+    // A row that cannot be used has no predictions.
+    place.write("new.csv", place.read("arm.csv").replacen("\n", "\nx,,,,,,,,\n", 1).replacen("x,", ",", 1));
+    for out in ["out.csv", "out.parquet"] {
+        place.done(&format!("predict m.deepgp new.csv --keep a1 --quantiles 0.25 --missing drop --out {out} --quiet"));
+    }
+    let text = place.read("out.csv");
+    let source = Source::open(&place.path("out.parquet")).unwrap();
+    assert_eq!(source.names().join(","), text.lines().next().unwrap());
+    let wanted = Wanted { targets: vec!["mean".into()], missing: deepgp_io::table::Missing::Drop, ..Wanted::default() };
+    let wanted = Wanted { ignore: vec!["a1".into()], ..wanted };
+    let (schema, _) = Schema::scan(&source, &wanted).unwrap();
+    let (chunk, _) = schema.encoder(&source, Targets::Needed).unwrap().read_all_watched(&mut |_| ()).unwrap();
+    assert_eq!((chunk.read, chunk.kept.len(), chunk.kept[0]), (701, 700, 1));
+    let means = chunk.y.unwrap();
+    assert_eq!(means.as_slice(), &column(&text, "mean")[1..]);
+    let refused = place.run("predict m.deepgp arm.csv --out out.npy");
+    assert!(refused.code == Some(2) && refused.stderr.contains(".parquet"), "{}", refused.stderr);
+}
