@@ -33,8 +33,8 @@ class DeepGPClassifier(_base.ClassifierMixin, Estimator):  # type: ignore[misc]
         the same, however many rows they have.
     hidden_layers, width, mean_inducing, covariance_inducing, inducing, nested, mean_form, covariance_form, kernel, \
 inducing_start, precision, jitter, steps, batch_size, samples, learning_rate, schedule, power, sites, kl_weight, \
-kl_warm_up, validation, validate_every, patience, validation_samples, time_limit, constant_columns, keep_columns, \
-prediction_samples, warm_start, callbacks, verbose, random_state, device, threads
+kl_warm_up, validation, validate_every, patience, validation_samples, calibrate, time_limit, constant_columns, \
+keep_columns, prediction_samples, warm_start, callbacks, verbose, random_state, device, threads
         As for `DeepGPRegressor`, with the same defaults.
     objective : {"auto", "elbo", "predictive", "sites"}, default="auto"
         As for `DeepGPRegressor`; "auto" is "elbo".
@@ -106,6 +106,7 @@ prediction_samples, warm_start, callbacks, verbose, random_state, device, thread
         validate_every: int = 50,
         patience: int = 30,
         validation_samples: int = 20,
+        calibrate: bool = True,
         time_limit: float | None = None,
         constant_columns: str = "keep",
         keep_columns: Sequence[str] | None = None,

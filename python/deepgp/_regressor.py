@@ -92,6 +92,9 @@ default="squared-exponential"
         Samples of the mixture in such a look.
     validation_score : {"log-density", "crps"}, default="crps"
         The score by which these rows judge; "crps" is the steadier, where targets take a value many times above all.
+    calibrate : bool, default=True
+        Whether these rows then say how sure predictions should be: how wide distributions of numbers, by one factor for
+        each target; how sharp probabilities of classes.
     time_limit : float, optional
         Seconds after which training stops.
     constant_columns : {"keep", "reject"}, default="keep"
@@ -211,6 +214,7 @@ default="squared-exponential"
         patience: int = 30,
         validation_samples: int = 20,
         validation_score: str = "crps",
+        calibrate: bool = True,
         time_limit: float | None = None,
         constant_columns: str = "keep",
         keep_columns: Sequence[str] | None = None,

@@ -41,6 +41,7 @@ _AS_THEY_ARE = (
     "validation_score",
     "constant_columns",
     "transform_target",
+    "calibrate",
     "threads",
 )
 _SIZES = ("inducing", "mean_inducing", "covariance_inducing")

@@ -107,8 +107,9 @@ fn scores(record: &Record) -> Vec<(String, Score)> {
 }
 
 fn record_settings(case: &mut Case, settings: &FitSettings) {
-    let FitSettings { model, train, validation, constant_columns, transform_target } = settings;
+    let FitSettings { model, train, validation, constant_columns, transform_target, calibrate } = settings;
     assert_eq!(*transform_target, TransformChoice::None, "0.1 had no transforms");
+    assert!(!calibrate, "0.1 took predictions as they were");
     case.fact("settings.hidden_layers", model.hidden_layers);
     case.fact("settings.width", model.width);
     // What was not told is no longer nothing.

@@ -93,6 +93,13 @@ pub enum Error {
         likelihood: String,
     },
 
+    /// Predictions of a likelihood that has no noise to widen were to be made wider.
+    #[error("the likelihood `{likelihood}` has no noise that can be widened, and so predictions no spread of their own; leave the spread neutral")]
+    NoSpread {
+        /// The likelihood's name.
+        likelihood: String,
+    },
+
     /// A score of counts was asked of a likelihood that has none.
     #[error("the likelihood `{likelihood}` is not one of counts; fit the model with `poisson` or `negative-binomial`")]
     NoCounts {

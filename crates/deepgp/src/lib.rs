@@ -166,7 +166,7 @@ pub use predict::class_metrics::{ClassScore, ReliabilityBin};
 pub use predict::count_metrics::{CountAssessment, CountScore};
 pub use predict::joint::{JOINT_ROWS, JointDraws, JointMoments};
 pub use predict::metrics::{Assessment, Score};
-pub use predict::{InputGradient, Moments, Prediction, Predictor, Rows, Sharpness, baseline};
+pub use predict::{InputGradient, Moments, Prediction, Predictor, Rows, Sharpness, Spread, baseline};
 pub use random::noise::{self, Noise};
 pub use regressor::{Regressor, UserPredictor};
 pub use settings::{

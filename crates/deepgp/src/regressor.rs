@@ -12,7 +12,7 @@ use crate::predict::class_metrics::ClassScore;
 use crate::predict::count_metrics::{CountAssessment, CountScore};
 use crate::predict::joint::{JointDraws, JointMoments};
 use crate::predict::metrics::{Assessment, Score};
-use crate::predict::{InputGradient, Moments, Prediction, Predictor, Rows, Sharpness};
+use crate::predict::{InputGradient, Moments, Prediction, Predictor, Rows, Sharpness, Spread};
 use crate::settings::{FitSettings, PredictSettings};
 use crate::train::state::{StepReport, TrainState};
 use crate::train::{Fit, Training};
@@ -26,27 +26,24 @@ pub struct Regressor {
     pub standardiser: Standardiser,
     /// How much surer class probabilities are made than the model's; neutral where targets are no classes.
     pub sharpness: Sharpness,
+    /// How much wider distributions of numbers are made than the model's; neutral where targets are none.
+    pub spread: Spread,
 }
 
 impl Regressor {
-    /// A model with these units, whose class probabilities, if it has any, are taken as they are.
+    /// A model with these units, whose predictions are taken as they are.
     pub fn new(model: DeepGp, standardiser: Standardiser) -> Self {
-        Self { model, standardiser, sharpness: Sharpness::default() }
+        Self { model, standardiser, sharpness: Sharpness::default(), spread: Spread::default() }
     }
 
-    /// This model with the [`Sharpness`] that suits rows which training did not see, in the model's units; as it is, if targets are no classes, or it
-    /// cannot predict these rows.
-    pub(crate) fn sharpened_by(mut self, held_out: &Dataset, settings: PredictSettings) -> Result<Self> {
-        match self.model.likelihood().outcomes() {
-            Outcomes::Real | Outcomes::Counts => {}
-            Outcomes::Classes(_) => {
-                let predicted = self.model.predictor(settings).and_then(|own| own.class_probabilities(held_out));
-                match predicted {
-                    Ok(p) => self.sharpness = Sharpness::fit(&p, held_out.y().view(), held_out.weights()),
-                    Err(reason) if reason.can_be_rolled_back() => {}
-                    Err(other) => return Err(other),
-                }
-            }
+    /// This model as sure of its predictions as rows say which training did not see, in the model's units: with the [`Sharpness`] of classes or the
+    /// [`Spread`] of numbers that suits them. As it is, if it cannot predict these rows.
+    pub(crate) fn calibrated_by(mut self, held_out: &Dataset, settings: PredictSettings) -> Result<Self> {
+        let learnt = self.model.predictor(settings).and_then(|own| calibration(&own, held_out));
+        match learnt {
+            Ok((sharpness, spread)) => (self.sharpness, self.spread) = (sharpness, spread),
+            Err(reason) if reason.can_be_rolled_back() => {}
+            Err(other) => return Err(other),
         }
         Ok(self)
     }
@@ -78,7 +75,7 @@ impl Regressor {
             Outcomes::Real | Outcomes::Counts | Outcomes::Classes(_) => {}
         }
         let latent = likelihood.latent_units(&self.standardiser.y);
-        let (inner, sharpness) = (self.model.predictor(settings)?, self.sharpness);
+        let (inner, sharpness) = (self.model.predictor(settings)?.with_spread(&self.spread)?, self.sharpness);
         Ok(UserPredictor { inner, standardiser: &self.standardiser, latent, sharpness })
     }
 
@@ -106,7 +103,8 @@ impl Regressor {
 /// which the model is a Gaussian process.
 ///
 /// Where targets are classes, all that is said of observations by themselves follows from probabilities that the [`Sharpness`] has seen;
-/// draws of whole functions ([`UserPredictor::joint_draws`]) are the model's own.
+/// draws of whole functions ([`UserPredictor::joint_draws`]) are the model's own. Where they are numbers, all that is said of them and of the
+/// functions they scatter around is as wide as the [`Spread`] makes it.
 #[derive(Debug)]
 pub struct UserPredictor<'a> {
     /// The predictor in the model's units.
@@ -334,6 +332,19 @@ impl UserPredictor<'_> {
     pub fn count_score(&self, data: &Dataset) -> Result<CountScore> {
         CountScore::new(data.y().view(), &self.assess_counts(data)?, data.weights())
     }
+}
+
+/// How sure of its predictions the model should be, as rows say which training did not see, in the model's units.
+fn calibration(predictor: &Predictor<'_>, held_out: &Dataset) -> Result<(Sharpness, Spread)> {
+    let neutral = (Sharpness::default(), Spread::default());
+    Ok(match predictor.likelihood().outcomes() {
+        Outcomes::Counts => neutral,
+        Outcomes::Real => (neutral.0, Spread::fit(predictor, held_out)?),
+        Outcomes::Classes(_) => {
+            let p = predictor.class_probabilities(held_out)?;
+            (Sharpness::fit(&p, held_out.y().view(), held_out.weights()), neutral.1)
+        }
+    })
 }
 
 /// The moments of class numbers at each row.

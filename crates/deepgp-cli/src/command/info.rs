@@ -80,6 +80,7 @@ fn as_json(file: &ModelFile) -> Value {
         "weights": file.schema.row_columns.weights,
         "transforms": transforms,
         "sharpness": file.regressor.sharpness.power(),
+        "spread": file.regressor.spread.factors(),
         "columns": file.schema.inputs,
         "inputs": file.schema.feature_names(),
         "table": {
@@ -169,6 +170,12 @@ fn in_words(file: &ModelFile) -> Result<String, std::fmt::Error> {
     if !sharpness.is_neutral() {
         let power = number(sharpness.power());
         writeln!(out, "sharpened probabilities to the power {power}, as the validation rows have it")?;
+    }
+    let spread = &file.regressor.spread;
+    if !spread.is_neutral() {
+        let factors: Vec<String> = spread.factors().iter().map(|own| number(*own)).collect();
+        let factors = factors.join(", ");
+        writeln!(out, "spread    distributions {factors} times as wide as the model's, as the validation rows have it")?;
     }
     if let Some(elbo) = record.elbo {
         writeln!(out, "ELBO      {} (at the last step)", number(elbo))?;

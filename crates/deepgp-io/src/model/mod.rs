@@ -25,7 +25,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use deepgp::likelihood::Outcomes;
-use deepgp::{Regressor, Scaling, Score, Sharpness, Standardiser, TargetTransforms, TrainState};
+use deepgp::{Regressor, Scaling, Score, Sharpness, Spread, Standardiser, TargetTransforms, TrainState};
 use safetensors::{Dtype, SafeTensors, View};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -96,6 +96,9 @@ struct Description {
     /// The power that class probabilities are raised to; 1 in files that do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sharpness: Option<f64>,
+    /// The factor by which each target's distribution is widened; 1 in files that do not say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    spread: Vec<f64>,
 }
 
 impl ModelFile {
@@ -124,7 +127,8 @@ impl ModelFile {
         let state = self.state.as_ref().map(|state| StateDescription::of(state, &mut arrays));
         let (schema, record, transform) = (self.schema.clone(), self.record.clone(), transform.clone());
         let sharpness = Some(self.regressor.sharpness).filter(|own| !own.is_neutral()).map(Sharpness::power);
-        let description = Description { model, schema, record, state, transform, sharpness };
+        let spread = self.regressor.spread.factors().to_vec();
+        let description = Description { model, schema, record, state, transform, sharpness, spread };
         let unknown = |what: String| ModelError::Unknown { what };
         let description = serde_json::value::to_raw_value(&description).map_err(|e| unknown(e.to_string()))?;
         let checksum = checksum(&description, &arrays);
@@ -207,10 +211,15 @@ impl ModelFile {
                 return Err("it has a sharpness of classes, and no classes".into());
             }
         };
+        let factors = description.spread;
+        let spread = Spread::new(factors).ok_or("its spread is not above 0")?;
+        if !spread.suits(model.likelihood()) || !(spread.factors().is_empty() || spread.factors().len() == targets) {
+            return Err(format!("its spread is not one of {targets} targets that are numbers"));
+        }
         let standardiser =
             Standardiser { x: scaling("x", inputs)?, y: scaling("y", outputs)?, transform: description.transform };
         Ok(Self {
-            regressor: Regressor { model, standardiser, sharpness },
+            regressor: Regressor { model, standardiser, sharpness, spread },
             schema: description.schema,
             record: description.record,
             history: History::load(arrays)?,

@@ -109,6 +109,10 @@ impl Likelihood for Gaussian {
         Some(&self.noise)
     }
 
+    fn widened(&self, factors: &[f64]) -> Option<Box<dyn Likelihood>> {
+        Some(Box::new(Self { noise: noise::widened(&self.noise, factors) }))
+    }
+
     fn tempered(&self) -> Option<&dyn Tempered> {
         Some(self)
     }

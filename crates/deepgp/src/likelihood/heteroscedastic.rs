@@ -259,6 +259,10 @@ impl Likelihood for Heteroscedastic {
         Some(&self.noise)
     }
 
+    fn widened(&self, factors: &[f64]) -> Option<Box<dyn Likelihood>> {
+        Some(Box::new(Self { noise: noise::widened(&self.noise, factors), ..self.clone() }))
+    }
+
     fn tempered(&self) -> Option<&dyn Tempered> {
         Some(self)
     }

@@ -228,6 +228,12 @@ pub trait Likelihood: Parameters + std::fmt::Debug + Send + Sync {
         None
     }
 
+    /// The likelihood whose noise is so many times as wide, by a factor for each output; `None` if it has no such noise, or its outputs do not
+    /// scatter around a latent function each, with that function's mean for their own.
+    fn widened(&self, _factors: &[f64]) -> Option<Box<dyn Likelihood>> {
+        None
+    }
+
     /// The likelihood as what the predictive objective asks of it; `None` if it has no more than the expected log density.
     fn tempered(&self) -> Option<&dyn Tempered> {
         None

@@ -13,6 +13,11 @@ pub(super) fn visit(noise: &mut [f64], leaf: &mut dyn FnMut(Leaf<'_>)) {
     leaf(Leaf { name: "noise", constraint, shape: &[noise.len()], values: noise });
 }
 
+/// The noise variances of noise that is so many times as wide, by a factor for each output.
+pub(super) fn widened(noise: &[f64], factors: &[f64]) -> Vec<f64> {
+    noise.iter().zip(factors).map(|(noise, factor)| noise * factor * factor).collect()
+}
+
 /// The standard deviation of each target's noise in the target's units, of its variances in the model's.
 pub(super) fn deviations(variances: impl Iterator<Item = f64>, targets: &Scaling) -> Vec<Quantity> {
     let each = variances.zip(&targets.scale).enumerate();

@@ -191,6 +191,10 @@ impl Likelihood for StudentT {
         }
     }
 
+    fn widened(&self, factors: &[f64]) -> Option<Box<dyn Likelihood>> {
+        Some(Box::new(Self { noise: noise::widened(&self.noise, factors), ..self.clone() }))
+    }
+
     fn tempered(&self) -> Option<&dyn Tempered> {
         Some(self)
     }

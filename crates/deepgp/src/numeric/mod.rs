@@ -1,5 +1,6 @@
 //! Numerics: matrices, factorisations, vector loops, root finding, special functions, threads. Nothing here knows of models.
 
+pub(crate) mod golden_section;
 pub(crate) mod incomplete;
 pub(crate) mod linalg;
 pub(crate) mod mat;

@@ -85,13 +85,20 @@ impl Predictor<'_> {
             let (weighted, spread) = (weighted.view().faer(), spread.view().faer());
             product(total.view_mut().faer(), Accumulate::Add, 1.0 / samples as f64, weighted.transpose(), spread);
         }
+        for (own, factor) in covariance.iter_mut().zip(self.latent_factors()).filter(|(_, factor)| *factor != 1.0) {
+            own.as_mut_slice().iter_mut().for_each(|v| *v *= factor * factor);
+        }
         Ok(JointMoments { mean, covariance })
     }
 
     /// `draws` draws of the function and of observations over up to [`JOINT_ROWS`] rows.
     pub fn joint_draws(&self, x: View<'_>, draws: usize) -> Result<JointDraws> {
         self.check_joint(x)?;
-        let likelihood = self.model.likelihood();
+        let likelihood = self.likelihood();
+        let stretched = match &self.widening {
+            Some(widening) => Some((widening, self.moments(x)?.f.mean)),
+            None => None,
+        };
         let observe = Key::new(self.settings.seed, Purpose::Observe);
         let layer = self.model.layers().len() - 1;
         let (mut f, mut y) = (Vec::new(), Vec::new());
@@ -103,7 +110,10 @@ impl Predictor<'_> {
                 Some(factors) if layer == 0 => factors,
                 _ => factor_all(last.covariance.clone(), last.prior, layer)?,
             };
-            let drawn = self.draw(&last.mean, &factors, path, layer);
+            let mut drawn = self.draw(&last.mean, &factors, path, layer);
+            if let Some((widening, center)) = &stretched {
+                widening.stretch(&mut drawn, center);
+            }
             let mut observed = Mat::zeros(x.nrows(), likelihood.observed_width());
             for i in 0..x.nrows() {
                 likelihood.draw(drawn.row(i), observe, [i as u32, 1, path as u32, 0], observed.row_mut(i));

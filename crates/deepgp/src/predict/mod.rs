@@ -21,10 +21,12 @@ pub(crate) mod mixture;
 pub(crate) mod neighbours;
 mod rows;
 mod sharpness;
+mod spread;
 pub(crate) mod transformed;
 
 pub use rows::Rows;
 pub use sharpness::Sharpness;
+pub use spread::Spread;
 
 use std::sync::OnceLock;
 
@@ -36,7 +38,7 @@ use crate::backend::cpu::mixtures::CpuMixtures;
 use crate::data::check_finite;
 use crate::error::{Error, Result};
 use crate::layer::{Prepared, Want};
-use crate::likelihood::Outcomes;
+use crate::likelihood::{Likelihood, Outcomes};
 use crate::likelihood::class_distribution::ClassDistribution;
 use crate::model::DeepGp;
 use crate::numeric::mat::{Mat, View};
@@ -44,6 +46,7 @@ use crate::numeric::threads::Threads;
 use crate::predict::count_metrics::CountAssessment;
 use crate::predict::metrics::Assessment;
 use crate::predict::mixture::Mixture;
+use crate::predict::spread::Widening;
 use crate::random::noise::{Key, Noise, Purpose, RowNumbers, fill_row, row_words};
 use crate::settings::PredictSettings;
 
@@ -105,6 +108,8 @@ pub struct Predictor<'a> {
     mixtures: Box<dyn Mixtures + 'a>,
     /// The weights of the mixtures' parts; `None` where all weigh alike.
     pub(crate) weights: Option<Vec<f64>>,
+    /// What is done to the mixtures; `None` where they are the model's own.
+    widening: Option<Widening>,
 }
 
 impl DeepGp {
@@ -116,7 +121,7 @@ impl DeepGp {
         let threads = Threads::new(settings.threads)?;
         let mixtures = threads.run(|| self.backend().mixtures(self, settings))?;
         let weights = self.sites().map(|sites| sites.log_weights().iter().map(|own| own.exp()).collect());
-        Ok(Predictor { model: self, prepared: OnceLock::new(), settings, threads, mixtures, weights })
+        Ok(Predictor { model: self, prepared: OnceLock::new(), settings, threads, mixtures, weights, widening: None })
     }
 
     /// Moments of the last layer for each row and sample of the hidden layers, in `f64`: row `n · samples + s` of the
@@ -159,7 +164,40 @@ fn check_inputs(model: &DeepGp, x: View<'_>) -> Result<()> {
     check_finite("x", x)
 }
 
-impl Predictor<'_> {
+impl<'a> Predictor<'a> {
+    /// This predictor with distributions of numbers made so much wider. Fails if the likelihood cannot be.
+    pub(crate) fn with_spread(mut self, spread: &Spread) -> Result<Self> {
+        if spread.is_neutral() {
+            return Ok(self);
+        }
+        let likelihood = self.model.likelihood();
+        match Widening::new(likelihood, spread.factors()) {
+            Some(widening) => self.widening = Some(widening),
+            None => return Err(Error::NoSpread { likelihood: likelihood.name() }),
+        }
+        Ok(self)
+    }
+
+    /// The likelihood through which mixtures are seen.
+    pub(crate) fn likelihood(&self) -> &dyn Likelihood {
+        self.widening.as_ref().map_or(self.model.likelihood(), Widening::likelihood)
+    }
+
+    /// The factor by which the distribution of each latent function is wider than the model's.
+    pub(crate) fn latent_factors(&self) -> Vec<f64> {
+        self.widening.as_ref().map_or_else(|| vec![1.0; self.model.latent_width()], |own| own.factors().to_vec())
+    }
+
+    /// Means, then variances, of the parts of each row's mixture, `[N, 2 S P]`.
+    pub(crate) fn parts<'r>(&self, rows: impl Into<Rows<'r>>) -> Result<Mat> {
+        let half = self.model.mixture_size(self.settings.samples) * self.model.latent_width();
+        self.map_rows(rows.into(), 2 * half, |_, mixture, out| {
+            let (mean, variance) = out.split_at_mut(half);
+            mean.copy_from_slice(mixture.mean);
+            variance.copy_from_slice(mixture.variance);
+        })
+    }
+
     /// The prepared layers, which do not depend on rows; computed on the first call.
     pub(crate) fn prepared(&self) -> Result<&[Prepared]> {
         match self.prepared.get() {
@@ -174,15 +212,15 @@ impl Predictor<'_> {
     /// Mean and variance of `f` and `y` at each row.
     pub fn moments<'r>(&self, rows: impl Into<Rows<'r>>) -> Result<Prediction> {
         let rows = rows.into();
-        let (p, o) = (self.model.latent_width(), self.model.likelihood().observed_width());
+        let (p, o) = (self.model.latent_width(), self.likelihood().observed_width());
         let all = self.map_rows(rows, 2 * p + 3 * o, |_, mixture, out| {
             let (f, y) = out.split_at_mut(2 * p);
             let (f_mean, f_variance) = f.split_at_mut(p);
             mixture.moments_of_f(f_mean, f_variance);
             let (y_mean, rest) = y.split_at_mut(o);
             let (y_variance, noise) = rest.split_at_mut(o);
-            mixture.moments_of_y(self.model.likelihood(), y_mean, y_variance);
-            mixture.noise_variance(self.model.likelihood(), noise);
+            mixture.moments_of_y(self.likelihood(), y_mean, y_variance);
+            mixture.noise_variance(self.likelihood(), noise);
         })?;
         let columns = |from: usize, width| Mat::from_fn(rows.x.nrows(), width, |i, j| all[(i, from + j)]);
         Ok(Prediction {
@@ -201,11 +239,11 @@ impl Predictor<'_> {
             let requirement = "between 1e-10 and 1 - 1e-10";
             return Err(Error::Setting { name: "quantile level", value: bad.to_string(), requirement });
         }
-        let outputs = self.model.likelihood().observed_width();
+        let outputs = self.likelihood().observed_width();
         self.map_rows(rows, outputs * levels.len(), |_, mixture, out| {
             for (p, out) in out.chunks_exact_mut(levels.len().max(1)).enumerate() {
                 for (q, &level) in out.iter_mut().zip(levels) {
-                    *q = mixture.quantile(self.model.likelihood(), p, level);
+                    *q = mixture.quantile(self.likelihood(), p, level);
                 }
             }
         })
@@ -214,7 +252,7 @@ impl Predictor<'_> {
     /// The probability of each class at each row, `[N, C]`. Fails if the likelihood is not one of classes.
     pub fn class_probabilities<'r>(&self, rows: impl Into<Rows<'r>>) -> Result<Mat> {
         let rows = rows.into();
-        let likelihood = self.model.likelihood();
+        let likelihood = self.likelihood();
         match likelihood.outcomes() {
             Outcomes::Classes(classes) => self.map_rows(rows, classes, |_, mixture, out| {
                 let there = mixture.class_probabilities(likelihood, out);
@@ -229,7 +267,7 @@ impl Predictor<'_> {
         let rows = rows.into();
         self.check_targets(rows.x, y)?;
         let all = self.map_rows(rows, 1, |row, mixture, out| {
-            out[0] = mixture.log_density(self.model.likelihood(), y.row(row));
+            out[0] = mixture.log_density(self.likelihood(), y.row(row));
         })?;
         Ok(all.into_vec())
     }
@@ -239,7 +277,7 @@ impl Predictor<'_> {
         let rows = rows.into();
         self.check_targets(rows.x, y)?;
         let all = self.map_rows(rows, 1, |row, mixture, out| {
-            let each = (0..y.ncols()).map(|p| mixture.crps(self.model.likelihood(), p, y[(row, p)]));
+            let each = (0..y.ncols()).map(|p| mixture.crps(self.likelihood(), p, y[(row, p)]));
             out[0] = each.sum::<f64>() / y.ncols() as f64;
         })?;
         Ok(all.into_vec())
@@ -251,7 +289,7 @@ impl Predictor<'_> {
         self.check_targets(rows.x, y)?;
         self.map_rows(rows, y.ncols(), |row, mixture, out| {
             for (p, out) in out.iter_mut().enumerate() {
-                *out = mixture.cumulative(self.model.likelihood(), p, y[(row, p)]);
+                *out = mixture.cumulative(self.likelihood(), p, y[(row, p)]);
             }
         })
     }
@@ -269,9 +307,9 @@ impl Predictor<'_> {
     pub fn draws_of_y<'r>(&self, rows: impl Into<Rows<'r>>, draws: usize) -> Result<Vec<Mat>> {
         let rows = rows.into();
         let key = Key::new(self.settings.seed, Purpose::Observe);
-        self.draws(rows, draws, self.model.likelihood().observed_width(), |row, f, k, out| {
+        self.draws(rows, draws, self.likelihood().observed_width(), |row, f, k, out| {
             let [low, high] = row_words(rows.x.row(row));
-            self.model.likelihood().draw(f, key, [low, high, k as u32, 0], out);
+            self.likelihood().draw(f, key, [low, high, k as u32, 0], out);
         })
     }
 
@@ -328,15 +366,18 @@ impl Predictor<'_> {
         let width = 2 * self.model.latent_width() * x.ncols();
         let mixtures = CpuMixtures::new(self.model, self.prepared()?, self.settings, Want::Gradients);
         let all = self.threads.run(|| mixtures.input_gradients(within_reach(x).view()));
-        let half = |from: usize| Mat::from_fn(x.nrows(), width / 2, |i, j| all[(i, from + j)]);
-        Ok(InputGradient { mean: half(0), variance: half(width / 2) })
+        let (half, factors) = (width / 2, self.latent_factors());
+        Ok(InputGradient {
+            mean: Mat::from_fn(x.nrows(), half, |i, j| all[(i, j)]),
+            variance: Mat::from_fn(x.nrows(), half, |i, j| factors[j / x.ncols()].powi(2) * all[(i, half + j)]),
+        })
     }
 
     /// The predictions beside what was observed, row by row.
     pub fn assess<'r>(&self, rows: impl Into<Rows<'r>>, y: View<'_>) -> Result<Assessment> {
         let rows = rows.into();
         self.check_targets(rows.x, y)?;
-        let (p, likelihood) = (y.ncols(), self.model.likelihood());
+        let (p, likelihood) = (y.ncols(), self.likelihood());
         let all = self.map_rows(rows, 4 * p + 1, |row, mixture, out| {
             let (mean, rest) = out.split_at_mut(p);
             let (variance, rest) = rest.split_at_mut(p);
@@ -361,7 +402,7 @@ impl Predictor<'_> {
 
     /// The predictions of counts beside what was observed, row by row. Fails if the likelihood is not one of counts.
     pub fn assess_counts<'r>(&self, rows: impl Into<Rows<'r>>, y: View<'_>) -> Result<CountAssessment> {
-        let (rows, likelihood) = (rows.into(), self.model.likelihood());
+        let (rows, likelihood) = (rows.into(), self.likelihood());
         match likelihood.outcomes() {
             Outcomes::Counts => {}
             Outcomes::Real | Outcomes::Classes(_) => return Err(Error::NoCounts { likelihood: likelihood.name() }),
@@ -387,7 +428,7 @@ impl Predictor<'_> {
 
     /// The distribution function `P(Y ≤ k)` of each row for each of `counts`, `[N, K]`. Fails if the likelihood is not one of counts.
     pub fn cumulative_counts<'r>(&self, rows: impl Into<Rows<'r>>, counts: &[f64]) -> Result<Mat> {
-        let likelihood = self.model.likelihood();
+        let likelihood = self.likelihood();
         match likelihood.outcomes() {
             Outcomes::Counts => self.map_rows(rows.into(), counts.len(), |_, mixture, out| {
                 for (to, count) in out.iter_mut().zip(counts) {
@@ -406,7 +447,7 @@ impl Predictor<'_> {
 
     /// Fails unless `y` has a row for each of `x` and is possible under the likelihood.
     pub(crate) fn check_targets(&self, x: View<'_>, y: View<'_>) -> Result<()> {
-        let width = self.model.likelihood().observed_width();
+        let width = self.likelihood().observed_width();
         if (y.nrows(), y.ncols()) != (x.nrows(), width) {
             return Err(Error::Shape {
                 what: "targets",
@@ -415,7 +456,7 @@ impl Predictor<'_> {
             });
         }
         check_finite("y", y)?;
-        self.model.likelihood().check(y)
+        self.likelihood().check(y)
     }
 
     /// Fails unless offsets, if there are any, are as many as rows, finite, and of use to the likelihood.
@@ -448,12 +489,16 @@ impl Predictor<'_> {
         for (chunk, out) in out.as_mut_slice().chunks_mut(at_once * width).enumerate() {
             let first = chunk * at_once;
             let rows = within_reach(x.rows(first..x.nrows().min(first + at_once)));
-            let Moments { mut mean, variance } = self.threads.run(|| self.mixtures.moments(rows.view()))?;
+            let Moments { mut mean, mut variance } = self.threads.run(|| self.mixtures.moments(rows.view()))?;
             let each = mean.as_slice().len() / rows.nrows();
             if let Some(offsets) = offsets {
                 for (mean, offset) in mean.as_mut_slice().chunks_exact_mut(each).zip(&offsets[first..]) {
                     self.model.add_offset(*offset, mean);
                 }
+            }
+            if let Some(widening) = &self.widening {
+                let rows = mean.as_mut_slice().chunks_exact_mut(each).zip(variance.as_mut_slice().chunks_exact_mut(each));
+                rows.for_each(|(mean, variance)| widening.widen(mean, variance, self.weights.as_deref()));
             }
             let reduce_row = |(i, out): (usize, &mut [f64])| {
                 let own = i * each..(i + 1) * each;

@@ -281,7 +281,7 @@ impl Predictor<'_> {
         units: &'m Standardiser,
         rule: &'m GaussHermite,
     ) -> Transformed<'m> {
-        Transformed { mixture, likelihood: self.model.likelihood(), units, rule }
+        Transformed { mixture, likelihood: self.likelihood(), units, rule }
     }
 
     /// Fails unless `y` has a finite row for each of `x`. Values that a transform cannot have are no mistake here: their density is 0.

@@ -18,6 +18,10 @@ pub struct FitSettings {
     /// The transform of the targets before they are standardised.
     #[cfg_attr(feature = "serde", serde(default))]
     pub transform_target: TransformChoice,
+    /// Whether the rows held out for early stopping then say how sure predictions should be: by a [`Spread`](crate::Spread) of numbers, by a
+    /// [`Sharpness`](crate::Sharpness) of classes.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub calibrate: bool,
 }
 
 impl Default for FitSettings {
@@ -28,16 +32,18 @@ impl Default for FitSettings {
             validation: Some(0.1),
             constant_columns: ConstantColumns::Reject,
             transform_target: TransformChoice::Auto,
+            calibrate: true,
         }
     }
 }
 
 impl FitSettings {
-    /// Settings with one Gaussian noise and the evidence lower bound, at a constant learning rate and without a transform: the paper's way,
+    /// Settings with one Gaussian noise and the evidence lower bound, at a constant learning rate, without a transform and without calibration: the paper's way,
     /// and version 0.1's.
     pub fn plain() -> Self {
-        let transform_target = TransformChoice::None;
-        Self { model: ModelSettings::plain(), train: TrainSettings::plain(), transform_target, ..Self::default() }
+        let (transform_target, calibrate) = (TransformChoice::None, false);
+        let (model, train) = (ModelSettings::plain(), TrainSettings::plain());
+        Self { model, train, transform_target, calibrate, ..Self::default() }
     }
 
     /// The number of rows, of so many, that are left to train on when those for early stopping are held out.

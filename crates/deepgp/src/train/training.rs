@@ -75,6 +75,8 @@ pub struct Training {
     settings: TrainSettings,
     /// The state to go on from; `None` to start anew.
     state: Option<TrainState>,
+    /// Whether the rows held out say at the end how sure predictions should be.
+    calibrate: bool,
     /// What was found out about each target, where its transform was left to the library.
     findings: Vec<TransformFinding>,
 }
@@ -125,7 +127,8 @@ impl Training {
             threads.run(|| DeepGp::with_likelihood_watched(rows.x().view(), likelihood, &settings.model, watch))?;
         let held_out = held_out.map(|rows| looked_at(&rows, &standardiser, settings)).transpose()?;
         let regressor = Regressor::new(model, standardiser);
-        Ok(Self { regressor, rows, held_out, settings: settings.train, state: None, findings })
+        let calibrate = settings.calibrate;
+        Ok(Self { regressor, rows, held_out, settings: settings.train, state: None, calibrate, findings })
     }
 
     /// The training of an existing model, in its own units, on `data`. The same rows are held out as by [`Training::new`] with these
@@ -134,7 +137,8 @@ impl Training {
         let (train, held_out) = hold_out_of(data, settings, regressor.model.likelihood().outcomes())?;
         let rows = regressor.standardiser.apply(&train)?;
         let held_out = held_out.map(|rows| looked_at(&rows, &regressor.standardiser, settings)).transpose()?;
-        Ok(Self { regressor, rows, held_out, settings: settings.train, state: None, findings: Vec::new() })
+        let (calibrate, findings) = (settings.calibrate, Vec::new());
+        Ok(Self { regressor, rows, held_out, settings: settings.train, state: None, calibrate, findings })
     }
 
     /// This training with other minibatches and noise, as after runs that took `steps_before` steps. The optimiser's state, the schedule
@@ -223,11 +227,11 @@ impl Training {
         let state = trainer.state().clone();
         let regressor = Regressor::new(trainer.finish(), standardiser);
         let regressor = match held_out {
-            Some(rows) => {
+            Some(rows) if self.calibrate => {
                 let TrainSettings { validation_samples: samples, seed, threads, .. } = self.settings;
-                regressor.sharpened_by(rows, PredictSettings { samples, seed, threads })?
+                regressor.calibrated_by(rows, PredictSettings { samples, seed, threads })?
             }
-            None => regressor,
+            Some(_) | None => regressor,
         };
         Ok(Fit { regressor, stop, state })
     }

@@ -37,6 +37,7 @@ fn default_of(option: &str) -> Option<String> {
         "header" => name_of(HEADERS, nothing.header()).into(),
         "missing" => name_of(MISSING, nothing.missing()).into(),
         "constant" => name_of(CONSTANT_INPUTS, nothing.constant()).into(),
+        "calibrate" => settings.calibrate.to_string(),
         "transform_target" => settings.transform_target.name().into(),
         "hidden_layers" => model.hidden_layers.to_string(),
         "width" => model.width.to_string(),
@@ -128,7 +129,8 @@ mod tests {
 
     #[test]
     fn the_help_of_fit_shows_the_defaults_of_the_settings() {
-        let FitSettings { model, train, validation, constant_columns: _, transform_target } = FitSettings::default();
+        let FitSettings { model, train, validation, constant_columns: _, transform_target, calibrate } =
+            FitSettings::default();
         // Written out, so that the compiler asks here whether a new setting is an option. Those without a name are none.
         let ModelSettings {
             hidden_layers,
@@ -191,6 +193,7 @@ mod tests {
         assert_default("fit", "validation", validation.unwrap());
         assert_default("fit", "constant", "drop");
         assert_default("fit", "transform_target", name(transform_target));
+        assert_default("fit", "calibrate", calibrate);
         assert!(help("fit", "patience").contains(&format!("one every {} steps", validate_every)));
     }
 

@@ -204,6 +204,11 @@ pub struct FitOptions {
     /// The score by which validation rows judge
     #[arg(long, value_parser = choice::<ValidationScore>(VALIDATION_SCORES), help_heading = "Training")]
     pub validation_score: Option<ValidationScore>,
+    /// Whether validation rows then say how sure predictions should be: how wide distributions of numbers, how sharp probabilities of classes
+    /// (--calibrate=false leaves them as the model has them)
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
+          help_heading = "Training")]
+    pub calibrate: Option<bool>,
     /// Looks at the validation rows, one every 50 steps, without a better result before training stops
     #[arg(long, help_heading = "Training")]
     pub patience: Option<u32>,
@@ -293,6 +298,7 @@ impl FitOptions {
             test: if self.folds.is_some() { self.test } else { self.test.or(config.test) },
             folds: if test { None } else { self.folds.or(config.folds) },
             validation: self.validation.or(config.validation),
+            calibrate: self.calibrate.or(config.calibrate),
             patience: self.patience.or(config_patience),
             time_limit: self.time_limit.or(config.time_limit),
             checkpoint_every: self.checkpoint_every.or(config.checkpoint_every),

@@ -101,6 +101,7 @@ impl FitOptions {
             // A column that varies in the table may well not in a part of it.
             constant_columns: ConstantColumns::Keep,
             transform_target: self.transform_target(),
+            calibrate: self.calibrate.unwrap_or(FitSettings::default().calibrate),
         }
     }
 

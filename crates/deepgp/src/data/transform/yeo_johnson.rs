@@ -12,6 +12,8 @@
 //! and a Gaussian of `z` would be none of `y`. The unit is the target's standard deviation and the origin is 0 or the target's mean, so that
 //! a change of units changes nothing.
 
+use crate::numeric::golden_section::maximise;
+
 /// The transform of Yeo and Johnson of one target, `z = YJ_λ((y − origin) / scale)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(try_from = "stored::Parameters"))]
@@ -59,7 +61,7 @@ impl YeoJohnson {
         };
         let best = |origin: f64| {
             let at = |lambda: f64| likelihood(&Self { lambda, origin, scale });
-            let lambda = maximise(0.0, 2.0, at);
+            let lambda = maximise(0.0, 2.0, ROUNDS, at);
             (Self { lambda, origin, scale }, at(lambda))
         };
         let (around_zero, around_mean) = (best(0.0), best(mean));
@@ -120,27 +122,6 @@ fn power(u: f64, p: f64) -> f64 {
 /// The inverse of [`power`]: `(1 + p z)^(1/p) − 1`.
 fn root(z: f64, p: f64) -> f64 {
     if p == 0.0 { z.exp_m1() } else { ((p * z).ln_1p() / p).exp_m1() }
-}
-
-/// The place of the maximum of a function with one hump, by golden sections.
-fn maximise(mut low: f64, mut high: f64, f: impl Fn(f64) -> f64) -> f64 {
-    let ratio = 0.5 * (5.0f64.sqrt() - 1.0);
-    let inner = |low: f64, high: f64| (high - ratio * (high - low), low + ratio * (high - low));
-    let (mut a, mut b) = inner(low, high);
-    let (mut at_a, mut at_b) = (f(a), f(b));
-    for _ in 0..ROUNDS {
-        if at_a >= at_b {
-            high = b;
-            (a, b) = (inner(low, high).0, a);
-            (at_a, at_b) = (f(a), at_a);
-        } else {
-            low = a;
-            (a, b) = (b, inner(low, high).1);
-            (at_a, at_b) = (at_b, f(b));
-        }
-    }
-    // An end of the range is met exactly, where the function rises up to it.
-    [low, high, 0.5 * (low + high)].into_iter().max_by(|a, b| f(*a).total_cmp(&f(*b))).unwrap_or(low)
 }
 
 #[cfg(test)]
