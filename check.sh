@@ -23,5 +23,6 @@ else
 fi
 RUSTDOCFLAGS="-D warnings" step cargo doc --workspace --no-deps --locked
 # Python: the package is built and tested as a user has it, in a virtual environment of its own, beside the command just tested.
-DEEPGP="${CARGO_TARGET_DIR:-$PWD/target}/debug/deepgp" step python/check.sh
+# What was compiled for them serves the wheel as well.
+PROFILE=dev DEEPGP="${CARGO_TARGET_DIR:-$PWD/target}/debug/deepgp" step python/check.sh
 printf '\nAll checks passed.\n'

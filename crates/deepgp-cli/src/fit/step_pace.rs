@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use deepgp::likelihood::Outcomes;
-use deepgp::{StepReport, Training};
+use deepgp::{FitSettings, StepReport, Training};
 
 /// How long steps and looks at the validation rows take, as training shows it.
 #[derive(Clone, Copy, Debug)]
@@ -21,15 +21,15 @@ pub struct StepPace {
 }
 
 impl StepPace {
-    /// The pace of a training that begins now.
-    pub fn new(training: &Training, validate_every: u64) -> Self {
+    /// The pace of a training with these settings that begins now.
+    pub fn new(training: &Training, settings: &FitSettings) -> Self {
         let looks = training.held_out().is_some();
         let looks_last = match training.model().likelihood().outcomes() {
-            // They say how sure of classes to be.
-            Outcomes::Classes(_) => looks,
-            Outcomes::Real | Outcomes::Counts => false,
+            // They say how sure predictions should be.
+            Outcomes::Classes(_) | Outcomes::Real => looks && settings.calibrate,
+            Outcomes::Counts => false,
         };
-        let look_every = looks.then_some(validate_every);
+        let look_every = looks.then_some(settings.train.validate_every);
         Self { last: Instant::now(), look: 0.0, look_every, looks_last, first: true }
     }
 
@@ -65,8 +65,8 @@ mod tests {
         assert_eq!(pace.expect(49, 0.25, false, 0.25), 2.25);
         assert_eq!(pace.expect(50, 0.25, true, 3.25), 0.25);
         assert_eq!(pace.expect(99, 0.25, false, 0.5), 3.25);
-        let mut of_classes = StepPace { looks_last: true, ..start };
-        assert_eq!(of_classes.expect(1, 0.25, false, 2.25), 2.25);
+        let mut calibrated = StepPace { looks_last: true, ..start };
+        assert_eq!(calibrated.expect(1, 0.25, false, 2.25), 2.25);
         let mut alone = StepPace { look_every: None, ..start };
         assert_eq!(alone.expect(49, 0.25, false, 9.0), 0.25);
     }

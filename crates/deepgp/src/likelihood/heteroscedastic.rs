@@ -99,10 +99,15 @@ impl Heteroscedastic {
         let [.., mean, variance] = Self::latents(output, f);
         let (centre, deviation) = (self.noise[output].ln() + mean, variance.sqrt());
         let (lowest, highest) = (NOISE_FLOOR.ln(), NOISE_CEILING.ln());
-        let wanted = self.node.map(|x| centre + deviation * x);
-        let log_noise = wanted.map(|own| own.clamp(lowest, highest));
-        let free = wanted.map(|own| if own >= lowest && own <= highest { 1.0 } else { 0.0 });
-        Nodes { log_noise, noise: log_noise.map(Real::exp_bounded), free }
+        let [mut log_noise, mut noise, mut free] = [[0.0; POINTS]; 3];
+        // A loop, because `array::map` is a function of its own, compiled without vectors and with a call for each multiply-add.
+        for j in 0..POINTS {
+            let wanted = centre + deviation * self.node[j];
+            log_noise[j] = wanted.clamp(lowest, highest);
+            noise[j] = log_noise[j].exp_bounded();
+            free[j] = if wanted >= lowest && wanted <= highest { 1.0 } else { 0.0 };
+        }
+        Nodes { log_noise, noise, free }
     }
 
     /// The expected noise `E exp(ln noise + g)` of one output, between the bounds.
@@ -124,20 +129,20 @@ impl Heteroscedastic {
     fn expect_power(&self, power: f64, output: usize, y: f64, f: Latent<'_>) -> Power {
         let ([mean, variance, ..], nodes) = (Self::latents(output, f), self.nodes(output, f));
         let (square, rest, inverse) = ((y - mean) * (y - mean), 0.5 * (1.0 - power), 1.0 / power);
-        let spread = nodes.noise.map(|noise| variance + noise * inverse);
-        let mut exponent = [0.0; POINTS];
+        let [mut spread, mut exponent, mut share] = [[0.0; POINTS]; 3];
         for j in 0..POINTS {
+            spread[j] = variance + nodes.noise[j] * inverse;
             exponent[j] = rest * nodes.log_noise[j] - 0.5 * square / spread[j];
         }
         // Not below the least number, so that differences of two infinities do not arise.
         let largest = exponent.iter().copied().fold(f64::MIN, f64::max);
-        let mut share = [0.0; POINTS];
         for j in 0..POINTS {
             share[j] = self.weight[j] * (exponent[j] - largest).exp_bounded() / spread[j].sqrt();
         }
         let sum: f64 = share.iter().sum();
+        share.iter_mut().for_each(|own| *own /= sum);
         let log = sum.ln() + largest - 0.5 * (power.ln() + power * TAU.ln());
-        Power { nodes, spread, share: share.map(|own| own / sum), log }
+        Power { nodes, spread, share, log }
     }
 }
 
