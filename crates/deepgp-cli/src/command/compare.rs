@@ -62,7 +62,7 @@ pub fn compare(args: CompareArgs) -> Result<Outcome> {
     }
     let names = names([&first, &second]);
     output::print_text(&format!(
-        "{}{} {}\n{}\nWhere the log density of {} is higher (above 0) or lower (below 0) than that of {}:\n\n{}",
+        "On {}{} {}:\n\n{}\nWhere the log density of {} is higher (above 0) or lower (below 0) than that of {}:\n\n{}",
         count(rows.data.len(), "row"),
         scores::weighted_by(&rows.data, &own),
         line(&of),

@@ -83,7 +83,7 @@ fn groups_by(column: &InputColumn, rows: &Dataset, input: usize) -> Vec<(String,
             .into(),
         Kind::Number { .. } => quarters(rows, input, number),
         Kind::Date { .. } => quarters(rows, input, |seconds| match seconds {
-            0.0.. => date(seconds as u64),
+            0.0.. => date(seconds as u64).replace(" 00:00 UTC", ""),
             _ => number(seconds),
         }),
         // What a level says about the target is no cell of the table.

@@ -25,7 +25,7 @@ const ROWS: usize = 60;
 const CURVES: usize = 12;
 /// The most numbers and the most levels that a column is set to.
 const POINTS: usize = 20;
-const LEVELS: usize = 6;
+const LEVELS: usize = 4;
 /// The reach of the doubt about the function that is drawn, in standard deviations.
 const DEVIATIONS: f64 = 2.0;
 /// The columns of a table of which importance takes as many predictions as of wider ones.

@@ -38,8 +38,8 @@ pub(in crate::report) fn importance(all: &[ImportanceView], index: usize) -> Opt
         .draw(),
         caption: format!(
             "The share of the variance of {what}{units} in which a column has a part, by itself or together with others: what is lost when \
-             its cells are those of other rows. Shares add up to more than 100\u{202f}% where columns act together or stand in for each \
-             other. Whiskers are one standard error, from {} rows.",
+             its cells are those of other rows. Shares add up to more than 100\u{202f}% where columns act together, and to less where they go \
+             together in the table, so that one stands in for the other. Whiskers are one standard error, from {} rows.",
             view.rows
         ),
     })
