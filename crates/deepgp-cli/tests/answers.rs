@@ -34,8 +34,8 @@ fn intervals_are_two_columns_between_the_quantiles_that_they_stand_for() {
         }
     }
     let distance = column(&place.read("arm.csv"), "distance");
-    let inside = column(&text, "lower0.9").iter().zip(column(&text, "upper0.9")).zip(&distance);
-    let share = inside.filter(|((lower, upper), y)| lower <= y && *y <= upper).count() as f64 / 300.0;
+    let inside = column(&text, "lower0.9").into_iter().zip(column(&text, "upper0.9")).zip(&distance);
+    let share = inside.filter(|((lower, upper), y)| lower <= *y && *y <= upper).count() as f64 / 300.0;
     assert!((0.8..=1.0).contains(&share), "{share}");
     // Several targets have intervals each, and Parquet has the same numbers.
     place.write("two.csv", arm(200, 2).replacen("a8", "reach", 1));
@@ -98,7 +98,7 @@ fn importance_is_of_columns_whatever_inputs_they_become() {
     assert_eq!((names.len(), &names[..2]), (4, &["area", "zone"][..]), "{json}");
     let number = |at: usize, key: &str| own[at][key].as_f64().unwrap();
     // Variances of 4 · 160²/12 and 1.5² · 60²/12.
-    assert!((0.7..1.0).contains(&number(0, "share")) && (0.02..0.2).contains(&number(1, "share")), "{json}");
+    assert!((0.75..1.1).contains(&number(0, "share")) && (0.02..0.2).contains(&number(1, "share")), "{json}");
     assert!(number(3, "share") < 0.02 && number(0, "error") > 0.0 && number(0, "error") < 0.1, "{json}");
     assert_eq!(json["rows"], serde_json::json!({ "taken": 600, "of": 600 }));
     // Without a table, it is that of the fit; rows need no targets.

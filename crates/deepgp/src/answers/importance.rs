@@ -203,10 +203,11 @@ mod tests {
         let some = importance(x.view(), &[0..1, 1..2], 100, 1, ask).unwrap();
         assert_eq!((asked.get(), some[0][1].share), (300, 0.0));
         asked.set(0);
-        let few = importance(x.view().rows(0..10), &[0..1], 100, 1, ask).unwrap();
+        let groups = [0..1, 1..3];
+        let few = importance(x.view().rows(0..10), &groups[..1], 100, 1, ask).unwrap();
         assert_eq!(asked.get(), 90);
         assert!((few[0][0].share - 1.0).abs() < 0.25, "{few:?}");
-        assert!(importance(x.view().rows(0..1), &[0..1], 100, 1, ask).is_err());
-        assert!(importance(x.view(), &[0..1, 1..3], 100, 1, ask).unwrap_err().to_string().contains("1..3"));
+        assert!(importance(x.view().rows(0..1), &groups[..1], 100, 1, ask).is_err());
+        assert!(importance(x.view(), &groups, 100, 1, ask).unwrap_err().to_string().contains("1..3"));
     }
 }
