@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from . import datasets
 from ._core import __version__
 from ._model import Model
-from ._results import Elbo, Moments, Prediction, StepReport
+from ._results import Elbo, Importance, Moments, Prediction, StepReport
 from ._split import split_rows
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ __all__ = [
     "DeepGPClassifier",
     "DeepGPRegressor",
     "Elbo",
+    "Importance",
     "Model",
     "Moments",
     "Prediction",

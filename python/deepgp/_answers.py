@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _arrays, _core, _frames, _settings
 from ._arrays import Floats
-from ._results import Moments, Prediction
+from ._results import Importance, Moments, Prediction
 
 
 class Answers:
@@ -78,6 +78,58 @@ class Answers:
         exposures, sampling = _arrays.exposures(exposure, len(inputs)), _sampling(samples, seed, threads)
         flat = _core.quantiles(self._engine, inputs, wanted, exposures, sampling)
         return flat.reshape(len(inputs), self.n_outputs, len(wanted))
+
+    def intervals(
+        self,
+        X: Any,
+        levels: Sequence[float],
+        *,
+        exposure: Any = None,
+        samples: int = 100,
+        seed: int = 0,
+        threads: int = 0,
+    ) -> Floats:
+        """Central intervals of observations at each row, which leave as much below as above.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, D)
+            Inputs.
+        levels : sequence of float
+            Between 0 and 1: the probability of an observation between the two ends.
+        exposure, samples, seed, threads
+            As for `predict`.
+
+        Returns
+        -------
+        ndarray of shape (N, P, levels, 2)
+        """
+        inputs, wanted = self._inputs(X), np.atleast_1d(np.asarray(levels, dtype=np.float64)).ravel().tolist()
+        exposures, sampling = _arrays.exposures(exposure, len(inputs)), _sampling(samples, seed, threads)
+        flat = _core.intervals(self._engine, inputs, wanted, exposures, sampling)
+        return flat.reshape(len(inputs), self.n_outputs, len(wanted), 2)
+
+    def importance(self, X: Any, *, samples: int = 20, seed: int = 0, threads: int = 0) -> Importance:
+        """How much each column matters: the share of the variance of predictions in which it has a part.
+
+        What is lost when a column's cells are those of other rows: its total Sobol index, where columns are independent
+        of each other. Shares add up to more than 1 where columns act together. Of targets that are transformed it is
+        that of the transformed ones; of classes, that of all their probabilities together.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, D)
+            Inputs, of which up to 1000 are taken.
+        samples, seed, threads
+            As for `predict`; few samples do.
+
+        Returns
+        -------
+        Importance
+            With arrays of shape (P, columns); of classes, (1, columns).
+        """
+        names, share, error = _core.importance(self._engine, self._inputs(X), _sampling(samples, seed, threads))
+        return Importance(tuple(names), share, error)
 
     def class_probabilities(self, X: Any, *, samples: int = 100, seed: int = 0, threads: int = 0) -> Floats:
         """The probability of each class at each row, for a model of classes.

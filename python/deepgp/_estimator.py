@@ -14,7 +14,7 @@ from . import _arrays, _base, _core, _frames, _settings
 from ._arrays import Floats
 from ._model import Model
 from ._progress import Progress
-from ._results import StepReport
+from ._results import Importance, StepReport
 
 _OF_COLUMNS = ("n_features_in_", "feature_names_in_")
 
@@ -257,6 +257,24 @@ class Estimator(_base.BaseEstimator):  # type: ignore[misc]
         X = _arrays.dense(X)
         _arrays.check_cells("X", X)
         return _base.validate_data(self, X, reset=False, dtype=np.float64)
+
+    def importance(self, X: Any) -> Importance:
+        """How much each column matters to the predictions.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Inputs, of which up to 1000 are taken. They need no targets.
+
+        Returns
+        -------
+        Importance
+            The `columns`, the `share` of the variance of predictions in which each has a part, by itself or together
+            with others (its total Sobol index), and the standard `error` of that. Of several targets, a row for each.
+        """
+        X = self._check_inputs(X)
+        found = self.model_.importance(X, samples=min(20, self.prediction_samples), threads=self.threads)
+        return found if len(found.share) > 1 else Importance(found.columns, found.share[0], found.error[0])
 
     def _mixture(self) -> dict[str, int]:
         return {"samples": self.prediction_samples, "seed": 0, "threads": self.threads}

@@ -99,6 +99,36 @@ class Predictions(Estimator):
         found = self.model_.quantiles(X, np.atleast_1d(quantiles).tolist(), exposure=exposure, **self._mixture())
         return found[:, 0] if self._one_target else found
 
+    def predict_interval(self, X: Any, level: float = 0.9, *, exposure: Any = None) -> Floats:
+        """The central interval that holds an observation with a given probability: as much lies below it as above.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Inputs.
+        level : float, default=0.9
+            The probability, between 0 and 1. Of counts, whose ends are whole numbers, it is at least that.
+        exposure : float or array-like of shape (n_samples,), optional
+            As for `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2) or (n_samples, n_outputs, 2)
+            Where the interval begins, and where it ends.
+
+        Examples
+        --------
+        >>> from deepgp import DeepGPRegressor, datasets
+        >>> X, y = datasets.step_curve(40)
+        >>> regressor = DeepGPRegressor(hidden_layers=0, steps=50).fit(X, y)
+        >>> lower, upper = regressor.predict_interval(X, 0.9).T
+        >>> bool((lower < upper).all())
+        True
+        """
+        X = self._check_inputs(X)
+        found = self.model_.intervals(X, [level], exposure=exposure, **self._mixture())[:, :, 0]
+        return found[:, 0] if self._one_target else found
+
     def sample_y(
         self,
         X: Any,

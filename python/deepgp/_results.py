@@ -53,6 +53,24 @@ class Prediction(NamedTuple):
     noise: Floats
 
 
+class Importance(NamedTuple):
+    """How much each column matters to a model's predictions.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        The columns, as they were in `fit`: a category is one, however many levels it has.
+    share : ndarray of shape (n_columns,) or (n_outputs, n_columns)
+        The share of the variance of predictions in which a column has a part, by itself or together with others.
+    error : ndarray of shape (n_columns,) or (n_outputs, n_columns)
+        The standard error of the share.
+    """
+
+    columns: tuple[str, ...]
+    share: Floats
+    error: Floats
+
+
 class StepReport(NamedTuple):
     """A step of training, as a callback sees it.
 

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use deepgp::{JOINT_ROWS, Mat, PredictSettings, Rows, UserPredictor};
+use deepgp::{
+    Importance, JOINT_ROWS, Mat, PredictSettings, Rows, UserPredictor, importance as importance_of, importance_rows,
+};
 use deepgp_io::{ModelFile, chunks};
 use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyMemoryError, PyValueError};
@@ -141,6 +143,23 @@ pub fn quantiles<'py>(
     arrays::array(py, all)
 }
 
+/// Central intervals of observations, `[N, P · levels · 2]`.
+#[pyfunction]
+pub fn intervals<'py>(
+    py: Python<'py>,
+    engine: &Engine,
+    x: PyReadonlyArray2<'_, f64>,
+    levels: Vec<f64>,
+    exposure: Exposures<'_>,
+    sampling: Sampling,
+) -> PyResult<Matrix<'py>> {
+    let file = engine.file();
+    let asked = Asked::new(&file, &x, &exposure)?;
+    let question = move |predictor: &UserPredictor<'_>, rows: Rows<'_>, _| Ok([predictor.intervals(rows, &levels)?]);
+    let [all] = ask_rows(py, file, sampling, asked, question)?;
+    arrays::array(py, all)
+}
+
 /// The probability of each class, `[N, C]`.
 #[pyfunction]
 pub fn class_probabilities<'py>(
@@ -153,6 +172,25 @@ pub fn class_probabilities<'py>(
     let asked = Asked::new(&file, &x, &None)?;
     let [all] = ask_rows(py, file, sampling, asked, |predictor, rows, _| Ok([predictor.class_probabilities(rows)?]))?;
     arrays::array(py, all)
+}
+
+/// The columns of the table, and the share of the variance of predictions in which each has a part with its standard error, `[answers, columns]`.
+#[pyfunction]
+pub fn importance<'py>(
+    py: Python<'py>,
+    engine: &Engine,
+    x: PyReadonlyArray2<'_, f64>,
+    sampling: Sampling,
+) -> PyResult<(Vec<String>, Matrix<'py>, Matrix<'py>)> {
+    let (file, x) = (engine.file(), arrays::matrix(&x)?);
+    let names: Vec<String> = file.schema.inputs.iter().map(|column| column.name.clone()).collect();
+    let groups = file.schema.inputs_of_columns();
+    let found = ask(py, file, sampling, move |predictor| {
+        importance_of(x.view(), &groups, importance_rows(groups.len()), sampling.1, |rows| predictor.central(rows))
+    })?;
+    let matrix = |of: fn(&Importance) -> f64| Mat::from_fn(found.len(), names.len(), |a, c| of(&found[a][c]));
+    let (shares, errors) = (arrays::array(py, matrix(|own| own.share))?, arrays::array(py, matrix(|own| own.error))?);
+    Ok((names, shares, errors))
 }
 
 /// The log density of each row's targets.

@@ -27,8 +27,8 @@ mod _core {
 
     #[pymodule_export]
     use crate::answers::{
-        below, class_probabilities, draws, input_gradient, joint_draws, joint_moments, joint_rows, log_density,
-        moments, quantiles,
+        below, class_probabilities, draws, importance, input_gradient, intervals, joint_draws, joint_moments,
+        joint_rows, log_density, moments, quantiles,
     };
     #[pymodule_export]
     use crate::device::check_device;

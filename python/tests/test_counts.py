@@ -56,7 +56,7 @@ def test_what_is_said_of_a_row_agrees(visits, fitted):
 
 def test_intervals_hold_what_they_promise(visits, fitted):
     X, hours, y = visits
-    low, high = fitted.predict_quantiles(X, [0.025, 0.975], exposure=hours).T
+    low, high = fitted.predict_interval(X, 0.95, exposure=hours).T
     assert np.array_equal(low, np.round(low))
     assert low.min() >= 0
     assert 0.92 < ((low <= y) & (y <= high)).mean() <= 1

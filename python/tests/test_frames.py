@@ -80,6 +80,17 @@ def test_a_model_of_the_command_takes_raw_frames(command, table, of_command):
     assert np.array_equal(Model.load(model).predict(frame).y.mean[:, 0], said["mean"])
 
 
+def test_importance_is_of_columns_and_that_of_the_command(command, table, of_command):
+    frame, _, path, model = table
+    said = json.loads(run(command, "explain", model, path, "--json"))["importance"]["price"]
+    found = of_command.importance(frame)
+    assert set(found.columns) == set(frame.columns)
+    assert found.share.shape == found.error.shape == (len(found.columns),)
+    shares = dict(zip(found.columns, found.share, strict=True))
+    assert {own["column"]: own["share"] for own in said} == shares
+    assert (found.share >= 0).all()
+
+
 def test_a_fit_here_ends_with_the_bits_of_the_command(command, table, of_command, tmp_path):
     frame, price, path, _ = table
     regressor = quietly(lambda: DeepGPRegressor(**QUICK).fit(frame, price))

@@ -62,7 +62,7 @@ def test_later_changes_of_what_came_in_do_not_matter(arm):
     assert np.array_equal(regressor.predict(arm[0]), expected)
 
 
-@pytest.mark.parametrize("method", ["predict", "predict_quantiles", "sample_y", "save"])
+@pytest.mark.parametrize("method", ["predict", "predict_quantiles", "predict_interval", "sample_y", "save"])
 def test_an_estimator_that_is_not_fitted_says_so(arm, method, tmp_path):
     with pytest.raises(NotFittedError, match="not fitted yet"):
         getattr(DeepGPRegressor(), method)(tmp_path / "m" if method == "save" else arm[0])

@@ -55,6 +55,9 @@ def test_one_target_has_no_axis_and_several_have_one(arm):
         assert cov.shape == (7, 7, *targets)
         assert regressor.predict_quantiles(X[:7], [0.1, 0.5]).shape == (7, *targets, 2)
         assert regressor.predict_quantiles(X[:7], 0.5).shape == (7, *targets, 1)
+        interval = regressor.predict_interval(X[:7], 0.8)
+        assert interval.shape == (7, *targets, 2)
+        np.testing.assert_allclose(interval, regressor.predict_quantiles(X[:7], [0.1, 0.9]), rtol=1e-9)
         assert regressor.sample_y(X[:7], 3).shape == (7, *targets, 3)
         assert regressor.sample_y(X[:7], 3, joint=False).shape == (7, *targets, 3)
         assert regressor.log_density(X[:7], regressor.predict(X[:7])).shape == (7,)
@@ -135,6 +138,8 @@ def test_too_many_rows_for_a_joint_answer_are_refused(fitted):
 def test_a_level_that_is_none_is_refused(fitted, arm):
     with pytest.raises(ValueError, match="quantile level"):
         fitted.predict_quantiles(arm[0], [0.0, 0.5])
+    with pytest.raises(ValueError, match="`interval` is 90"):
+        fitted.predict_interval(arm[0], 90)
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])

@@ -38,6 +38,8 @@ fn main() -> ExitCode {
         Command::Resume(args) => command::resume(args),
         Command::Predict(args) => command::predict(args),
         Command::Evaluate(args) => command::evaluate(args),
+        Command::Compare(args) => command::compare(args),
+        Command::Explain(args) => command::explain(args),
         Command::Info(args) => command::info(&args),
         Command::Report(args) => command::report(args),
         Command::Benchmark(args) => command::benchmark(&args),

@@ -9,8 +9,8 @@ use deepgp::likelihood::{Gaussian, LikelihoodForm, Quantity};
 use deepgp::params::Constraint;
 use deepgp::{
     ClassScore, CountScore, CovarianceForm, Dataset, DeepGp, FitSettings, InducingSize, KernelChoice, Mat, MeanForm,
-    Precision, PredictSettings, Real, Regressor, Score, SharedParameter, SharedParameters, Sharpness, TrainState,
-    TransformChoice, simulate,
+    Precision, PredictSettings, Real, Regressor, Score, SharedParameter, SharedParameters, Sharpness, Spread,
+    TrainState, TransformChoice, simulate,
 };
 use deepgp_io::note::{Note, Number, TrainingEvent};
 use deepgp_io::table::{InputColumn, Kind, Missing, Schema, TargetKind};
@@ -114,6 +114,7 @@ fn facts_come_back_as_facts() {
     let subjects = [
         Subject::Model { deep: true },
         Subject::Model { deep: false },
+        Subject::Uncalibrated { deep: true },
         Subject::Baseline(Baseline::NearestNeighbours { count: 7, among: None }),
         Subject::Baseline(Baseline::NearestNeighbours { count: 7, among: Some(RowSample { rows: 20, of: 60 }) }),
         Subject::Baseline(Baseline::LinearRegression),
@@ -254,6 +255,29 @@ fn labels_exposures_and_scores_of_classes_and_counts_come_back() {
     own.schema.target_kind = TargetKind::Classes { labels: vec!["one".into(), "two".into()] };
     let error = load(&own.to_bytes().unwrap()).unwrap_err().to_string();
     assert!(error.contains("it has labels for 2 classes, which its likelihood has not"), "{error}");
+}
+
+#[test]
+fn a_spread_comes_back_to_the_last_bit_and_one_that_does_not_suit_is_damage() {
+    let (regressor, _) = trained(&settings());
+    let mut own = file(regressor, None, settings());
+    own.regressor.spread = Spread::new(vec![1.0 / 3.0]).unwrap();
+    let again = reload(&own);
+    assert_eq!(again.regressor.spread, own.regressor.spread);
+    let x = Mat::from_fn(5, 8, |i, d| 0.1 * (i + d) as f64);
+    let bits = |own: &ModelFile| -> Vec<u64> {
+        let predictor = own.regressor.predictor(PredictSettings::default()).unwrap();
+        predictor.quantiles(x.view(), &[0.05, 0.5, 0.95]).unwrap().as_slice().iter().map(|v| v.to_bits()).collect()
+    };
+    assert_eq!(bits(&again), bits(&own));
+    own.regressor.spread = Spread::default();
+    assert_ne!(bits(&again), bits(&own));
+    // Two factors for one target, and one that is no width.
+    for (spread, said) in [(vec![1.0, 2.0], "not one of 1 targets"), (vec![-0.5], "spread is not above 0")] {
+        let damaged = with_description(|description| description["spread"] = serde_json::json!(spread));
+        let error = load(&damaged).unwrap_err().to_string();
+        assert!(error.contains(said), "{error}");
+    }
 }
 
 #[test]

@@ -125,6 +125,7 @@
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
+mod answers;
 pub mod backend;
 mod data;
 mod error;
@@ -142,6 +143,9 @@ mod settings;
 mod testing;
 mod train;
 
+pub use answers::dependence::{Dependence, dependence, frequent_values, spread_values};
+pub use answers::importance::{IMPORTANCE_SAMPLES, Importance, importance, importance_rows};
+pub use answers::paired::Paired;
 pub use backend::Evaluation;
 pub use data::{
     ConstantColumns, Dataset, MOST_KNOTS, MonotoneSpline, Scaling, SplitBy, Standardiser, Stratify, TargetTransform,

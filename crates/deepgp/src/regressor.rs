@@ -12,7 +12,7 @@ use crate::predict::class_metrics::ClassScore;
 use crate::predict::count_metrics::{CountAssessment, CountScore};
 use crate::predict::joint::{JointDraws, JointMoments};
 use crate::predict::metrics::{Assessment, Score};
-use crate::predict::{InputGradient, Moments, Prediction, Predictor, Rows, Sharpness, Spread};
+use crate::predict::{InputGradient, Moments, Prediction, Predictor, Rows, Sharpness, Spread, ends_of_intervals};
 use crate::settings::{FitSettings, PredictSettings};
 use crate::train::state::{StepReport, TrainState};
 use crate::train::{Fit, Training};
@@ -156,6 +156,49 @@ impl UserPredictor<'_> {
         Ok(Prediction { f, y, noise })
     }
 
+    /// What the model makes of each row's targets in numbers whose differences say how much it tells rows apart, an answer for each target: the mean of
+    /// the function around which a number scatters, `[N, 1]`, in the units of its transform, the logarithm of the mean of a count, and the
+    /// probabilities of classes, `[N, C]`. For [`importance`](crate::importance()).
+    pub fn central(&self, x: View<'_>) -> Result<Vec<Mat>> {
+        let outcomes = self.inner.likelihood().outcomes();
+        if let Outcomes::Classes(_) = outcomes {
+            return Ok(vec![self.class_probabilities(x)?]);
+        }
+        let Prediction { f, y, .. } = self.moments(x)?;
+        let value = |i: usize, p: usize| match (self.location(p), outcomes) {
+            (Some(latent), _) => f.mean[(i, latent)],
+            (None, Outcomes::Counts) => y.mean[(i, p)].ln(),
+            (None, Outcomes::Real | Outcomes::Classes(_)) => y.mean[(i, p)],
+        };
+        Ok((0..y.mean.ncols()).map(|p| Mat::from_fn(x.nrows(), 1, |i, _| value(i, p))).collect())
+    }
+
+    /// The function around which each target scatters, in the target's units, with its doubt: columns `3 p`, `3 p + 1` and `3 p + 2` of the result are
+    /// target `p` at the function's mean and at so many of its standard deviations below and above, through the transform of the target. Where a
+    /// target, such as a count, has no function of its own units, it is what each row's mean is known to. Fails if targets are classes.
+    pub fn function_band(&self, x: View<'_>, deviations: f64) -> Result<Mat> {
+        let likelihood = self.inner.likelihood();
+        if let Outcomes::Classes(_) = likelihood.outcomes() {
+            return Err(Error::NoIntervals { likelihood: likelihood.name() });
+        }
+        let Prediction { f, y, noise } = self.moments(x)?;
+        let counted = likelihood.outcomes() == Outcomes::Counts;
+        Ok(Mat::from_fn(x.nrows(), 3 * y.mean.ncols(), |i, column| {
+            let (p, away) = (column / 3, [0.0, -deviations, deviations][column % 3]);
+            match self.location(p) {
+                Some(latent) => {
+                    let value = f.mean[(i, latent)] + away * f.variance[(i, latent)].sqrt();
+                    self.standardiser.transform_of(p).inverse(value)
+                }
+                None => {
+                    let known_to = (y.variance[(i, p)] - noise[(i, p)]).max(0.0).sqrt();
+                    let value = y.mean[(i, p)] + away * known_to;
+                    if counted { value.max(0.0) } else { value }
+                }
+            }
+        }))
+    }
+
     /// Quantiles of `y` at each row, as [`Predictor::quantiles`] gives them: column `p · levels + l` is level `l` of output `p`.
     pub fn quantiles<'r>(&self, rows: impl Into<Rows<'r>>, levels: &[f64]) -> Result<Mat> {
         let rows @ Rows { x, offsets } = rows.into();
@@ -171,6 +214,16 @@ impl UserPredictor<'_> {
             }
         }
         Ok(out)
+    }
+
+    /// Central intervals of `y` at each row, which leave as much below as above: column `2 (p · levels + l)` of the result is where that of level `l`
+    /// of output `p` begins, and the next is where it ends. Fails if targets are classes.
+    pub fn intervals<'r>(&self, rows: impl Into<Rows<'r>>, levels: &[f64]) -> Result<Mat> {
+        let likelihood = self.inner.likelihood();
+        match likelihood.outcomes() {
+            Outcomes::Real | Outcomes::Counts => self.quantiles(rows, &ends_of_intervals(levels)?),
+            Outcomes::Classes(_) => Err(Error::NoIntervals { likelihood: likelihood.name() }),
+        }
     }
 
     /// The probability of each class at each row, `[N, C]`: that of [`Predictor::class_probabilities`], sharpened.

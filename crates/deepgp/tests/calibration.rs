@@ -9,7 +9,8 @@ use common::*;
 use deepgp::likelihood::Gaussian;
 use deepgp::{
     CovarianceForm, Dataset, DeepGp, FitSettings, InducingSize, LikelihoodForm, Mat, MeanForm, MeanFunction,
-    ModelSettings, PredictSettings, Regressor, Scaling, Spread, Standardiser, TrainSettings, Training, simulate,
+    ModelSettings, PredictSettings, Regressor, Scaling, Spread, Standardiser, TargetTransform, TargetTransforms,
+    TrainSettings, Training, simulate,
 };
 
 const FORMS: (MeanForm, CovarianceForm) = (MeanForm::Whitened, CovarianceForm::Whitened);
@@ -46,9 +47,7 @@ fn all_that_is_said_of_a_row_is_stretched_around_its_mean() {
     let x = uniform(12, 2, 9);
     let (m, own) = (before.moments(x.view()).unwrap(), after.moments(x.view()).unwrap());
     let mean = m.y.mean.clone();
-    let stretched = |y: &Mat| {
-        Mat::from_fn(y.nrows(), 2, |i, p| mean[(i, p)] + FACTORS[p] * (y[(i, p)] - mean[(i, p)]))
-    };
+    let stretched = |y: &Mat| Mat::from_fn(y.nrows(), 2, |i, p| mean[(i, p)] + FACTORS[p] * (y[(i, p)] - mean[(i, p)]));
     let all_close = |what: &str, found: &Mat, expected: &Mat| {
         for (found, expected) in found.as_slice().iter().zip(expected.as_slice()) {
             close(what, *found, *expected, 1e-9);
@@ -94,6 +93,42 @@ fn all_that_is_said_of_a_row_is_stretched_around_its_mean() {
     all_close("slope of the mean", &wider.mean, &slopes.mean);
     let expected = Mat::from_fn(12, 4, |i, j| FACTORS[j / 2] * FACTORS[j / 2] * slopes.variance[(i, j)]);
     all_close("slope of the variance", &wider.variance, &expected);
+}
+
+#[test]
+fn a_transformed_target_is_stretched_before_its_transform_is_undone() {
+    let mut plain = two_targets();
+    let original = plain.standardiser.y.clone();
+    plain.standardiser.transform =
+        Some(TargetTransforms { each: vec![TargetTransform::Log, TargetTransform::Identity], original });
+    let wide = Regressor { spread: Spread::new(FACTORS.to_vec()).unwrap(), ..plain.clone() };
+    let (before, after) = (plain.predictor(SETTINGS).unwrap(), wide.predictor(SETTINGS).unwrap());
+    let x = uniform(6, 2, 9);
+    // Of a logarithm, that of the quantile is stretched around the function's mean.
+    let mean = before.moments(x.view()).unwrap().f.mean;
+    let [u, v] = [&before, &after].map(|own| own.quantiles(x.view(), &[0.1, 0.8]).unwrap());
+    let ends = after.intervals(x.view(), &[0.6]).unwrap();
+    let middle = after.quantiles(x.view(), &[0.2, 0.8]).unwrap();
+    for i in 0..6 {
+        for l in 0..2 {
+            let expected = (mean[(i, 0)] + FACTORS[0] * (u[(i, l)].ln() - mean[(i, 0)])).exp();
+            close("quantile", v[(i, l)], expected, 1e-9);
+            close("end", ends[(i, l)], middle[(i, l)], 1e-9);
+        }
+    }
+    let at = |y: f64| {
+        let y = Mat::from_fn(1, 2, |_, p| if p == 0 { y } else { 0.0 });
+        after.cumulative(x.view().rows(0..1), y.view()).unwrap()[(0, 0)]
+    };
+    let y = v[(0, 0)];
+    close("distribution function", at(y), 0.1, 1e-9);
+    let band = after.function_band(x.view(), 1.0).unwrap();
+    let f = after.moments(x.view()).unwrap().f;
+    for i in 0..6 {
+        let reach = f.variance[(i, 0)].sqrt();
+        close("band", band[(i, 2)], (f.mean[(i, 0)] + reach).exp(), 1e-9);
+        close("band of the second", band[(i, 4)], f.mean[(i, 1)] - f.variance[(i, 1)].sqrt(), 1e-9);
+    }
 }
 
 #[test]

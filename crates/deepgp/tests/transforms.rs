@@ -66,6 +66,12 @@ fn predictions_are_in_the_users_units_under_every_transform() {
             let level = predictor.cumulative(row.view(), Mat::column(vec![*y]).view()).unwrap()[(0, 0)];
             assert!((level - levels[at % levels.len()]).abs() < 1e-9, "{choice:?}: {level}");
         }
+        // A central interval leaves as much below as above.
+        let (intervals, ends) =
+            (predictor.intervals(x, &[0.95, 0.4]), predictor.quantiles(x, &[0.025, 0.975, 0.3, 0.7]));
+        for (found, end) in intervals.unwrap().as_slice().iter().zip(ends.unwrap().as_slice()) {
+            assert!((found / end - 1.0).abs() < 1e-9, "{choice:?}: {found} {end}");
+        }
         // Density, mean and variance agree with one another: sums over a fine grid of y, from quantile to quantile.
         let grid: Vec<f64> = (0..=4000).map(|i| 1e-9 + (1.0 - 2e-9) * f64::from(i) / 4000.0).collect();
         let prediction = predictor.moments(x).unwrap();

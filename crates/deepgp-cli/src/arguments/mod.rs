@@ -4,8 +4,10 @@
 //! the library is in [`fit_options`], how single values are read is in [`value`].
 
 mod benchmark;
+mod compare;
 mod data;
 mod demo;
+mod explain;
 mod fit;
 pub mod fit_options;
 mod info;
@@ -20,8 +22,10 @@ pub mod value;
 use clap::{Parser, Subcommand};
 
 pub use benchmark::BenchmarkArgs;
+pub use compare::CompareArgs;
 pub use data::{DataCommand, FetchArgs, ListArgs};
 pub use demo::DemoArgs;
+pub use explain::ExplainArgs;
 pub use fit::{FitArgs, ResumeArgs};
 pub use info::InfoArgs;
 pub use predict::{EvaluateArgs, PredictArgs};
@@ -56,12 +60,21 @@ pub enum Command {
     Resume(ResumeArgs),
     /// Predict the rows of a table
     #[command(
-        after_help = "Example:\n  deepgp predict model.deepgp new.csv --keep id --quantiles 0.05,0.95 --out predictions.csv"
+        after_help = "Example:\n  deepgp predict model.deepgp new.csv --keep id --interval 0.5,0.9 --out predictions.csv"
     )]
     Predict(PredictArgs),
     /// Score a model on the rows of a table whose targets are known
     #[command(allow_negative_numbers = true, after_help = "Example:\n  deepgp evaluate model.deepgp test.csv --json")]
     Evaluate(EvaluateArgs),
+    /// Tell which of two models is better on the same rows, by how much, and where
+    #[command(
+        allow_negative_numbers = true,
+        after_help = "Example:\n  deepgp compare shallow.deepgp deep.deepgp test.csv"
+    )]
+    Compare(CompareArgs),
+    /// Tell how much each column of a table matters to a model's predictions
+    #[command(allow_negative_numbers = true, after_help = "Example:\n  deepgp explain model.deepgp new.csv")]
+    Explain(ExplainArgs),
     /// Tell what is in a model file
     #[command(allow_negative_numbers = true, after_help = "Example:\n  deepgp info model.deepgp")]
     Info(InfoArgs),
@@ -104,6 +117,8 @@ impl Command {
             Self::Resume(args) => args.voice.json,
             Self::Predict(args) => args.voice.json,
             Self::Evaluate(args) => args.voice.json,
+            Self::Compare(args) => args.voice.json,
+            Self::Explain(args) => args.voice.json,
             Self::Info(args) => args.json,
             Self::Report(args) => args.voice.json,
             Self::Benchmark(args) => args.json,

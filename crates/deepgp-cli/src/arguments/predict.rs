@@ -29,6 +29,9 @@ pub struct PredictArgs {
     /// Quantiles to add, between 0 and 1
     #[arg(long, value_delimiter = ',', value_name = "LEVELS")]
     pub quantiles: Vec<f64>,
+    /// Central intervals to add, as columns such as lower0.9 and upper0.9: levels between 0 and 1, several with commas
+    #[arg(long = "interval", value_delimiter = ',', value_name = "LEVELS")]
+    pub intervals: Vec<f64>,
     /// Draws of the target to add, as columns. Each is right for a row by itself; for sums or differences of rows add --joint
     #[arg(long, default_value_t = 0, value_parser = within(limits::DRAWS))]
     pub draws: usize,

@@ -2,9 +2,11 @@
 //! out. No command uses another one.
 
 mod benchmark;
+mod compare;
 mod data;
 mod demo;
 mod evaluate;
+mod explain;
 mod fit;
 mod info;
 mod predict;
@@ -13,9 +15,11 @@ mod reproduce;
 mod resume;
 
 pub use benchmark::benchmark;
+pub use compare::compare;
 pub use data::data;
 pub use demo::demo;
 pub use evaluate::evaluate;
+pub use explain::explain;
 pub use fit::fit;
 pub use info::info;
 pub use predict::predict;

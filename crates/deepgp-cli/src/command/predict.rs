@@ -30,7 +30,7 @@ const OTHER_FORMATS: [&str; 3] = ["npy", "npz", "gz"];
 pub fn predict(mut args: PredictArgs) -> Result<Outcome> {
     args.out = args.out.filter(|path| !stdio_path::is_meant(path));
     check(&args)?;
-    let PredictArgs { model, table, out, keep, quantiles, draws, joint, sampling, voice } = args;
+    let PredictArgs { model, table, out, keep, quantiles, intervals, draws, joint, sampling, voice } = args;
     let opening = Abandonable::new(move || output::say(voice, "interrupted: nothing was written"));
     let mut file = ModelFile::load(&model)?;
     let schema = sampling.schema(&file);
@@ -43,7 +43,8 @@ pub fn predict(mut args: PredictArgs) -> Result<Outcome> {
     let keep = source.named(&keep);
     let answers = Answers::of(&file);
     let (keep, targets, quantiles) = (&keep[..], &schema.targets[..], &quantiles[..]);
-    let columns = PredictionColumns { keep, targets, quantiles, draws, joint, answers };
+    let intervals = &intervals[..];
+    let columns = PredictionColumns { keep, targets, quantiles, intervals, draws, joint, answers };
     columns.check()?;
     if let (true, Some(exposure)) = (joint, &schema.exposure) {
         bail!(Usage(format!(
@@ -54,8 +55,12 @@ pub fn predict(mut args: PredictArgs) -> Result<Outcome> {
     sampling.device.place(&mut file.regressor.model, voice)?;
     let predictor = file.regressor.predictor(sampling.settings()).map_err(device::explain)?;
     // The levels are checked before anything is written.
+    let no_rows = Mat::zeros(0, schema.width());
     if !quantiles.is_empty() {
-        predictor.quantiles(Mat::zeros(0, schema.width()).view(), quantiles)?;
+        predictor.quantiles(no_rows.view(), quantiles)?;
+    }
+    if !intervals.is_empty() {
+        predictor.intervals(no_rows.view(), intervals)?;
     }
     let rows_at_once =
         if joint { JOINT_ROWS + 1 } else { chunks::rows_at_once(sampling.samples.saturating_add(draws)) };

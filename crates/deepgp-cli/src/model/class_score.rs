@@ -40,7 +40,8 @@ impl<'a> ScoredClasses<'a> {
         settings: PredictSettings,
         voice: Voice,
     ) -> Result<Option<Self>> {
-        let Some(parts) = by_model(file, test, settings, voice, |own, rows| own.class_probabilities(rows))? else {
+        let Some(parts) = by_model(&file.regressor, test, settings, voice, |own, rows| own.class_probabilities(rows))?
+        else {
             return Ok(None);
         };
         let score = |p: &Mat| ClassScore::new(test.y().view(), p, test.weights());
@@ -94,7 +95,7 @@ fn stacked(parts: &[Mat]) -> Mat {
 pub fn remarks(scores: &[ScoreRecord<ClassScore>], rows: &ScoredRows) -> Vec<Note> {
     let simpler = scores.iter().filter_map(|record| Some((record.of.baseline()?, record.score.log_loss)));
     let best = simpler.min_by(|a, b| a.1.total_cmp(&b.1));
-    let model = scores.iter().find(|record| record.of.baseline().is_none()).map(|record| record.score.log_loss);
+    let model = scores.iter().find(|record| record.of.is_model()).map(|record| record.score.log_loss);
     match (model, best) {
         (Some(model), Some((baseline, theirs))) if theirs < model || model.is_nan() => {
             vec![Note::BeatenInLogLoss { baseline, model: model.into(), theirs: theirs.into(), rows: rows.clone() }]
@@ -127,7 +128,7 @@ pub fn cells(scores: &[ScoreRecord<ClassScore>]) -> Vec<Vec<String>> {
 /// The cells of the table of who is taken for whom by the model: a heading, and a row for each class, with a column for each class that the
 /// model says. `None` if there are many classes.
 pub fn confusion_cells(scores: &[ScoreRecord<ClassScore>], labels: &[String]) -> Option<Vec<Vec<String>>> {
-    let confusion = &scores.iter().find(|record| record.of.baseline().is_none())?.score.confusion;
+    let confusion = &scores.iter().find(|record| record.of.is_model())?.score.confusion;
     if confusion.len() > SHOWN_CLASSES || confusion.len() != labels.len() {
         return None;
     }

@@ -33,7 +33,7 @@ impl<'a> ScoredCounts<'a> {
         settings: PredictSettings,
         voice: Voice,
     ) -> Result<Option<Self>> {
-        let Some(parts) = by_model(file, test, settings, voice, |own, rows| own.assess_counts(rows))? else {
+        let Some(parts) = by_model(&file.regressor, test, settings, voice, |own, rows| own.assess_counts(rows))? else {
             return Ok(None);
         };
         let score = |own: &CountAssessment| CountScore::new(test.y().view(), own, test.weights());
@@ -80,7 +80,7 @@ fn joined(parts: Vec<CountAssessment>) -> CountAssessment {
 pub fn remarks(scores: &[ScoreRecord<CountScore>], rows: &ScoredRows, count: usize, target: &str) -> Vec<Note> {
     let simpler = scores.iter().filter_map(|record| Some((record.of.baseline()?, record.score.log_score)));
     let best = simpler.max_by(|a, b| a.1.total_cmp(&b.1));
-    let Some(model) = scores.iter().find(|record| record.of.baseline().is_none()) else {
+    let Some(model) = scores.iter().find(|record| record.of.is_model()) else {
         return best.map(|_| Note::NoScores { rows: rows.clone() }).into_iter().collect();
     };
     let CountScore { log_score, coverage_90, .. } = model.score;

@@ -59,7 +59,9 @@ fn of_fold(scored: &Scores<'_>, targets: &[String]) -> Vec<(Subject, Vec<Value1>
                 }
                 all
             };
-            own.scores.iter().map(|record| (record.of, of(&record.score))).collect()
+            // Not every fold needs calibration, and each subject has a score in all.
+            let all = own.scores.iter().filter(|record| !matches!(record.of, Subject::Uncalibrated { .. }));
+            all.map(|record| (record.of, of(&record.score))).collect()
         }
         Scores::Classes(own) => {
             let of = |score: &deepgp::ClassScore| {
@@ -147,6 +149,7 @@ pub fn json(scores: &FoldScores) -> Value {
     for subject in &scores.subjects {
         match subject.of {
             Subject::Model { .. } => model = of(subject),
+            Subject::Uncalibrated { .. } => {}
             Subject::Baseline(baseline) => _ = baselines.insert(baseline.name(), of(subject)),
         }
     }

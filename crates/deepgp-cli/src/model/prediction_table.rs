@@ -15,6 +15,8 @@ pub struct PredictionColumns<'a> {
     pub keep: &'a [String],
     pub targets: &'a [String],
     pub quantiles: &'a [f64],
+    /// The levels of central intervals.
+    pub intervals: &'a [f64],
     pub draws: usize,
     /// Whether each draw is of all rows together.
     pub joint: bool,
@@ -52,16 +54,18 @@ impl Answers {
 }
 
 impl PredictionColumns<'_> {
-    /// Fails if two columns would have the same name, or classes are asked for quantiles.
+    /// Fails if two columns would have the same name, or classes are asked for quantiles or intervals.
     pub fn check(&self) -> Result<()> {
-        if let (Answers::Classes { .. }, [level, ..]) = (&self.answers, self.quantiles) {
-            bail!(Usage(format!(
-                "--quantiles {level}: the model predicts classes, which have no quantiles: leave it out"
-            )));
-        }
-        for (index, level) in self.quantiles.iter().enumerate() {
-            if self.quantiles[..index].contains(level) {
-                bail!(Usage(format!("--quantiles {level}: give each level once")));
+        for (flag, what, levels) in
+            [("--quantiles", "quantiles", self.quantiles), ("--interval", "intervals", self.intervals)]
+        {
+            if let (Answers::Classes { .. }, [level, ..]) = (&self.answers, levels) {
+                bail!(Usage(format!("{flag} {level}: the model predicts classes, which have no {what}: leave it out")));
+            }
+            for (index, level) in levels.iter().enumerate() {
+                if levels[..index].contains(level) {
+                    bail!(Usage(format!("{flag} {level}: give each level once")));
+                }
             }
         }
         let predicted = self.predicted();
@@ -97,7 +101,7 @@ impl PredictionColumns<'_> {
         moments.iter().map(|name| name.to_string()).collect()
     }
 
-    /// The names of the predictions: `mean,std,f_std,q0.05,…,draw1,…`, after the target's name where there are several
+    /// The names of the predictions: `mean,std,f_std,q0.05,…,lower0.9,upper0.9,…,draw1,…`, after the target's name where there are several
     /// targets.
     fn predicted(&self) -> Vec<String> {
         let mut names = Vec::new();
@@ -109,6 +113,10 @@ impl PredictionColumns<'_> {
             for level in self.quantiles {
                 add(format!("q{level}"));
             }
+            for level in self.intervals {
+                add(format!("lower{level}"));
+                add(format!("upper{level}"));
+            }
             for draw in 1..=self.draws {
                 add(format!("draw{draw}"));
             }
@@ -118,22 +126,25 @@ impl PredictionColumns<'_> {
 
     /// The predictions for each row, a column for each name; classes by their numbers.
     pub fn predictions(&self, predictor: &UserPredictor<'_>, rows: Rows<'_>) -> Result<Mat> {
-        let (x, levels, outputs) = (rows.x, self.quantiles.len(), self.targets.len());
+        let (x, outputs, none) = (rows.x, self.targets.len(), || Mat::zeros(rows.x.nrows(), 0));
         let facts = self.facts_of(predictor, rows)?;
-        let quantiles = if levels > 0 { predictor.quantiles(rows, self.quantiles)? } else { Mat::zeros(x.nrows(), 0) };
+        let quantiles = if self.quantiles.is_empty() { none() } else { predictor.quantiles(rows, self.quantiles)? };
+        let intervals = if self.intervals.is_empty() { none() } else { predictor.intervals(rows, self.intervals)? };
         let draws = match (self.draws, self.joint && x.nrows() > 0) {
             (0, _) => Vec::new(),
             (draws, true) => predictor.joint_draws(x, draws)?.y,
             (draws, false) => predictor.draws_of_y(rows, draws)?,
         };
-        let first = facts.ncols() / outputs;
-        let width = first + levels + self.draws;
+        // What there is of each target, one after the other.
+        let [first, levels, ends] = [&facts, &quantiles, &intervals].map(|all| all.ncols() / outputs);
+        let width = first + levels + ends + self.draws;
         Ok(Mat::from_fn(x.nrows(), outputs * width, |i, column| {
             let (p, own) = (column / width, column % width);
             match own {
                 _ if own < first => facts[(i, p * first + own)],
                 _ if own < first + levels => quantiles[(i, p * levels + own - first)],
-                _ => draws[own - first - levels][(i, p)],
+                _ if own < first + levels + ends => intervals[(i, p * ends + own - first - levels)],
+                _ => draws[own - first - levels - ends][(i, p)],
             }
         }))
     }
@@ -254,8 +265,9 @@ mod tests {
     fn classes_have_their_labels_and_probabilities() {
         let (labels, targets) = (["no".to_string(), "yes".to_string()], ["y".to_string()]);
         let answers = Answers::Classes { labels: labels.into() };
+        let (quantiles, intervals) = (&[][..], &[][..]);
         let columns =
-            PredictionColumns { keep: &[], targets: &targets, quantiles: &[], draws: 1, joint: false, answers };
+            PredictionColumns { keep: &[], targets: &targets, quantiles, intervals, draws: 1, joint: false, answers };
         assert_eq!(columns.names(), ["class", "p_no", "p_yes", "entropy", "draw1"]);
         let chunk = Chunk { x: Mat::zeros(1, 1), y: None, exposure: None, kept: vec![4], read: 2, carried: Vec::new() };
         let predictions = Mat::from_vec(1, 5, vec![1.0, 0.25, 0.75, 0.5, 0.0]).unwrap();

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use deepgp::{Dataset, Stratify};
+use deepgp::{Dataset, Mat, Stratify};
 use deepgp_io::note::ScoredRows;
 use deepgp_io::table::{Header, Schema, Settled, Source, TargetKind, Targets};
 use deepgp_io::{ClassWeights, ModelFile, Note, Provenance, TableRecord};
@@ -58,6 +58,12 @@ pub fn load(schema: &Schema, source: &Source, mut stage: Stage) -> Result<Loaded
         data = data.with_offsets(exposure.into_iter().map(f64::ln).collect())?;
     }
     Ok(LoadedRows { data, notes, positions: chunk.kept })
+}
+
+/// Loads the inputs of all rows, whether or not they have targets; `stage` shows how far it is.
+pub fn inputs(schema: &Schema, source: &Source, mut stage: Stage) -> Result<(Mat, Vec<Note>)> {
+    let (chunk, notes) = schema.encoder(source, Targets::Unneeded)?.read_all_watched(&mut |rows| stage.show(rows))?;
+    Ok((chunk.x, notes))
 }
 
 /// The display of a pass over a table whose length is not known.
@@ -197,7 +203,6 @@ pub fn weighted(train: &Dataset, weights: ClassWeights) -> Result<Dataset> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use deepgp::Mat;
     use deepgp_io::table::{InputColumn, Kind};
 
     #[test]

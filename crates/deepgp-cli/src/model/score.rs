@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use deepgp::baseline::{self, NearestNeighbours};
-use deepgp::{Assessment, Dataset, PredictSettings, Score, UserPredictor};
+use deepgp::{Assessment, Dataset, PredictSettings, Regressor, Score, Spread, UserPredictor};
 use deepgp_io::note::ScoredRows;
 use deepgp_io::{Baseline, ModelFile, Note, RowSample, ScoreRecord, Subject, chunks};
 
@@ -29,7 +29,7 @@ pub struct Scored<'a> {
     pub data: &'a Dataset,
     /// The model's predictive distribution at the target of each row.
     pub model: Assessment,
-    /// The model's score first, then the baselines'.
+    /// The model's score first, then that before calibration, if there was some, then the baselines'.
     pub scores: Vec<ScoreRecord>,
 }
 
@@ -55,9 +55,20 @@ impl<'a> Scored<'a> {
         settings: PredictSettings,
         voice: Voice,
     ) -> Result<Option<Self>> {
-        let Some(parts) = by_model(file, test, settings, voice, |own, rows| own.assess(rows))? else { return Ok(None) };
-        let model = Assessment::of_parts(&parts);
-        let mut scores = vec![of_model(file, Score::weighted(test.y().view(), &model, test.weights()))];
+        let assess = |regressor: &Regressor| -> Result<Option<Assessment>> {
+            let parts = by_model(regressor, test, settings, voice, |own, rows| own.assess(rows))?;
+            Ok(parts.map(|parts| Assessment::of_parts(&parts)))
+        };
+        let score = |assessment: &Assessment| Score::weighted(test.y().view(), assessment, test.weights());
+        let Some(model) = assess(&file.regressor)? else { return Ok(None) };
+        let mut scores = vec![of_model(file, score(&model))];
+        if !file.regressor.spread.is_neutral() {
+            // What held-out rows have made of it is to be judged by rows that are new to them too.
+            let plain = Regressor { spread: Spread::default(), ..file.regressor.clone() };
+            let Some(before) = assess(&plain)? else { return Ok(None) };
+            let of = Subject::Uncalibrated { deep: is_deep(file) };
+            scores.push(ScoreRecord { of, score: score(&before) });
+        }
         if let Some(train) = train {
             let Some(simpler) = baselines(train, test, settings.threads, voice)? else { return Ok(None) };
             scores.extend(simpler);
@@ -87,20 +98,25 @@ pub(super) fn default_settings(threads: usize) -> PredictSettings {
 
 /// Asks a model's predictor for parts of the rows, and shows how far it is; `None` if somebody interrupted it.
 pub(super) fn by_model<T>(
-    file: &ModelFile,
+    regressor: &Regressor,
     test: &Dataset,
     settings: PredictSettings,
     voice: Voice,
     of_some: impl Fn(&UserPredictor<'_>, &Dataset) -> deepgp::Result<T>,
 ) -> Result<Option<Vec<T>>> {
-    let predictor = file.regressor.predictor(settings).map_err(device::explain)?;
+    let predictor = regressor.predictor(settings).map_err(device::explain)?;
     let stage = Stage::new(voice, "scoring", Extent::Rows(test.len() as u64));
     Ok(in_parts(test, chunks::rows_at_once(settings.samples), stage, |rows| of_some(&predictor, rows))?)
 }
 
 /// The model's own score.
 pub(super) fn of_model<S>(file: &ModelFile, score: S) -> ScoreRecord<S> {
-    ScoreRecord { of: Subject::Model { deep: file.regressor.model.layers().len() > 1 }, score }
+    ScoreRecord { of: Subject::Model { deep: is_deep(file) }, score }
+}
+
+/// Whether a model has hidden layers.
+fn is_deep(file: &ModelFile) -> bool {
+    file.regressor.model.layers().len() > 1
 }
 
 /// Asks `of_some` for parts of the rows, so many at once, and shows how far it is; `None` if somebody interrupted it. A row's numbers do not
@@ -176,7 +192,7 @@ const TOO_MANY: f64 = 0.8;
 pub fn remarks(scores: &[ScoreRecord], rows: &ScoredRows, count: usize, targets: &[String]) -> Vec<Note> {
     let simpler = scores.iter().filter_map(|record| Some((record.of.baseline()?, record.score.log_likelihood)));
     let best = simpler.max_by(|a, b| a.1.total_cmp(&b.1));
-    let Some(model) = scores.iter().find(|record| record.of.baseline().is_none()) else {
+    let Some(model) = scores.iter().find(|record| record.of.is_model()) else {
         // A file does not keep what is no number.
         return best.map(|_| Note::NoScores { rows: rows.clone() }).into_iter().collect();
     };

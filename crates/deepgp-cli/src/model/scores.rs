@@ -119,12 +119,13 @@ fn each<S>(scores: &[ScoreRecord<S>], shown: impl Fn(&S) -> Value) -> Vec<(Subje
     scores.iter().map(|own| (own.of, shown(&own.score))).collect()
 }
 
-/// The score of the model as `test`, and those of the baselines as `baselines`.
+/// The score of the model as `test`, that of the model before calibration as `uncalibrated`, and those of the baselines as `baselines`.
 fn summary(scores: Vec<(Subject, Value)>) -> Map<String, Value> {
     let (mut out, mut baselines) = (Map::new(), Map::new());
     for (of, shown) in scores {
         match of {
             Subject::Model { .. } => out.insert("test".into(), shown),
+            Subject::Uncalibrated { .. } => out.insert("uncalibrated".into(), shown),
             Subject::Baseline(baseline) => baselines.insert(baseline.name(), with_sample(shown, baseline)),
         };
     }

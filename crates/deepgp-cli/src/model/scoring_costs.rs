@@ -46,7 +46,8 @@ impl ScoringCosts {
                 let once = since();
                 let few = test.gather(&first(test, WARM_UP_ROWS))?;
                 let linear = seconds_of_regression(train, usize::MAX, |rows| baseline::linear(rows, &few).map(|_| ()))?;
-                (once + linear, seconds_a_row(test, |rows| neighbours.assess(rows).map(|_| ()))?)
+                // The model is scored once more, as it was before calibration.
+                (once + linear, prediction + seconds_a_row(test, |rows| neighbours.assess(rows).map(|_| ()))?)
             }
             Outcomes::Classes(classes) => {
                 let neighbours = ClassNeighbours::new(train, classes, NEIGHBOURS, threads)?;

@@ -12,6 +12,8 @@ pub struct Bar {
     pub name: String,
     /// The length of the bar; a negative one, or one that is not finite, has none.
     pub value: f64,
+    /// How far the value may be off to either side, drawn as a whisker; none if 0.
+    pub doubt: f64,
     /// The value as text, at the end of the bar.
     pub shown: String,
 }
@@ -41,23 +43,29 @@ impl BarList {
             return Picture::new(&self.title, HEAD + 60.0, body);
         }
         let length = |bar: &Bar| if bar.value.is_finite() { bar.value.max(0.0) } else { 0.0 };
-        let longest = self.bars.iter().map(length).fold(0.0, f64::max);
+        let doubt = |bar: &Bar| if bar.doubt.is_finite() { bar.doubt.max(0.0) } else { 0.0 };
+        let longest = self.bars.iter().map(|bar| length(bar) + doubt(bar)).fold(0.0, f64::max);
         let widest = |texts: &dyn Fn(&Bar) -> f64| self.bars.iter().map(texts).fold(0.0, f64::max);
         let names = widest(&|bar| width(&bar.name, LABEL)).min(MOST_NAME);
         let values = widest(&|bar| width(&bar.shown, LABEL));
         let (left, room) = (names + 8.0, (WIDTH - names - values - 20.0).max(20.0));
 
-        let (mut labels, mut shapes) = (String::new(), String::new());
+        let (mut labels, mut shapes, mut whiskers) = (String::new(), String::new(), String::new());
         for (row, bar) in self.bars.iter().enumerate() {
             let top = HEAD + 6.0 + ROW * row as f64;
-            let long = if longest > 0.0 { room * length(bar) / longest } else { 0.0 };
+            let scaled = |value: f64| if longest > 0.0 { room * value / longest } else { 0.0 };
+            let (long, end) = (scaled(length(bar)), scaled(length(bar) + doubt(bar)));
+            if doubt(bar) > 0.0 {
+                let from = left + scaled((length(bar) - doubt(bar)).max(0.0));
+                whiskers += &format!("M{} {}H{}", number(from), number(top + 6.5), number(left + end));
+            }
             shapes += &format!("M{} {}h{}v13h{}z", number(left), number(top), number(long), number(-long));
             let short = fit(&bar.name, LABEL, MOST_NAME);
             let label = text(left - 8.0, top + 11.0, Anchor::End, "", &short);
             // The whole name, for a reader who points at it.
             let whole = if short == bar.name { String::new() } else { format!("<title>{}</title>", escape(&bar.name)) };
             labels += &format!("<g>{whole}{label}</g>");
-            labels += &text(left + long + 6.0, top + 11.0, Anchor::Start, "", &bar.shown);
+            labels += &text(left + end + 6.0, top + 11.0, Anchor::Start, "", &bar.shown);
         }
         let bottom = HEAD + 6.0 + ROW * self.bars.len() as f64;
         let axis = format!("M{} {}V{}", number(left), number(HEAD + 2.0), number(bottom - 4.0));
@@ -66,6 +74,12 @@ impl BarList {
             Colour::Model.css(),
             Colour::Axis.css()
         );
+        if !whiskers.is_empty() {
+            body += &format!(
+                "<path d=\"{whiskers}\" stroke=\"{}\" stroke-width=\"1.6\" fill=\"none\"/>",
+                Colour::Ink.css()
+            );
+        }
         let mut height = bottom;
         if !self.remark.is_empty() {
             labels += &text(left, bottom + 12.0, Anchor::Start, "", &fit(&self.remark, LABEL, WIDTH - left));

@@ -115,7 +115,8 @@ fn a_chart_without_values_says_so() {
 #[test]
 fn bars_are_well_formed_whatever_the_values() {
     let list = |values: &[f64]| {
-        let bar = |&value: &f64| Bar { name: "<&\"'> ".repeat(20), value, shown: value.to_string() };
+        let bar =
+            |&value: &f64| Bar { name: "<&\"'> ".repeat(20), value, doubt: 0.1 * value, shown: value.to_string() };
         BarList { title: "t".to_owned(), bars: values.iter().map(bar).collect(), remark: "and <more>".to_owned() }
             .draw()
     };

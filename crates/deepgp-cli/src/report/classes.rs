@@ -28,7 +28,7 @@ pub struct ClassRows {
 impl ClassReport {
     /// The score of the model, if it was scored.
     pub(super) fn of_model(&self) -> Option<&ClassScore> {
-        self.scores.iter().find(|record| record.of.baseline().is_none()).map(|record| &record.score)
+        self.scores.iter().find(|record| record.of.is_model()).map(|record| &record.score)
     }
 
     /// The label of a class.

@@ -60,6 +60,6 @@ pub struct HardCount {
 impl CountReport {
     /// The score of the model, if it was scored.
     pub(super) fn of_model(&self) -> Option<&CountScore> {
-        self.scores.iter().find(|record| record.of.baseline().is_none()).map(|record| &record.score)
+        self.scores.iter().find(|record| record.of.is_model()).map(|record| &record.score)
     }
 }

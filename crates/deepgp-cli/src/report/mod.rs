@@ -68,6 +68,8 @@ pub struct Report {
     pub outputs: Vec<Output>,
     /// The course of training.
     pub history: History,
+    /// What the predictions of each target depend on; empty if there are no rows to tell it by.
+    pub importance: Vec<ImportanceView>,
     /// The inverse lengthscales of each layer.
     pub relevance: Vec<LayerRelevance>,
     /// The inducing inputs of each layer.
@@ -102,6 +104,8 @@ pub struct ScoreRow {
     pub seconds: Option<f64>,
     /// Whether these are the scores of the model that the report is about.
     pub of_model: bool,
+    /// Whether these are those of a simpler model that it has to beat.
+    pub is_baseline: bool,
 }
 
 /// The choices behind a model: what was assumed of the targets, what training maximised, and by what validation rows judged.
@@ -231,6 +235,47 @@ impl History {
         let end = statistics::last(&self.step)?;
         self.kept_step.filter(|kept| *kept < end)
     }
+}
+
+/// What the predictions of a target depend on.
+#[derive(Debug, Clone)]
+pub struct ImportanceView {
+    /// The target.
+    pub target: String,
+    /// What the shares are of, where that is not the target itself: `ln price`.
+    pub units: Option<String>,
+    /// Whether the predictions are probabilities of classes.
+    pub of_classes: bool,
+    /// The number of rows behind it.
+    pub rows: usize,
+    /// The table's columns with their shares, the largest first.
+    pub columns: Vec<(String, deepgp::Importance)>,
+    /// The predictions along the main columns.
+    pub dependence: Vec<Dependence>,
+}
+
+/// The predictions along one column, where all others stay as rows have them.
+#[derive(Debug, Clone)]
+pub struct Dependence {
+    /// The column.
+    pub column: String,
+    /// The cells that it is set to.
+    pub along: Along,
+    /// The mean over rows at each of these: of the target, or of the probability of each class, by name.
+    pub means: Vec<(String, Vec<f64>)>,
+    /// The mean over rows of the ends of the function's doubt, at each of these; empty for classes.
+    pub band: Vec<(f64, f64)>,
+    /// The predictions of some rows by themselves; empty for classes.
+    pub curves: Vec<Vec<f64>>,
+}
+
+/// The cells that a column is set to.
+#[derive(Debug, Clone)]
+pub enum Along {
+    /// Numbers, in ascending order.
+    Numbers(Vec<f64>),
+    /// Levels of a category, the most frequent first.
+    Levels(Vec<String>),
 }
 
 /// How fast the function of a layer bends along each input.

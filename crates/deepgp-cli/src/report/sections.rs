@@ -3,7 +3,7 @@
 use super::Report;
 use super::figures::{Figure, Section};
 use super::figures::{
-    accuracy, calibration, classes, counts, densities, inducing, learning, noise, relevance, residuals,
+    accuracy, calibration, classes, counts, densities, importance, inducing, learning, noise, relevance, residuals,
 };
 use super::{ClassReport, CountReport};
 
@@ -110,7 +110,17 @@ fn of_counts(report: &CountReport) -> Vec<Section> {
 
 /// The sections on the model and its training, whatever it predicts.
 fn of_model(report: &Report) -> Vec<Section> {
+    let explained = 0..report.importance.len();
+    let of_target = |i: usize| {
+        importance::importance(&report.importance, i).into_iter().chain(importance::dependence(&report.importance, i))
+    };
     vec![
+        section(
+            "importance",
+            "What the predictions depend on",
+            "Which columns matter, and in which way?",
+            explained.flat_map(of_target).collect(),
+        ),
         section("learning", "Learning curves", "Did training settle?", learning::curves(report)),
         section(
             "relevance",

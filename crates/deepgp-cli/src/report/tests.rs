@@ -1,5 +1,6 @@
 //! Laws of whole reports: sound pictures and a sound page, whatever the data and the names.
 
+use super::Along;
 use super::example::{
     counts, empty, heteroscedastic, report, report_on_three, several_classes, student_t, two_classes,
 };
@@ -87,6 +88,21 @@ fn each_series(report: &mut Report, change: &dyn Fn(&mut Vec<f64>)) {
     let columns =
         [&mut h.step, &mut h.seconds, &mut h.objective, &mut h.data_term, &mut h.kl, &mut h.noise, &mut h.model_noise];
     columns.into_iter().for_each(change);
+    for own in report.importance.iter_mut().flat_map(|view| &mut view.dependence) {
+        let (mut lower, mut upper): (Vec<f64>, Vec<f64>) = own.band.iter().copied().unzip();
+        [&mut lower, &mut upper].into_iter().chain(&mut own.curves).for_each(change);
+        own.means.iter_mut().for_each(|(_, values)| change(values));
+        own.band = lower.into_iter().zip(upper).collect();
+        if let Along::Numbers(values) = &mut own.along {
+            change(values);
+        }
+    }
+    for view in &mut report.importance {
+        let mut shares: Vec<f64> = view.columns.iter().map(|(_, own)| own.share).collect();
+        change(&mut shares);
+        view.columns.truncate(shares.len());
+        view.columns.iter_mut().zip(shares).for_each(|((_, own), share)| own.share = share);
+    }
     for layer in &mut report.relevance {
         let mut values: Vec<f64> = layer.inputs.iter().map(|input| input.1).collect();
         change(&mut values);
@@ -160,7 +176,7 @@ fn every_picture_is_well_formed_and_has_distinct_stems() {
 fn ordinary_pictures_are_small_and_all_there() {
     let layers = "relevance-1 relevance-2 relevance-3 inducing-1 inducing-2 inducing-3";
     let of_rows = "predicted coverage reliability pit densities";
-    let learning = "residuals spread objective objective-late validation";
+    let learning = "residuals spread importance dependence objective objective-late validation";
     let expected = [
         (report(), format!("{of_rows} {learning} noise {layers}")),
         // Noise that follows the inputs is no one number, and has figures of its own.
@@ -179,8 +195,7 @@ fn ordinary_pictures_are_small_and_all_there() {
 
 #[test]
 fn classes_and_counts_have_their_own_figures_and_none_of_numbers() {
-    let of_model =
-        "objective objective-late validation relevance-1 relevance-2 relevance-3 inducing-1 inducing-2 inducing-3";
+    let of_model = "importance dependence objective objective-late validation relevance-1 relevance-2 relevance-3 inducing-1 inducing-2 inducing-3";
     let expected = [
         (two_classes(), "confusion reliability stated mistakes"),
         (several_classes(), "confusion reliability stated mistakes"),

@@ -126,6 +126,7 @@ pub fn assert_same(one: &ModelFile, other: &ModelFile) {
     let bits = |file: &ModelFile| file.regressor.model.raw().iter().map(|v| v.to_bits()).collect::<Vec<_>>();
     assert!(bits(one) == bits(other), "the parameters differ");
     assert_eq!(one.regressor.standardiser, other.regressor.standardiser);
+    assert_eq!((&one.regressor.spread, one.regressor.sharpness), (&other.regressor.spread, other.regressor.sharpness));
     assert_eq!((one.record.steps, &one.record.stop), (other.record.steps, &other.record.stop));
     assert_eq!(one.record.elbo.map(f64::to_bits), other.record.elbo.map(f64::to_bits));
     let course =

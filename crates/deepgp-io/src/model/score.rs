@@ -27,6 +27,11 @@ pub enum Subject {
         /// Whether it has hidden layers.
         deep: bool,
     },
+    /// The model without what held-out rows have made of its distributions' width.
+    Uncalibrated {
+        /// Whether it has hidden layers.
+        deep: bool,
+    },
     /// A simpler model beside it.
     Baseline(Baseline),
 }
@@ -100,10 +105,18 @@ impl Baseline {
 }
 
 impl Subject {
+    /// Whether it is the model, as it predicts.
+    pub fn is_model(self) -> bool {
+        match self {
+            Self::Model { .. } => true,
+            Self::Uncalibrated { .. } | Self::Baseline(_) => false,
+        }
+    }
+
     /// Which simpler model it is, if it is one.
     pub fn baseline(self) -> Option<Baseline> {
         match self {
-            Self::Model { .. } => None,
+            Self::Model { .. } | Self::Uncalibrated { .. } => None,
             Self::Baseline(baseline) => Some(baseline),
         }
     }
@@ -114,6 +127,7 @@ impl fmt::Display for Subject {
         match self {
             Self::Model { deep: true } => f.write_str("deep GP"),
             Self::Model { deep: false } => f.write_str("sparse GP"),
+            Self::Uncalibrated { deep } => write!(f, "{}, uncalibrated", Self::Model { deep: *deep }),
             Self::Baseline(baseline) => baseline.fmt(f),
         }
     }

@@ -5,6 +5,7 @@
 //! levels, of which one is 1 and the others 0; where these are very many, it is what its level says about the targets ([`LevelMeans`]).
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -204,6 +205,18 @@ impl Schema {
         }
     }
 
+    /// The inputs that each column becomes, as places among all that are encoded: a column's categories, the cycles of its dates and whether its
+    /// cells are missing are its own.
+    pub fn inputs_of_columns(&self) -> Vec<Range<usize>> {
+        let mut next = 0;
+        let of_column = |column: &InputColumn| {
+            let first = next;
+            next += column.width();
+            first..next
+        };
+        self.inputs.iter().map(of_column).collect()
+    }
+
     /// How many inputs there are when encoded.
     pub fn width(&self) -> usize {
         self.inputs.iter().map(InputColumn::width).sum()
@@ -260,7 +273,7 @@ mod tests {
             assert_eq!(serde_json::from_str::<Schema>(&text).unwrap(), schema);
         }
         assert_eq!(schema.feature_names(), ["weight", "day", "sold", "colour=blue", "colour=red"]);
-        assert_eq!(schema.width(), 5);
+        assert_eq!((schema.width(), schema.inputs_of_columns()), (5, vec![0..1, 1..2, 2..3, 3..5]));
         schema.inputs.truncate(1);
         schema.inputs[0].kind = Kind::Number { fill: Some(0.5) };
         let text = serde_json::to_string(&schema).unwrap();

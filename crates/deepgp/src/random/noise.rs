@@ -34,6 +34,8 @@ pub enum Purpose {
     Observe = 8,
     /// The starting points of learned sites.
     Sites = 9,
+    /// The order of rows that stand in for each other.
+    Importance = 10,
 }
 
 /// The key of a stream of random numbers: a seed for one purpose.

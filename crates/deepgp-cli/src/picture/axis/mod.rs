@@ -13,12 +13,14 @@ pub struct Axis {
     fixed: Option<(f64, f64)>,
     from_zero: bool,
     pub(super) bare: bool,
+    /// Names of the values 0, 1, 2, … in place of numbers; empty where values are numbers.
+    pub(super) names: Vec<String>,
 }
 
 impl Axis {
     /// An axis that spans the data.
     pub fn new(title: impl Into<String>) -> Self {
-        Self { title: title.into(), kind: Kind::Linear, fixed: None, from_zero: false, bare: false }
+        Self { title: title.into(), kind: Kind::Linear, fixed: None, from_zero: false, bare: false, names: Vec::new() }
     }
 
     /// The axis with a logarithmic scale.
@@ -34,6 +36,12 @@ impl Axis {
     /// The axis beginning exactly at zero, as lengths of bars must.
     pub fn starting_at_zero(self) -> Self {
         Self { from_zero: true, ..self }
+    }
+
+    /// The axis of things that are named: the first at 0, the next at 1, and so on.
+    pub fn named(self, names: Vec<String>) -> Self {
+        let end = names.len() as f64 - 0.5;
+        Self { names, ..self.between(-0.5, end) }
     }
 
     /// The axis without labels: a neighbouring panel has them, or they would mean nothing.

@@ -93,7 +93,11 @@ impl Panel {
         let margin = if self.y.bare { 4.0 } else { widest + 8.0 };
         let area =
             Area { left: left + margin, top: top + ABOVE, width: (whole - margin - RIGHT).max(20.0), height: tall };
-        let x_ticks = if self.x.bare { Vec::new() } else { roomy_ticks(&outer.x, area, left..left + whole) };
+        let x_ticks = match (self.x.bare, self.x.names.is_empty()) {
+            (true, _) => Vec::new(),
+            (false, true) => roomy_ticks(&outer.x, area, left..left + whole),
+            (false, false) => named_ticks(&outer.x, area, &self.x.names),
+        };
         let frame = Frame { area, ..outer };
         let bottom = area.top + area.height;
         let up = |share: f64| bottom - share * area.height;
@@ -151,6 +155,17 @@ fn roomy_ticks(scale: &Scale, area: Area, ends: Range<f64>) -> Vec<Tick> {
     };
     let mut fewer = (1..=7).rev().map(|most| scale.ticks(most).into_iter().map(placed).collect::<Vec<_>>());
     fewer.find(fit).unwrap_or_default()
+}
+
+/// The ticks of an axis of named things, each name cut to the room that it has.
+fn named_ticks(scale: &Scale, area: Area, names: &[String]) -> Vec<Tick> {
+    let room = area.width / names.len() as f64 - TOUCHING;
+    let tick = |(at, name): (usize, &String)| {
+        let label = fit(name, LABEL, room);
+        let middle = area.left + area.width * scale.place(at as f64)?;
+        Some(Tick { at: middle, middle, half: 0.5 * width(&label, LABEL), label })
+    };
+    names.iter().enumerate().filter_map(tick).collect()
 }
 
 /// The attributes of labels.

@@ -4,6 +4,7 @@ mod choices;
 mod classes;
 mod counts;
 mod densities;
+mod explained;
 mod inducing;
 mod noise;
 mod outputs;
@@ -19,6 +20,7 @@ use deepgp_io::{ModelFile, Note, Record, ScoreRecord, noise_of_first_target};
 use choices::choices;
 use classes::classes;
 use counts::counts;
+use explained::explained;
 use inducing::inducing;
 use outputs::outputs;
 use settings::all_settings;
@@ -50,10 +52,10 @@ pub struct ReportSources<'a> {
     pub notes: Vec<String>,
 }
 
-/// The number of rows that a report on so many scored rows asks the model about once more, about: for intervals, noise and densities.
+/// The number of rows that a report on so many scored rows asks the model about once more, about: for intervals, noise, densities, and what predictions depend on.
 pub fn predicted_rows(scored: usize) -> usize {
     // Two quantiles of a row cost about as much as two predictions, and densities are those of four rows at many points.
-    scored.min(noise::ROWS) + 2 * scored.min(INTERVALS) + 4 * densities::POINTS
+    scored.min(noise::ROWS) + 2 * scored.min(INTERVALS) + 4 * densities::POINTS + explained::predicted_rows(scored)
 }
 
 /// Gathers everything that the page shows. Without scored rows, the scores are those in the model file.
@@ -75,6 +77,7 @@ pub fn gather(file: &ModelFile, sources: &ReportSources<'_>) -> Result<Report> {
             (String::new(), format!("{} of {fitted} that training never saw{then}", count(rows, "row")))
         }
     };
+    let rows_to_explain = scored.map(Scores::data).or(train);
     Ok(Report {
         title: format!("{} from {fitted}{title}", schema.targets.join(", ")),
         summary: sentence(file),
@@ -88,6 +91,7 @@ pub fn gather(file: &ModelFile, sources: &ReportSources<'_>) -> Result<Report> {
         choices: choices(file),
         outputs: numbers.map_or(Ok(Vec::new()), |scored| outputs(file, scored, settings))?,
         history: history(file),
+        importance: rows_to_explain.map_or(Ok(Vec::new()), |rows| explained(file, rows.x().view(), settings))?,
         relevance: relevance(file),
         inducing: inducing(file, train, settings)?,
         settings: all_settings(file),
@@ -144,13 +148,14 @@ fn sentence(file: &ModelFile) -> String {
 /// The scores in the targets' units and in standardised ones.
 fn score_rows(file: &ModelFile, scores: &[ScoreRecord]) -> Vec<ScoreRow> {
     let row = |ScoreRecord { of, score }: &ScoreRecord| {
-        let of_model = of.baseline().is_none();
+        let of_model = of.is_model();
         ScoreRow {
             name: of.to_string(),
             original: score.clone(),
             standardised: score.standardised(file.regressor.standardiser.original()),
             seconds: of_model.then_some(file.record.train_seconds),
             of_model,
+            is_baseline: of.baseline().is_some(),
         }
     };
     scores.iter().map(row).collect()

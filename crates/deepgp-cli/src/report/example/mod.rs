@@ -5,11 +5,11 @@ mod discrete;
 pub(super) use discrete::{counts, several_classes, two_classes};
 
 use deepgp::likelihood::LikelihoodDescription;
-use deepgp::{ObjectiveForm, Scaling, Score};
+use deepgp::{Importance, ObjectiveForm, Scaling, Score};
 
 use super::{
-    Choices, ChosenRow, History, InducingView, Interval, LayerRelevance, NoiseView, Output, Report, RowDensity,
-    ScoreRow, rows_with_interval,
+    Along, Choices, ChosenRow, Dependence, History, ImportanceView, InducingView, Interval, LayerRelevance, NoiseView,
+    Output, Report, RowDensity, ScoreRow, rows_with_interval,
 };
 use crate::model::units::Judge;
 
@@ -108,6 +108,34 @@ fn history(draws: &mut Draws) -> History {
     history
 }
 
+/// What the predictions of a price depend on: a category of which there are many levels, and two numbers.
+pub(super) fn explained() -> ImportanceView {
+    let share = |share: f64| Importance { share, error: 0.05 * share };
+    let curve = |lift: f64| (0..20).map(|k| lift + 3.0 * (f64::from(k) / 6.0).sin()).collect::<Vec<f64>>();
+    let area = Dependence {
+        column: "area".into(),
+        along: Along::Numbers((0..20).map(|k| 20.0 + 7.0 * f64::from(k)).collect()),
+        means: vec![("strength".into(), curve(5.0))],
+        band: curve(5.0).iter().map(|own| (own - 1.0, own + 1.0)).collect(),
+        curves: (0..8).map(|row| curve(f64::from(row))).collect(),
+    };
+    let zone = Dependence {
+        column: "zone".into(),
+        along: Along::Levels(["north", "south", "east and its suburbs"].map(String::from).into()),
+        means: vec![("strength".into(), vec![5.0, 7.0, 4.0])],
+        band: vec![(4.0, 6.0), (6.5, 7.5), (2.0, 6.0)],
+        curves: vec![vec![5.5, 7.0, 4.5], vec![4.0, 6.0, 5.0]],
+    };
+    ImportanceView {
+        target: "strength".into(),
+        units: None,
+        of_classes: false,
+        rows: 900,
+        columns: vec![("area".into(), share(0.6)), ("zone".into(), share(0.35)), ("age".into(), share(0.1))],
+        dependence: vec![area, zone],
+    }
+}
+
 fn relevance(draws: &mut Draws) -> Vec<LayerRelevance> {
     let names = [
         "cement",
@@ -166,7 +194,7 @@ fn row(name: &str, rmse: &[f64], log_likelihood: f64, coverage: f64, seconds: f6
     };
     let units = Scaling { shift: vec![0.0; rmse.len()], scale: vec![16.2; rmse.len()] };
     let standardised = original.standardised(&units);
-    ScoreRow { name: name.to_owned(), original, standardised, seconds: Some(seconds), of_model }
+    ScoreRow { name: name.to_owned(), original, standardised, seconds: Some(seconds), of_model, is_baseline: !of_model }
 }
 
 /// A report with every section, on one target.
@@ -194,6 +222,7 @@ pub(super) fn report() -> Report {
         choices: Choices { likelihood: Some(LikelihoodDescription::Gaussian { outputs: 1 }), ..Choices::default() },
         outputs: vec![output("strength", 1638, 1.02, &mut draws)],
         history: history(&mut draws),
+        importance: vec![explained()],
         relevance: relevance(&mut draws),
         inducing: inducing(&mut draws),
         settings: vec![
@@ -265,6 +294,7 @@ pub(super) fn empty() -> Report {
         choices: Choices::default(),
         outputs: Vec::new(),
         history: History::default(),
+        importance: Vec::new(),
         relevance: Vec::new(),
         inducing: Vec::new(),
         settings: Vec::new(),

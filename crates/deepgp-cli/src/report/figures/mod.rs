@@ -5,6 +5,7 @@ pub(super) mod calibration;
 pub(super) mod classes;
 pub(super) mod counts;
 pub(super) mod densities;
+pub(super) mod importance;
 pub(super) mod inducing;
 pub(super) mod learning;
 pub(super) mod noise;

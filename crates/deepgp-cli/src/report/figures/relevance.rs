@@ -18,7 +18,12 @@ pub(in crate::report) fn relevance(layers: &[LayerRelevance], index: usize) -> O
     inputs.sort_by(|a, b| b.1.total_cmp(&a.1));
     let (shown, hidden) = inputs.split_at(inputs.len().min(MOST));
     let last = shown.last()?;
-    let bar = |(name, value): &&(String, f64)| Bar { name: name.clone(), value: *value, shown: significant(*value, 2) };
+    let bar = |(name, value): &&(String, f64)| Bar {
+        name: name.clone(),
+        value: *value,
+        doubt: 0.0,
+        shown: significant(*value, 2),
+    };
     let remark = match hidden.len() {
         0 => String::new(),
         n => format!("and {n} more, at most {}", significant(hidden.first().map_or(last.1, |input| input.1), 2)),

@@ -28,7 +28,7 @@ pub(super) fn key_numbers(report: &Report) -> Option<String> {
 
 /// The best baseline in words, by the least `sign * score`.
 fn best_baseline(report: &Report, score: &dyn Fn(&ScoreRow) -> f64, sign: f64) -> Option<String> {
-    let baselines = report.scores.iter().filter(|row| !row.of_model);
+    let baselines = report.scores.iter().filter(|row| row.is_baseline);
     super::best_baseline(baselines.map(|row| (row.name.clone(), score(row))), sign, |score| significant(score, 3))
 }
 

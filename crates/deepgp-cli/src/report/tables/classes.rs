@@ -11,10 +11,8 @@ pub(super) fn scores(ClassReport { scores, .. }: &ClassReport, scored_on: &str) 
     if scores.is_empty() {
         return String::new();
     }
-    let subjects: Vec<Subject> = scores
-        .iter()
-        .map(|record| Subject { name: record.of.to_string(), of_model: record.of.baseline().is_none() })
-        .collect();
+    let subjects: Vec<Subject> =
+        scores.iter().map(|record| Subject { name: record.of.to_string(), of_model: record.of.is_model() }).collect();
     let values = |of: fn(&ClassScore) -> f64| -> Vec<f64> { scores.iter().map(|record| of(&record.score)).collect() };
     let with_area = scores.iter().any(|record| record.score.auc.is_some());
     let area = with_area
