@@ -2,21 +2,25 @@
 
 Each page of `docs/` is run by itself, top to bottom, in an empty folder with the files of `docs/book/tables`:
 
-- `console` blocks: lines after `$ ` are commands, the others what they print (both streams); `sh` blocks: commands that must succeed;
+- `console` blocks: lines after `$ ` are commands, the others what they print (both streams);
+- `sh` blocks: commands that must succeed, whatever they print;
 - `python` blocks share one namespace a page; a `text` block right after one is what it prints;
 - `rust` blocks are regions of files that cargo compiles, from a line `// book: NAME` to `// book: end`.
 
-What is printed has to be what the page shows, but for white space, for `...` (anything within a line; on a line of its own, any lines) and
-for numbers with a decimal point or more than three digits, which may differ by a fifth: training on another processor ends elsewhere.
-Comments right before a block say what is special about it:
+What is printed has to be what the page shows, but for white space, for `...` (anything within a line; on a line of its
+own, any lines), and for numbers with a decimal point or more than three digits, which may differ by a fifth: training
+on another processor ends elsewhere. No GPU is used. Comments right before a block say what is special about it:
 
-- `<!-- not run: REASON -->`: it is only shown;          - `<!-- exit: 2 -->`: its last command ends with this code;
-- `<!-- file: NAME -->`: it is a file of this name;      - `<!-- from: FILE NAME -->`: it is that region of a file of the repository.
+- `<!-- not run: REASON -->`: it is only shown;
+- `<!-- exit: 2 -->`: its last command ends with this code;
+- `<!-- file: NAME -->`: it is a file of this name;
+- `<!-- from: FILE NAME -->`: it is that region of a file of the repository.
 
 `<!-- keep: FILE as PICTURE -->` anywhere says that the commands above made a file that the book shows as this picture.
 
-`--update` writes what was printed, regions and pictures into the book instead, where they differ. Environment: DEEPGP is the binary (`target/debug/deepgp`
-otherwise), beside which `examples/` has those that `cargo test` builds.
+`--update` writes what was printed, regions and pictures into the book instead, where they differ. In the environment,
+DEEPGP is the binary (`target/debug/deepgp` otherwise), and EXAMPLES the folder of the examples that `cargo test` builds
+(`examples` beside the binary otherwise).
 """
 
 import argparse
@@ -41,7 +45,7 @@ COMMENT = re.compile(r"^<!-- (not run|exit|file|from|keep): (.*) -->$")
 NUMBER = re.compile(r"\d+\.\d+(?:e-?\d+)?|\d{4,}")
 # What is different from run to run, and what `--update` writes in its place.
 VARIES = (
-    (re.compile(r"^step \d+/\d+ .*"), "..."),
+    (re.compile(r"^(step \d+/\d+|scoring:|predicting:) .*"), "..."),
     (re.compile(r"\d+ steps in [^:;]+([:;])"), r"... steps in ...\1"),
     (re.compile(r"written .* by deepgp \S+"), "written ... by deepgp ..."),
     (re.compile(r"^(table +)/\S*?([\w-]+\.csv)"), r"\1...\2"),
@@ -101,7 +105,9 @@ def same_line(shown, printed):
         else:
             pattern += re.escape(part)
     found = re.fullmatch(pattern, printed.strip())
-    return found is not None and all(abs(float(f) - n) <= 0.2 * abs(n) + 0.02 for f, n in zip(found.groups(), numbers, strict=True))
+    return found is not None and all(
+        abs(float(f) - n) <= 0.2 * abs(n) + 0.02 for f, n in zip(found.groups(), numbers, strict=True)
+    )
 
 
 def same(shown, printed):
@@ -137,7 +143,11 @@ def elided(lines):
 
 def trimmed(lines):
     """Lines without white space at their ends, and without empty ones at both ends."""
-    return "\n".join(line.rstrip() for line in lines).strip("\n").split("\n") if any(line.strip() for line in lines) else []
+    return (
+        "\n".join(line.rstrip() for line in lines).strip("\n").split("\n")
+        if any(line.strip() for line in lines)
+        else []
+    )
 
 
 def commands(lines):
@@ -216,10 +226,12 @@ class Page:
 
     def expect(self, script, code):
         """Runs a script, and gives what it printed."""
-        run = ["bash", "-c", script]
-        ended = subprocess.run(run, cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True)
+        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        ended = subprocess.run(["bash", "-c", script], cwd=self.folder, env=self.environment, text=True, **streams)
         if ended.returncode != code:
-            raise Wrong(f"exit code {ended.returncode}, not {code}, of\n    {script}\n  which printed\n    {ended.stdout}")
+            raise Wrong(
+                f"exit code {ended.returncode}, not {code}, of\n    {script}\n  which printed\n    {ended.stdout}"
+            )
         return ended.stdout
 
     def console(self, block, lines):
@@ -239,7 +251,7 @@ class Page:
         os.chdir(self.folder)
         try:
             with contextlib.redirect_stdout(out):
-                exec(compile(code, str(self.path), "exec"), self.namespace)  # noqa: S102
+                exec(compile(code, str(self.path), "exec"), self.namespace)
         except Exception:
             raise Wrong(traceback.format_exc()) from None
         finally:
@@ -247,7 +259,7 @@ class Page:
         return out.getvalue().split("\n")
 
     def keep(self, made, picture):
-        """Sees to it that a picture is made, and is in the book. (What it shows goes with the numbers that the page compares.)"""
+        """Sees to it that a picture is made, and that the book has one of this name."""
         made, picture = self.folder / made, self.path.parent / picture
         if not made.is_file():
             raise Wrong(f"the commands above did not make {made.name}")
@@ -270,7 +282,7 @@ def region(file, name):
 
 
 def environment_in(folder):
-    """The environment of commands: `deepgp`, this Python, and `cargo run --example` as the binaries that cargo has built."""
+    """The environment of commands: `deepgp`, this Python, and `cargo run --example` by what cargo has built."""
     binary = Path(os.environ.get("DEEPGP", ROOT / "target/debug/deepgp")).resolve()
     if not binary.is_file():
         sys.exit(f"{binary} is not there: build it, or name it in DEEPGP")
@@ -279,7 +291,12 @@ def environment_in(folder):
     for name in ("python", "python3"):
         script(folder / name, f'exec "{sys.executable}" "$@"')
     script(folder / "cargo", f'[ "$1 $2 $3" = "run --release --example" ] || exit 2\nexec "{examples}/$4"')
-    return {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", "NO_COLOR": "1", "CUDA_VISIBLE_DEVICES": ""}
+    return {
+        **os.environ,
+        "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}",
+        "NO_COLOR": "1",
+        "CUDA_VISIBLE_DEVICES": "",
+    }
 
 
 def script(path, text):
@@ -305,8 +322,12 @@ def check_pictures(folder):
 def build():
     """Builds the book, strictly, and sees to it that its pages fetch nothing from elsewhere."""
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    subprocess.run([sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict"], cwd=ROOT, env=environment, check=True)
-    fetched = re.compile(r"""<(?:script|img|iframe|source)[^>]*\ssrc=["'](?:https?:)?//|<link[^>]*\shref=["'](?:https?:)?//""")
+    subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict"], cwd=ROOT, env=environment, check=True
+    )
+    fetched = re.compile(
+        r"""<(?:script|img|iframe|source)[^>]*\ssrc=["'](?:https?:)?//|<link[^>]*\shref=["'](?:https?:)?//"""
+    )
     foreign = re.compile(r"""(?:@import|url\()\s*["']?(?:https?:)?//""")
     for pattern, kind in ((fetched, "html"), (foreign, "css")):
         for path in (ROOT / "target/book").rglob(f"*.{kind}"):
@@ -331,7 +352,9 @@ def main():
                     print(f"{path.relative_to(ROOT)}: SKIPPED, as the Python package is not installed")
                     continue
                 page.run()
-                print(f"{path.relative_to(ROOT)}: {page.done} blocks run, {page.skipped} not, {time.monotonic() - started:.1f} s", flush=True)
+                seconds = time.monotonic() - started
+                name = path.relative_to(ROOT)
+                print(f"{name}: {page.done} blocks run, {page.skipped} not, {seconds:.1f} s", flush=True)
             except Wrong as error:
                 wrong.append(error)
         if not ARGUMENTS.pages:

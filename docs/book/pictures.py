@@ -1,7 +1,7 @@
 """Draws the pictures of `method.md`, from one Gaussian to a decoupled deep GP: `python docs/book/pictures.py`.
 
-NumPy alone, seeded: the same pictures each time. `check.py` draws them again and compares. Each picture is a function that returns panels;
-what is drawn is computed, by the formulas that the page shows, and not sketched.
+NumPy alone, seeded: the same pictures each time. `check.py` draws them again and compares. Each picture is a function;
+what it draws is computed, by the formulas that the page shows, and not sketched.
 """
 
 import sys
@@ -25,14 +25,17 @@ WIDTH, HEIGHT, LEFT, TOP, BOTTOM, GAP = 370, 230, 36, 40, 52, 20
 JITTER = 1e-8
 
 
-# --- Drawing ---------------------------------------------------------------------------------------------------------------------
+# --- Drawing
 
 
 def style():
     """The style sheet: each class fills and strokes with its colour, by the reader's preference."""
 
     def rules(side):
-        return "".join(f".{name}{{fill:{pair[side]}}}.{name}-line{{stroke:{pair[side]};fill:none}}" for name, pair in COLOURS.items())
+        return "".join(
+            f".{name}{{fill:{pair[side]}}}.{name}-line{{stroke:{pair[side]};fill:none}}"
+            for name, pair in COLOURS.items()
+        )
 
     return f"svg{{color-scheme:light dark}}{rules(0)}@media (prefers-color-scheme:dark){{{rules(1)}}}"
 
@@ -57,7 +60,9 @@ class Panel:
     def line(self, x, y, colour="blue", width=2.0, dash="", opacity=1.0):
         dashed = f' stroke-dasharray="{dash}"' if dash else ""
         faint = f' stroke-opacity="{opacity}"' if opacity < 1 else ""
-        self.marks.append(f'<polyline points="{self.path(x, y)}" class="{colour}-line" stroke-width="{width}"{dashed}{faint}/>')
+        self.marks.append(
+            f'<polyline points="{self.path(x, y)}" class="{colour}-line" stroke-width="{width}"{dashed}{faint}/>'
+        )
 
     def band(self, x, low, high, colour="band", opacity=1.0):
         points = self.path(np.concatenate([x, x[::-1]]), np.concatenate([high, low[::-1]]))
@@ -67,7 +72,9 @@ class Panel:
     def dots(self, x, y, colour="ink", radius=2.6, opacity=0.8):
         inside = (np.asarray(y) >= self.y[0]) & (np.asarray(y) <= self.y[1])
         for a, b in zip(*self.at(np.asarray(x)[inside], np.asarray(y)[inside]), strict=True):
-            self.marks.append(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="{radius}" class="{colour}" fill-opacity="{opacity}"/>')
+            self.marks.append(
+                f'<circle cx="{a:.1f}" cy="{b:.1f}" r="{radius}" class="{colour}" fill-opacity="{opacity}"/>'
+            )
 
     def pegs(self, x, colour, row=0):
         """Triangles on the horizontal axis: inducing inputs."""
@@ -91,7 +98,9 @@ class Panel:
             out.append(f'<path d="M0 {b:.1f}H{WIDTH}" class="grid-line"/>')
             out.append(f'<text x="-6" y="{b + 4.5:.1f}" text-anchor="end" class="muted">{name(value)}</text>')
         if self.x_label:
-            out.append(f'<text x="{WIDTH / 2}" y="{HEIGHT + 34}" text-anchor="middle" class="muted">{self.x_label}</text>')
+            out.append(
+                f'<text x="{WIDTH / 2}" y="{HEIGHT + 34}" text-anchor="middle" class="muted">{self.x_label}</text>'
+            )
         return "\n".join([*out, *self.marks, "</g>"])
 
 
@@ -111,8 +120,8 @@ def picture(label, panels, legend=()):
     columns, rows = min(len(panels), 2), (len(panels) + 1) // 2
     width, height = columns * (LEFT + WIDTH + GAP), rows * (TOP + HEIGHT + BOTTOM) + (22 if legend else 0)
     out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" font-family="system-ui, sans-serif" '
-        f'font-size="13" role="img" aria-label="{label}">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
+        f'font-family="system-ui, sans-serif" font-size="13" role="img" aria-label="{label}">',
         f'<style>{style()}</style><rect width="{width}" height="{height}" class="paper"/>',
     ]
     for i, panel in enumerate(panels):
@@ -132,7 +141,7 @@ def picture(label, panels, legend=()):
     return "\n".join([*out, "</svg>"]) + "\n"
 
 
-# --- Gaussian processes ----------------------------------------------------------------------------------------------------------
+# --- Gaussian processes
 
 
 def kernel(x, z, lengthscale=0.5, variance=1.0):
@@ -171,21 +180,28 @@ def around(mean, variance, noise=0.0):
     return mean - 1.96 * deviation, mean + 1.96 * deviation
 
 
-# --- The pictures, in the order of the page ----------------------------------------------------------------------------------------
+# --- The pictures, in the order of the page
 
 
 def gaussian():
     x = np.linspace(-4, 6, 200)
     panels = []
     for mean, variance in [(0, 1), (2, 2.25)]:
-        panel = Panel(f"Mean {mean}, standard deviation {variance**0.5:g}", (-4, 6), (0, 0.45), ticks=(np.arange(-4, 7, 2), [0, 0.2, 0.4]))
+        panel = Panel(
+            f"Mean {mean}, standard deviation {variance**0.5:g}",
+            (-4, 6),
+            (0, 0.45),
+            ticks=(np.arange(-4, 7, 2), [0, 0.2, 0.4]),
+        )
         low, high = around(mean, variance)
         inside = np.linspace(low, high, 100)
         panel.band(inside, 0 * inside, normal(inside, mean, variance))
         panel.line(x, normal(x, mean, variance))
         panel.line([mean, mean], [0, normal(mean, mean, variance)], "ink", 1, "4 3")
         panels.append(panel)
-    return picture("Two Gaussians", panels, [("blue", "line", "density"), ("band", "band", "95 %"), ("ink", "dashes", "mean")])
+    return picture(
+        "Two Gaussians", panels, [("blue", "line", "density"), ("band", "band", "95 %"), ("ink", "dashes", "mean")]
+    )
 
 
 def conditioning():
@@ -223,11 +239,18 @@ def process():
             values, vectors = np.linalg.eigh(covariance)
             weights = rng.normal(size=len(grid))
             signs = np.sign(vectors[np.argmax(np.abs(vectors), axis=0), np.arange(len(grid))])
-            panel.line(grid, mean + (vectors * signs * np.sqrt(np.maximum(values, 0))) @ weights, "blue", 1.2, opacity=0.75)
+            panel.line(
+                grid, mean + (vectors * signs * np.sqrt(np.maximum(values, 0))) @ weights, "blue", 1.2, opacity=0.75
+            )
         panel.line(grid, mean, "ink", 2)
         panels.append(panel)
     panels[1].dots(x, y, "ink", 3.6, 1)
-    legend = [("blue", "line", "functions drawn"), ("ink", "line", "mean"), ("band", "band", "95 %"), ("ink", "dot", "rows")]
+    legend = [
+        ("blue", "line", "functions drawn"),
+        ("ink", "line", "mean"),
+        ("band", "band", "95 %"),
+        ("ink", "dot", "rows"),
+    ]
     return picture("A Gaussian process before and after five rows", panels, legend)
 
 
@@ -263,7 +286,12 @@ def inducing():
         panel.line(grid, mean)
         panel.pegs(z, "green")
         panels.append(panel)
-    legend = [("blue", "line", "sparse mean"), ("band", "band", "95 % of rows"), ("orange", "dashes", "exact GP"), ("green", "peg", "inducing inputs")]
+    legend = [
+        ("blue", "line", "sparse mean"),
+        ("band", "band", "95 % of rows"),
+        ("orange", "dashes", "exact GP"),
+        ("green", "peg", "inducing inputs"),
+    ]
     return picture("A sparse GP with few and with more inducing inputs", panels, legend)
 
 
@@ -284,15 +312,20 @@ def cost():
     grid, noise, lengthscale = np.linspace(-2, 2, 200), 0.02, 0.25
     mean, variance = exact(grid, x, y, noise, lengthscale)
     sizes = np.arange(4, 31)
-    right = Panel("How far from the exact GP", (4, 30), (0, 0.6), "inducing inputs M", (np.arange(5, 31, 5), [0, 0.2, 0.4, 0.6]))
+    right = Panel(
+        "How far from the exact GP", (4, 30), (0, 0.6), "inducing inputs M", (np.arange(5, 31, 5), [0, 0.2, 0.4, 0.6])
+    )
     places = [np.linspace(-1.9, 1.9, m) for m in sizes]
     means = [sparse_mean(grid, x, y, z, noise, lengthscale) - mean for z in places]
-    deviations = [
-        np.sqrt(np.maximum(sparse_variance(grid, x, z, noise, lengthscale), 0) + noise) - np.sqrt(variance + noise) for z in places
-    ]
+    variances = [np.maximum(sparse_variance(grid, x, z, noise, lengthscale), 0) for z in places]
+    deviations = [np.sqrt(v + noise) - np.sqrt(variance + noise) for v in variances]
     right.line(sizes, [np.sqrt(np.mean(e**2)) for e in means], "blue", 2.4)
     right.line(sizes, [np.sqrt(np.mean(e**2)) for e in deviations], "orange", 2.4)
-    return picture("What mean and variance cost, and what they need", [left, right], [("blue", "line", "mean"), ("orange", "line", "standard deviation")])
+    return picture(
+        "What mean and variance cost, and what they need",
+        [left, right],
+        [("blue", "line", "mean"), ("orange", "line", "standard deviation")],
+    )
 
 
 def decoupled():
@@ -309,12 +342,17 @@ def decoupled():
         panel.pegs(few, "orange")
         panel.pegs(z_a, "blue", 1)
         panels.append(panel)
-    legend = [("blue", "line", "mean"), ("band", "band", "95 % of rows"), ("blue", "peg", "Z_a, of the mean"), ("orange", "peg", "Z_b, of the variance")]
+    legend = [
+        ("blue", "line", "mean"),
+        ("band", "band", "95 % of rows"),
+        ("blue", "peg", "Z_a, of the mean"),
+        ("orange", "peg", "Z_b, of the variance"),
+    ]
     return picture("The same number of points for the variance, more for the mean", panels, legend)
 
 
 def draw(x, rng, lengthscale, basis=400):
-    """A function of a GP prior at scalars `x`, by random cosines (Rahimi and Recht 2007): smooth, and the same at the same place."""
+    """A function of a GP prior at scalars `x`, by random cosines (Rahimi and Recht 2007)."""
     frequencies, phases = rng.normal(size=basis) / lengthscale, rng.uniform(0, 2 * np.pi, basis)
     weights = rng.normal(size=basis)
     return np.sqrt(2 / basis) * np.cos(np.outer(x, frequencies) + phases) @ weights
@@ -356,7 +394,12 @@ def mixture():
     right.line(y, mix, "blue", 2.4)
     mean, variance = top(samples).mean(), top(samples).var() + noise
     right.line(y, normal(y, mean, variance), "ink", 1.4, "5 4")
-    legend = [("orange", "dot", "samples"), ("blue", "line", "function, mixture"), ("band", "band", "hidden layer"), ("ink", "dashes", "one Gaussian of the same moments")]
+    legend = [
+        ("orange", "dot", "samples"),
+        ("blue", "line", "function, mixture"),
+        ("band", "band", "hidden layer"),
+        ("ink", "dashes", "one Gaussian of the same moments"),
+    ]
     return picture("Samples through a hidden layer become a mixture", [left, right], legend)
 
 

@@ -1,8 +1,8 @@
 """A hook of MkDocs: files of the repository that pages link to are pages of the book too.
 
-Pages link to files outside of `docs/` by relative paths, as a code host's view of them needs it (`../ARCHITECTURE.md`). In the book such a file is
-found under `repository/`: Markdown and source text as pages, everything else as it is. A link to a file that does not exist is left
-alone, so that the strict build refuses it.
+Pages link to files outside of `docs/` by relative paths (`../ARCHITECTURE.md`), as a code host's view of them needs it.
+In the book such a file is found under `repository/`: Markdown and source text as pages, all else as it is. A link to a
+file that does not exist is left alone, so that the strict build refuses it.
 """
 
 import os
@@ -24,7 +24,7 @@ def repository_of(config):
 
 
 def target_of(link, page, root):
-    """The repository path of what a page's link leads to; a folder stands for its README. None if there is no such file."""
+    """The repository path of what a page links to, of a folder that of its README; None if there is no such file."""
     path = posixpath.normpath(posixpath.join(posixpath.dirname(page), link))
     if (root / path).is_dir():
         path = posixpath.join(path, "README.md")
@@ -33,10 +33,9 @@ def target_of(link, page, root):
 
 def place_of(path):
     """The path within the book of a file of the repository."""
-    if path.startswith("docs/"):
-        return path.removeprefix("docs/")
-    page = ".md" if Path(path).suffix in SOURCE else ""
-    return f"repository/{path}{page}"
+    if Path(path).suffix in SOURCE:
+        return f"repository/{path}.md"
+    return path.removeprefix("docs/") if path.startswith("docs/") else f"repository/{path}"
 
 
 def origin_of(place):
@@ -53,10 +52,10 @@ def on_files(files, config):
         page = waiting.pop()
         for link in LINK.findall((root / page).read_text(encoding="utf-8")):
             path = target_of(link, page, root)
-            if path is None or path in known or path.startswith("docs/"):
+            language = SOURCE.get(Path(path or "").suffix)
+            if path is None or path in known or (path.startswith("docs/") and language is None):
                 continue
             known.add(path)
-            language = SOURCE.get(Path(path).suffix)
             if language is None:
                 file = File.generated(config, place_of(path), abs_src_path=str(root / path))
             else:

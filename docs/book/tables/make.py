@@ -28,7 +28,17 @@ def houses():
         worth = 1900 * area * places[place] * (1 + 0.05 * years) + (14000 if garage else 0)
         worth *= {"heat pump": 1.08, "none": 0.9}.get(heating, 1) * math.exp(draw.gauss(0, 0.04 + 0.0006 * area))
         price = f'"${round(worth, -2):,.0f}"'
-        return [number, place, heating, f"{area:.0f}", rooms, "DE", str(garage).lower(), sold.strftime("%d.%m.%Y"), price]
+        return [
+            number,
+            place,
+            heating,
+            f"{area:.0f}",
+            rooms,
+            "DE",
+            str(garage).lower(),
+            sold.strftime("%d.%m.%Y"),
+            price,
+        ]
 
     header = "id,place,heating,area,rooms,country,garage,sold,price"
     write("houses.csv", header, [house(5000 + i) for i in range(600)])
@@ -59,7 +69,12 @@ def visits():
 
     def person():
         age, smoker, months = draw.uniform(18, 85), draw.random() < 0.25, draw.choice([6, 12, 12, 24])
-        rate = months / 12 * math.exp(0.2 + 0.6 * math.sin((age - 30) / 18) + (0.4 if smoker else 0)) * draw.gammavariate(3, 1 / 3)
+        rate = (
+            months
+            / 12
+            * math.exp(0.2 + 0.6 * math.sin((age - 30) / 18) + (0.4 if smoker else 0))
+            * draw.gammavariate(3, 1 / 3)
+        )
         count, left = 0, draw.expovariate(1)
         while left < rate:
             count, left = count + 1, left + draw.expovariate(1)
