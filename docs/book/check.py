@@ -322,12 +322,10 @@ def check_pictures(folder):
 def build():
     """Builds the book, strictly, and sees to it that its pages fetch nothing from elsewhere."""
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict"], cwd=ROOT, env=environment, check=True
-    )
-    fetched = re.compile(
-        r"""<(?:script|img|iframe|source)[^>]*\ssrc=["'](?:https?:)?//|<link[^>]*\shref=["'](?:https?:)?//"""
-    )
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict"]
+    if subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode != 0:
+        raise Wrong("the book cannot be built: mkdocs says why, above")
+    fetched = re.compile(r"""<(?:(?:script|img|iframe|source)[^>]*\ssrc|link[^>]*\shref)=["']?(?:https?:)?//""")
     foreign = re.compile(r"""(?:@import|url\()\s*["']?(?:https?:)?//""")
     for pattern, kind in ((fetched, "html"), (foreign, "css")):
         for path in (ROOT / "target/book").rglob(f"*.{kind}"):
