@@ -37,7 +37,7 @@ impl Profile for Matern72 {
 // book: slope
 /// Asserts that the slope is what central differences say: a wrong one would train, but to something else.
 fn check_slope() {
-    for r2 in [0.01, 0.3, 1.0, 4.0] {
+    for r2 in [0.01_f64, 0.3, 1.0, 4.0] {
         let differences = (Matern72.value(r2 + 1e-6) - Matern72.value(r2 - 1e-6)) / 2e-6;
         assert!((Matern72.slope(r2, Matern72.value(r2)) - differences).abs() < 1e-8);
     }
