@@ -58,7 +58,7 @@ fn main() -> deepgp::Result<()> {
     settings.model.hidden_layers = 2;
     settings.model.width = 2;
     settings.model.inducing = InducingSize::nested(30, 20);
-    settings.train.steps = 300;
+    settings.train.steps = 800;
     settings.train.samples = 3;
     let training = Training::new(&train, &settings)?;
     for objective in [ObjectiveForm::Elbo.objective(), Arc::new(BestSamples)] {
