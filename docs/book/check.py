@@ -9,7 +9,8 @@ Each page of `docs/` is run by itself, top to bottom, in an empty folder with th
 
 What is printed has to be what the page shows, but for white space, for `...` (anything within a line; on a line of its
 own, any lines), and for numbers with a decimal point or more than three digits, which may differ by a fifth: training
-on another processor ends elsewhere. No GPU is used. Comments right before a block say what is special about it:
+on another processor ends elsewhere. Lines of progress are left out, and no GPU is used. Comments right before a block
+say what is special about it:
 
 - `<!-- not run: REASON -->`: it is only shown;
 - `<!-- exit: 2 -->`: its last command ends with this code;
@@ -43,9 +44,10 @@ ROOT = BOOK.parents[1]
 FENCE = re.compile(r"^(`{3,})(\w*)\s*$")
 COMMENT = re.compile(r"^<!-- (not run|exit|file|from|keep): (.*) -->$")
 NUMBER = re.compile(r"\d+\.\d+(?:e-?\d+)?|\d{4,}")
+# How far a command is, which it tells now and then: left out, as a slow machine hears more of it.
+PROGRESS = re.compile(r"^(step \d+/\d+ |(scoring|reading|looking|choosing|comparing|predicting)[\w ,]*: \d)")
 # What is different from run to run, and what `--update` writes in its place.
 VARIES = (
-    (re.compile(r"^(step \d+/\d+|scoring:|predicting:) .*"), "..."),
     (re.compile(r"\d+ steps in [^:;]+([:;])"), r"... steps in ...\1"),
     (re.compile(r"written .* by deepgp \S+"), "written ... by deepgp ..."),
     (re.compile(r"^(table +)/\S*?([\w-]+\.csv)"), r"\1...\2"),
@@ -240,6 +242,7 @@ class Page:
         for i, (command, shown) in enumerate(found):
             code = int(block.says.get("exit", 0)) if i + 1 == len(found) else 0
             printed = self.expect("\n".join(command), code).split("\n")
+            printed = [line for line in printed if not PROGRESS.match(line.rstrip())]
             kept = compare(shown, printed, command[0])
             blank = [""] if i + 1 < len(found) and shown and not shown[-1].strip() else []
             new += ["$ " + command[0], *command[1:], *kept, *blank]
