@@ -45,7 +45,9 @@ FENCE = re.compile(r"^(`{3,})(\w*)\s*$")
 COMMENT = re.compile(r"^<!-- (not run|exit|file|from|keep): (.*) -->$")
 NUMBER = re.compile(r"\d+\.\d+(?:e-?\d+)?|\d{4,}")
 # How far a command is, which it tells now and then: left out, as a slow machine hears more of it.
-PROGRESS = re.compile(r"^(step \d+/\d+ |(scoring|reading|looking|choosing|comparing|predicting)[\w ,]*: \d)")
+PROGRESS = re.compile(
+    r"^(step \d+/\d+ |(choosing|comparing|looking|predicting|preparing|reading|scoring|writing)\b[^:]*: \d)"
+)
 # What is different from run to run, and what `--update` writes in its place.
 VARIES = (
     (re.compile(r"\d+ steps in [^:;]+([:;])"), r"... steps in ...\1"),
