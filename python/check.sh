@@ -27,8 +27,8 @@ if ! cmp -s requirements-test.txt .venv/installed; then
 fi
 # The experiments too, of which the tests run some.
 scripts=(../experiments/paper/boosted_trees.py ../experiments/continued/*.py ../experiments/classes/*.py)
-step "$here/ruff" format --check --config pyproject.toml . "${scripts[@]}"
-step "$here/ruff" check --config pyproject.toml . "${scripts[@]}"
+step "$here/ruff" format --check --config pyproject.toml . "${scripts[@]}" ../docs/book/{,tables/}*.py
+step "$here/ruff" check --config pyproject.toml . "${scripts[@]}" ../docs/book/{,tables/}*.py
 step "$here/mypy" deepgp
 step env MYPYPATH=../experiments/paper:../experiments/continued:../experiments/classes "$here/mypy" "${scripts[@]}"
 
