@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Fuzzes one target, or all in turn: fuzz/run.sh TARGET|all [EXECUTIONS] [libFuzzer's options]
+#
+# What an input may take is asserted: 5 seconds, 256 MiB at once, 512 MiB for the whole process. An input that does more, or panics, is
+# left in fuzz/artifacts, and the fuzzer ends. New inputs that reach new branches go to fuzz/found/TARGET; corpus/TARGET is only read.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+targets=(csv gzip parquet npy npz dates model checkpoint step arff)
+target="${1:?which target: one of ${targets[*]}, or all}"
+executions="${2:-100000}"
+shift $(($# < 2 ? $# : 2))
+
+# Edges and comparisons are counted; the compiler that builds everything else can do that. No sanitizer: the readers are safe Rust, and
+# a limit on memory means more without one. The host is named, so that build scripts and macros are left as they are.
+host="$(rustc -vV | sed -n 's/^host: //p')"
+export RUSTFLAGS="--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
+-Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1"
+cargo build --release --locked --target "$host" --quiet
+program="${CARGO_TARGET_DIR:-target}/$host/release/fuzz"
+
+# A training step needs no second thread.
+export RAYON_NUM_THREADS=1
+[ "$target" = all ] || targets=("$target")
+for target in "${targets[@]}"; do
+  mkdir -p "found/$target" artifacts
+  printf '== %s, %s executions\n' "$target" "$executions"
+  DEEPGP_FUZZ_TARGET="$target" "$program" -runs="$executions" -max_len=16384 -timeout=5 -malloc_limit_mb=256 -rss_limit_mb=512 \
+    -artifact_prefix="artifacts/$target-" -print_final_stats=1 -verbosity=0 "$@" "found/$target" "corpus/$target"
+done
