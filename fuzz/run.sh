@@ -11,13 +11,9 @@ target="${1:?which target: one of ${targets[*]}, or all}"
 executions="${2:-100000}"
 shift $(($# < 2 ? $# : 2))
 
-# Edges and comparisons are counted; the compiler that builds everything else can do that. No sanitizer: the readers are safe Rust, and
-# a limit on memory means more without one. The host is named, so that build scripts and macros are left as they are.
-host="$(rustc -vV | sed -n 's/^host: //p')"
-export RUSTFLAGS="--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
--Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1"
-cargo build --release --locked --target "$host" --quiet
-program="${CARGO_TARGET_DIR:-target}/$host/release/fuzz"
+# No sanitizer: the readers are safe Rust, and a limit on memory means more without one.
+RUSTC_WRAPPER="$PWD/instrument.sh" cargo build --release --locked --quiet
+program="${CARGO_TARGET_DIR:-target}/release/fuzz"
 
 # A training step needs no second thread.
 export RAYON_NUM_THREADS=1

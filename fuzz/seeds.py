@@ -93,7 +93,7 @@ def models(folder):
     small = "--target y --steps 4 --hidden-layers 1 --width 1 --validation 0.3 --threads 1"
     fits = {
         "noise": "numbers.csv --mean-inducing 4 --covariance-inducing 3",
-        "transformed": "numbers.csv --inducing 3 --transform-target quantile --kernel matern32 --precision mixed",
+        "transformed": "numbers.csv --inducing 3 --transform-target yeo-johnson --kernel matern32 --precision mixed",
         "sites": "numbers.csv --inducing 3 --objective sites --sites 2 --likelihood gaussian --covariance-form whitened",
         "classes": "classes.csv --inducing 3 --mean-form dual",
         "counts": "counts.csv --inducing 3 --task counts --covariance-form standard",

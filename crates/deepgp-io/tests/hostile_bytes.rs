@@ -79,6 +79,10 @@ fn the_corpus_and_mutations_of_it_do_no_harm() {
         }
         println!("{}: {} inputs, {mutations} mutations, {:?}", target.name, corpus.len(), started.elapsed());
         #[cfg(target_os = "linux")]
-        assert!(peak_memory() - before < MOST_MEMORY, "{}: {} KiB", target.name, peak_memory() - before);
+        {
+            // What the kernel says is a little behind, and may fall.
+            let more = peak_memory().saturating_sub(before);
+            assert!(more < MOST_MEMORY, "{}: {more} KiB", target.name);
+        }
     }
 }
