@@ -2,10 +2,7 @@
 
 use super::table::Table;
 use super::unpack;
-use mutation::Mutator;
-
-#[path = "../../../../fuzz/src/mutation.rs"]
-mod mutation;
+use crate::mutation::Mutator;
 
 const ARFF: &str = "% a comment\n@relation 'an arm'\n@attribute theta1 real\n@attribute 'the angle' numeric\n\
     @attribute \"y\" REAL\n@data\n1.50e-02, 3.0e+00,-2\n\n% rows\n1.2e-5,2,7\n3,4,5\n";

@@ -1,10 +1,7 @@
 //! Whatever the text of a configuration file, reading it ends with options that are checked, or with an error.
 
 use super::FitOptions;
-use mutation::Mutator;
-
-#[path = "../../../../../fuzz/src/mutation.rs"]
-mod mutation;
+use crate::mutation::Mutator;
 
 /// An option of each kind: texts, lists, numbers, shares, durations, intervals, choices, truths.
 const CONFIGURATION: &str = "target = ['price', 'rent']\nout = 'a.deepgp'\ntask = 'regression'\nignore = 'id'\nna = ['-', '?']\n\
