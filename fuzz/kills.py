@@ -53,17 +53,20 @@ def main():
         if child.returncode != 0:
             sys.exit(f"{what} ended with {child.returncode}: {told.decode()}")
 
+    began = time.monotonic()
     done(start(f"{fit} --out whole.deepgp"), "the uninterrupted fit")
+    # About ten stops a fit, however fast the machine is.
+    longest = (time.monotonic() - began) / 5
     whole, _ = contents(folder / "whole.deepgp")
     cut, checkpoint = folder / "cut.deepgp", folder / "cut.deepgp.checkpoint"
     killed = interrupted = compared = early = 0
     furthest, began = 0, time.monotonic()
-    while killed + interrupted < arguments.kills or furthest > 0:
+    while killed + interrupted < arguments.kills or compared == 0 or furthest > 0:
         command = f"resume {checkpoint.name} --checkpoint-every 10" if checkpoint.exists() else f"{fit} --out {cut.name}"
         child = start(command)
         stops = killed + interrupted
         if stops < arguments.kills:
-            time.sleep(chance.uniform(0.005, 0.12))
+            time.sleep(chance.uniform(0.005, longest))
             ended = child.poll() is not None
             if stops % 3 == 2:
                 child.send_signal(signal.SIGINT)

@@ -326,7 +326,7 @@ const ROUGH: (f64, f64) = (1e-3, 1e-2);
 #[test]
 fn mixed_precision_agrees_with_f64() {
     let (mut compared, mut worst) = (0, (0f64, 0f64));
-    for seed in 0..tables() {
+    for seed in 0..tables() / 2 {
         let mut draws = draws(seed);
         let settings = FitSettings { validation: None, ..settings(&mut draws) };
         let Ok(data) = table(&mut draws, settings.model.likelihood) else { continue };
@@ -350,5 +350,5 @@ fn mixed_precision_agrees_with_f64() {
         "{compared} models: objectives within {:e} of their terms, means within {:e} standard deviations",
         worst.0, worst.1
     );
-    assert!(compared as u64 > tables() / 2, "{compared}");
+    assert!(compared as u64 > tables() / 4, "{compared}");
 }
