@@ -10,6 +10,9 @@ mod data;
 mod fit;
 mod html;
 mod model;
+#[cfg(test)]
+#[path = "../../../fuzz/src/mutation.rs"]
+mod mutation;
 mod picture;
 mod report;
 mod reproduce;

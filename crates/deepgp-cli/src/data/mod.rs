@@ -7,6 +7,8 @@
 mod arff;
 mod download;
 mod fetch;
+#[cfg(test)]
+mod hostile_text;
 mod recipe;
 #[cfg(test)]
 #[path = "../../tests/common/server.rs"]

@@ -27,6 +27,7 @@ impl Table {
             let head = text.lines().next().context("it is empty")?;
             (head.split(',').map(|name| name.trim().trim_matches('"').to_string()).collect(), 1)
         };
+        ensure!(!names.is_empty(), "it has no columns");
         let mut values = Vec::new();
         for (i, line) in text.lines().enumerate().skip(before) {
             let line = line.trim();

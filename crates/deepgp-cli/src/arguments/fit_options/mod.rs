@@ -5,6 +5,8 @@
 
 mod check;
 mod defaults;
+#[cfg(test)]
+mod hostile_text;
 mod settings;
 mod split;
 mod task;

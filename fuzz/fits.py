@@ -1,0 +1,18 @@
+"""A small table and a fit of it, for programs that cut fits short or watch them."""
+
+import math
+import os
+from pathlib import Path
+
+DEEPGP = os.environ.get("DEEPGP", str(Path(__file__).resolve().parent.parent / "target/debug/deepgp"))
+FIT = ("fit table.csv --target y --hidden-layers 1 --width 2 --mean-inducing 30 --covariance-inducing 15 --validation 0.2 "
+       "--patience 100000000 --test 0.2 --threads 1")
+
+
+def table(rows):
+    """Two inputs and a target that depends on both."""
+    lines = ["a,b,y"]
+    for i in range(rows):
+        a, b = math.sin(1.7 * i), math.cos(0.9 * i)
+        lines.append(f"{a!r},{b!r},{math.sin(3 * a) + b * b + 0.1 * math.sin(37.1 * i)!r}")
+    return "\n".join(lines) + "\n"
