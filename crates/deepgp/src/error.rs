@@ -94,7 +94,9 @@ pub enum Error {
     },
 
     /// Predictions of a likelihood that has no noise to widen were to be made wider.
-    #[error("the likelihood `{likelihood}` has no noise that can be widened, and so predictions no spread of their own; leave the spread neutral")]
+    #[error(
+        "the likelihood `{likelihood}` has no noise that can be widened, and so predictions no spread of their own; leave the spread neutral"
+    )]
     NoSpread {
         /// The likelihood's name.
         likelihood: String,
@@ -315,6 +317,24 @@ pub enum Error {
         device: String,
         /// What happened, and what to do.
         what: String,
+    },
+
+    /// Another process of the group could not go on.
+    #[error("process {process} of the group could not go on: its own message says why")]
+    OtherProcess {
+        /// The number of the first process that failed, from 0.
+        process: usize,
+    },
+
+    /// Processes that train together hold different numbers.
+    #[error("{what} of process {process} differ from those of process 0: {advice}")]
+    Apart {
+        /// What differs.
+        what: &'static str,
+        /// The number of the first process that differs, from 0.
+        process: usize,
+        /// What to do.
+        advice: &'static str,
     },
 
     /// A saved state does not belong to this model, data or settings.
