@@ -24,4 +24,15 @@ fi
 RUSTDOCFLAGS="-D warnings" step cargo doc --workspace --no-deps --locked
 # Python: the package is built and tested as a user has it, in a virtual environment of its own, beside the command just tested.
 DEEPGP="${CARGO_TARGET_DIR:-$PWD/target}/debug/deepgp" step python/check.sh
+# Several processes: where there is an MPI, or one can be had quietly.
+if ! command -v mpirun >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+  { apt-get update && apt-get install --yes --no-install-recommends openmpi-bin; } >/dev/null 2>&1 || true
+fi
+if command -v mpirun >/dev/null; then
+  step cargo clippy --package deepgp-cli --features mpi --all-targets --locked -- -D warnings
+  step cargo test --package deepgp-mpi --test ranks --locked
+  step cargo test --package deepgp-cli --features mpi --test mpi --locked
+else
+  printf '\n== SKIPPED: fits by several processes (there is no mpirun)\n'
+fi
 printf '\nAll checks passed.\n'

@@ -289,10 +289,10 @@ fn a_step_is_two_messages() {
     });
     let (lengths, model) = &all[0];
     // Who has which rows, at first, and whether all have the same parameters, at last.
-    let (steps, last) = lengths[2..].split_at(8);
+    let (steps, last) = lengths[3..].split_at(8);
     let gradient = steps[0];
     assert_eq!(steps, [gradient, 1, gradient, 1, gradient, 1, gradient, 1]);
-    assert_eq!((&lengths[..2], last), (&[2, 2][..], &[2, 4][..]));
+    assert_eq!((&lengths[..3], last), (&[2, 2, 2][..], &[2, 4][..]));
     // What rows leave of a layer: at w, R and G, at the inducing inputs and at the kernel's parameters.
     let of_layers: usize = model
         .layers()
