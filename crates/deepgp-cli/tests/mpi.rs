@@ -41,7 +41,7 @@ mod together {
 
     /// What all fits are asked for.
     const SMALL: &str = "--target distance --test 0.2 --hidden-layers 1 --width 3 --mean-inducing 20 --covariance-inducing 10 --threads 1 \
-                         --validate-every 10 --seed 3";
+                         --seed 3";
 
     /// `deepgp` in so many processes; `None`, with a word on it, if there is no `mpirun`.
     fn mpirun(place: &Place, count: usize, arguments: &str) -> Option<Command> {
@@ -89,7 +89,7 @@ mod together {
             let ended = command.output().unwrap();
             assert!(ended.status.success(), "{count}: {}", said(&ended));
             let found = json(&ended);
-            let log_likelihood = |of: &Value| of["score"]["log_likelihood"].as_f64().unwrap_or(f64::NAN);
+            let log_likelihood = |of: &Value| of["test"]["log_likelihood"].as_f64().unwrap_or(f64::NAN);
             assert!((log_likelihood(&found) - log_likelihood(&scores)).abs() < 1e-6, "{found}\n{scores}");
             let distance = distance(&place, "alone.deepgp", &format!("m{count}.deepgp"));
             assert!(distance < if count == 1 { 1e-300 } else { 1e-8 }, "{count}: {distance}");
@@ -111,7 +111,7 @@ mod together {
         place.write("arm.csv", arm(400, 1));
         let arguments = format!("fit arm.csv {SMALL} --steps 100000 --out m.deepgp --checkpoint-every 5");
         let Some(mut command) = mpirun(&place, 2, &arguments) else { return };
-        let started = command.env("OMPI_MCA_odls_base_sigkill_timeout", "30").spawn().unwrap();
+        let started = command.env("OMPI_MCA_odls_base_sigkill_timeout", "3").spawn().unwrap();
         let step = || ModelFile::load(&place.path("m.deepgp.checkpoint")).map_or(0, |file| file.state.unwrap().step);
         let since = Instant::now();
         while step() < 5 {
@@ -133,7 +133,7 @@ mod together {
             assert!(ended.status.success(), "{count}: {}", said(&ended));
             std::fs::copy(place.path("kept"), place.path("m.deepgp.checkpoint")).unwrap();
         }
-        assert!(distance(&place, "m1.deepgp", "m4.deepgp") < 1e-8);
+        assert!(distance(&place, "m1.deepgp", "m4.deepgp") < 1e-6);
     }
 
     #[test]
@@ -144,7 +144,7 @@ mod together {
             ("fit arm.csv --target z", 1, "z"),
             ("fit arm.csv --target distance --folds 3", 2, "the work of one process"),
             ("fit arm.csv --target distance --device cuda", 2, "--device cuda"),
-            ("fit arm.csv --target distance --steps 0 --learning-rate -1", 2, "--learning-rate"),
+            ("fit arm.csv --target distance --steps 0", 2, "--steps 0"),
             ("predict m.deepgp arm.csv", 2, "the work of one process"),
             ("fit arm.csv --no-such-option", 2, "--no-such-option"),
         ];
