@@ -39,4 +39,15 @@ export DEEPGP="${CARGO_TARGET_DIR:-$PWD/target}/debug/deepgp"
 PROFILE=dev step python/check.sh
 # The book: its commands and programs are run, with that command, package and the examples that cargo has built; then it is built itself.
 step python/.venv/bin/python docs/book/check.py
+# Several processes: where there is an MPI, or one can be had quietly.
+if ! command -v mpirun >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+  { apt-get update && apt-get install --yes --no-install-recommends openmpi-bin; } >/dev/null 2>&1 || true
+fi
+if command -v mpirun >/dev/null; then
+  # All of the workspace at once, so that nothing but the command itself is compiled again.
+  step cargo clippy --workspace --features deepgp-cli/mpi --all-targets --locked -- -D warnings
+  step cargo test --workspace --features deepgp-cli/mpi --test ranks --test mpi --locked
+else
+  printf '\n== SKIPPED: fits by several processes (there is no mpirun)\n'
+fi
 printf '\nAll checks passed.\n'

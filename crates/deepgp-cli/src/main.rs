@@ -14,6 +14,7 @@ mod model;
 #[path = "../../../fuzz/src/mutation.rs"]
 mod mutation;
 mod picture;
+mod processes;
 mod report;
 mod reproduce;
 mod terminal;
@@ -24,6 +25,7 @@ use clap::{CommandFactory, Parser};
 
 use arguments::{Cli, Command};
 use arguments::{unknown_option, usage};
+use processes::Processes;
 use terminal::failure::Failure;
 use terminal::interrupt;
 use terminal::output::{self, Outcome};
@@ -35,10 +37,34 @@ fn main() -> ExitCode {
         Err(error) => return refuse(error),
     };
     let json = command.is_for_scripts();
-    let done = match command {
+    let processes = match Processes::begin() {
+        Ok(processes) => processes,
+        Err(error) => {
+            processes::let_the_first_speak();
+            return ExitCode::from(fail(error, json));
+        }
+    };
+    match run(command, &processes) {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::Interrupted) => ExitCode::from(interrupt::EXIT_CODE),
+        Err(error) => {
+            processes.let_others_speak(&error);
+            let code = fail(error, json && processes.is_first());
+            processes.end(code);
+            ExitCode::from(code)
+        }
+    }
+}
+
+/// Runs a command.
+fn run(command: Command, processes: &Processes) -> anyhow::Result<Outcome> {
+    if !matches!(command, Command::Fit(_) | Command::Resume(_)) {
+        processes.check_alone("this command")?;
+    }
+    match command {
         Command::Demo(args) => command::demo(args),
-        Command::Fit(args) => command::fit(*args),
-        Command::Resume(args) => command::resume(args),
+        Command::Fit(args) => command::fit(*args, processes),
+        Command::Resume(args) => command::resume(args, processes),
         Command::Predict(args) => command::predict(args),
         Command::Evaluate(args) => command::evaluate(args),
         Command::Compare(args) => command::compare(args),
@@ -53,23 +79,23 @@ fn main() -> ExitCode {
             clap_complete::generate(shell, &mut Cli::command(), "deepgp", &mut script);
             output::print(&script).map(|_| Outcome::Done)
         }
-    };
-    match done {
-        Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Ok(Outcome::Interrupted) => ExitCode::from(interrupt::EXIT_CODE),
-        Err(error) => {
-            let error = usage::in_words_of_flags(error);
-            let message = format!("{error:#}");
-            output::tell(&format!("error: {message}"));
-            let failure = if error.is::<usage::Usage>() { Failure::WrongUse } else { Failure::Failed };
-            failure.exit(&message, json)
-        }
     }
+}
+
+/// Tells what went wrong, and in what way; returns the exit code.
+fn fail(error: anyhow::Error, json: bool) -> u8 {
+    let error = usage::in_words_of_flags(error);
+    let message = format!("{error:#}");
+    output::tell(&format!("error: {}{message}", processes::name()));
+    let failure = if error.is::<usage::Usage>() { Failure::WrongUse } else { Failure::Failed };
+    failure.exit(&message, json);
+    failure.code()
 }
 
 /// Tells why the command line cannot be read, or gives the help that it asks for.
 fn refuse(error: clap::Error) -> ExitCode {
     let written: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    processes::let_the_first_speak();
     let error = unknown_option::with_tip(error, &Cli::command(), &written);
     // A closed terminal or pipe is no error of its own.
     let _ = error.print();

@@ -326,6 +326,24 @@ pub enum Error {
         what: String,
     },
 
+    /// Another process of the group could not go on.
+    #[error("process {process} of the group could not go on: its own message says why")]
+    OtherProcess {
+        /// The number of the first process that failed, from 0.
+        process: usize,
+    },
+
+    /// Processes that train together hold different numbers.
+    #[error("{what} of process {process} differ from those of process 0: {advice}")]
+    Apart {
+        /// What differs.
+        what: &'static str,
+        /// The number of the first process that differs, from 0.
+        process: usize,
+        /// What to do.
+        advice: &'static str,
+    },
+
     /// A saved state does not belong to this model, data or settings.
     #[error("this training state does not fit: {what} is {found} here but {expected} in the state")]
     ForeignState {

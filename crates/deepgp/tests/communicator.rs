@@ -3,51 +3,12 @@
 
 mod common;
 
-use std::sync::{Arc, Barrier, Mutex};
+use std::sync::Arc;
 
+use common::processes::processes;
 use common::*;
-use deepgp::backend::{Communicator, Cpu};
-use deepgp::{Batch, CovarianceForm, Dataset, DeepGp, Evaluation, MeanForm, MeanFunction, Precision, Result, Shard};
-
-/// The memory that the threads share: a place for each one's numbers, and a barrier around it.
-#[derive(Debug)]
-struct Table {
-    places: Mutex<Vec<Vec<f64>>>,
-    barrier: Barrier,
-}
-
-/// The communicator of one thread: its seat at the table.
-#[derive(Debug)]
-struct Seat {
-    rank: usize,
-    size: usize,
-    table: Arc<Table>,
-}
-
-impl Communicator for Seat {
-    fn rank(&self) -> usize {
-        self.rank
-    }
-
-    fn size(&self) -> usize {
-        self.size
-    }
-
-    fn sum(&self, values: &mut [f64]) -> Result<()> {
-        self.table.places.lock().unwrap()[self.rank] = values.to_vec();
-        self.table.barrier.wait();
-        let places = self.table.places.lock().unwrap().clone();
-        values.fill(0.0);
-        for own in &places {
-            assert_eq!(own.len(), values.len(), "all processes sum as many numbers");
-            for (to, from) in values.iter_mut().zip(own) {
-                *to += from;
-            }
-        }
-        self.table.barrier.wait();
-        Ok(())
-    }
-}
+use deepgp::backend::Cpu;
+use deepgp::{Batch, CovarianceForm, Dataset, DeepGp, Evaluation, MeanForm, MeanFunction, Precision, Shard};
 
 fn model(precision: Precision) -> DeepGp {
     let forms = (MeanForm::Whitened, CovarianceForm::Whitened);
@@ -60,24 +21,16 @@ fn model(precision: Precision) -> DeepGp {
 /// Every seat evaluates its rows of `data`, of which the first seats have one more where they cannot be shared evenly.
 fn together(data: &Dataset, seats: usize, precision: Precision) -> Vec<(Evaluation, Vec<f64>)> {
     let n = data.len();
-    let table = Arc::new(Table { places: Mutex::new(vec![Vec::new(); seats]), barrier: Barrier::new(seats) });
-    std::thread::scope(|scope| {
-        let all: Vec<_> = (0..seats)
-            .map(|rank| {
-                let table = table.clone();
-                scope.spawn(move || {
-                    let (first, end) = (rank * n / seats, (rank + 1) * n / seats);
-                    let own = data.gather(&(first as u32..end as u32).collect::<Vec<_>>()).unwrap();
-                    let rows: Vec<u32> = (0..own.len() as u32).collect();
-                    let shard = Some(Shard { offset: first as u32, batch_rows: n });
-                    let batch = Batch { num_data: 2 * n, samples: 2, shard, ..Batch::of(&own, &rows) };
-                    let cpu = Cpu::among(Arc::new(Seat { rank, size: seats, table }));
-                    let model = model(precision).computed_on(Some(Arc::new(cpu)));
-                    model.objective_gradient(batch, training_noise(3)).unwrap()
-                })
-            })
-            .collect();
-        all.into_iter().map(|seat| seat.join().unwrap()).collect()
+    processes(seats, |communicator| {
+        let rank = communicator.rank();
+        let (first, end) = (rank * n / seats, (rank + 1) * n / seats);
+        let own = data.gather(&(first as u32..end as u32).collect::<Vec<_>>()).unwrap();
+        let rows: Vec<u32> = (0..own.len() as u32).collect();
+        let shard = Some(Shard { offset: first as u32, batch_rows: n });
+        let batch = Batch { num_data: 2 * n, samples: 2, shard, ..Batch::of(&own, &rows) };
+        let cpu = Cpu::among(communicator);
+        let model = model(precision).computed_on(Some(Arc::new(cpu)));
+        model.objective_gradient(batch, training_noise(3)).unwrap()
     })
 }
 

@@ -22,6 +22,7 @@ use crate::model::device;
 use crate::model::notes::{repeated_values, sites_note};
 use crate::model::row_facts;
 use crate::model::rows::{self, LoadedRows, PlacedRows, SplitRows};
+use crate::processes::Processes;
 use crate::terminal::explain::{impossible_in_table, in_words_of};
 use crate::terminal::output::{self, Outcome};
 use crate::terminal::stage::{Extent, Stage};
@@ -29,9 +30,10 @@ use crate::terminal::text::count;
 use crate::terminal::waiting::Waiting;
 
 /// Fits a model to a table, and saves it as a model file.
-pub fn fit(args: FitArgs) -> Result<Outcome> {
+pub fn fit(args: FitArgs, processes: &Processes) -> Result<Outcome> {
     let started = Instant::now();
     let FitArgs { table, config, init, overwrite, options, voice } = args;
+    let voice = processes.voice(voice);
     paths::check_distinct(&[("the table", Some(&table)), ("--config", config.as_ref())])?;
     let options = options.over_config(config.as_deref())?;
     let (out, report) = (options.out(), options.report.clone());
@@ -54,14 +56,19 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
         bail!(Usage(format!("name the column to predict with --target COLUMN; the columns are {columns}")));
     }
     options.check()?;
-    let device = options.device.unwrap_or_default();
+    if options.folds.is_some() {
+        processes.check_alone("--folds")?;
+    }
+    let device = processes.device(options.device.unwrap_or_default())?;
     let accelerator = device.open(voice)?;
-    let lock = checkpoints::lock(&checkpoint)?;
+    let lock = processes.first(|| checkpoints::lock(&checkpoint))?;
     let limit = options.time_limit.map(|span| TimeLimit::new(started, span.0));
-    let reading = interruption::while_reading(&lock, limit, voice);
-    checkpoints::check_replaceable(&checkpoint, overwrite, "start over with --overwrite")?;
-    for path in [Some(&out), report.as_ref()].into_iter().flatten() {
-        paths::check_writable(path)?;
+    let reading = interruption::while_reading(lock.as_ref(), limit.filter(|_| processes.is_first()), voice);
+    if processes.is_first() {
+        checkpoints::check_replaceable(&checkpoint, overwrite, "start over with --overwrite")?;
+        for path in [Some(&out), report.as_ref()].into_iter().flatten() {
+            paths::check_writable(path)?;
+        }
     }
     let source = Source::open_with(&table, options.header())?;
     let mut all = 0;
@@ -143,11 +150,14 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
         notes.extend(repeated_values(&schema.targets, train.y().view()));
     }
     notes.extend(sites_note(&settings, train.len()));
-    let weighted = rows::weighted(&train, options.class_weights())?;
-    let starting = interruption::before_training(&lock, voice);
+    let weighted = processes.share(rows::weighted(&train, options.class_weights())?)?;
+    drop(rows);
+    // The process that scores keeps all rows, the others their shares.
+    let (train, held_out) = if processes.is_first() { (train, held_out) } else { (weighted.clone(), None) };
+    let starting = interruption::before_training(lock.as_ref(), voice);
     let begun = match &initial {
-        Some(model) => model.training(&weighted, &settings).map(|training| (training, None)),
-        None => start(&weighted, &settings, limit, voice),
+        Some(model) => model.training(processes, &weighted, &settings).map(|training| (training, None)),
+        None => start(processes, &weighted, &settings, limit, voice),
     };
     let (mut training, cut_short) = begun.map_err(|e| in_words_of(&schema, e))?;
     notes.extend(Note::fewer_inducing(&settings, training.model()).into_iter().chain(cut_short));
@@ -176,9 +186,12 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
         let test = held_out.as_ref().map(|rows| &rows.data);
         limit.with_scoring(training.regressor(), &train, test, threads, report.is_some())
     };
-    let time_limit = limit.map(room).transpose()?;
+    let time_limit = limit.filter(|_| processes.is_first()).map(room).transpose()?;
     starting.done();
-    let run = RunOptions { checkpoint, every, time_limit, lock: Some(lock), quiet: voice.quiet };
+    let run = RunOptions { checkpoint, every, time_limit, lock, quiet: voice.quiet };
+    if !processes.is_first() {
+        return training_run::accompany(file, training);
+    }
     // Even before the first step there is something to go on from.
     file.save(&run.checkpoint)?;
     let finished =

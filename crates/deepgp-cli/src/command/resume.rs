@@ -20,15 +20,17 @@ use crate::fit::time_limit::TimeLimit;
 use crate::fit::training_run::{self, RunOptions};
 use crate::model::device::{self, Device};
 use crate::model::rows::{self, SplitRows};
+use crate::processes::Processes;
 use crate::terminal::output::{self, Outcome};
 use crate::terminal::text::count;
 use crate::terminal::waiting::Waiting;
 
 /// Goes on with a fit from its checkpoint or from a finished model, on the same rows.
-pub fn resume(args: ResumeArgs) -> Result<Outcome> {
+pub fn resume(args: ResumeArgs, processes: &Processes) -> Result<Outcome> {
     let started = Instant::now();
     let ResumeArgs { from, table, out, steps, time_limit, checkpoint_every, threads, device, report, voice } = args;
-    let Continuation { mut file, checkpoint, out, lock } = Continuation::of(&from, out)?;
+    let voice = processes.voice(voice);
+    let Continuation { mut file, checkpoint, out, lock } = Continuation::of(&from, out, processes)?;
     let fitted = file.record.data.table().map(|table| PathBuf::from(&table.path));
     paths::check_distinct(&[
         ("the table", table.as_ref().or(fitted.as_ref())),
@@ -45,10 +47,11 @@ pub fn resume(args: ResumeArgs) -> Result<Outcome> {
         (state.settings.steps, state.settings.threads) = (settings.steps, settings.threads);
     }
     let limit = time_limit.map(|span| TimeLimit::new(started, span.0));
-    let reading = interruption::while_reading(&lock, limit, voice);
+    let reading = interruption::while_reading(lock.as_ref(), limit.filter(|_| processes.is_first()), voice);
     let device = device.or_else(|| Device::named(&file.record.device)).unwrap_or_default();
+    let device = processes.device(device)?;
     let accelerator = device.open(voice)?;
-    for path in [Some(&out), report.as_ref()].into_iter().flatten() {
+    for path in [Some(&out), report.as_ref()].into_iter().flatten().filter(|_| processes.is_first()) {
         paths::check_writable(path)?;
     }
     let all = rows::of_fit(&file, table.as_deref(), voice).map_err(|error| match table {
@@ -67,8 +70,12 @@ pub fn resume(args: ResumeArgs) -> Result<Outcome> {
     file.record.checkpoint_every = every.to_string();
     file.record.device = device.name().into();
     output::say(voice, &beginning(&file, &from));
-    let weighted = rows::weighted(&train, file.record.class_weights)?;
-    let training = Training::of(file.regressor.clone(), &weighted, &file.record.settings)?;
+    let weighted = processes.share(rows::weighted(&train, file.record.class_weights)?)?;
+    drop(all);
+    // The process that scores keeps all rows, the others their shares.
+    let (train, held_out) = if processes.is_first() { (train, held_out) } else { (weighted.clone(), None) };
+    let communicator = processes.communicator();
+    let training = Training::of_among(communicator, file.regressor.clone(), &weighted, &file.record.settings)?;
     let mut training = training.further(file.record.steps_before);
     device::place_on(accelerator, training.model_mut(), voice);
     let threads = file.record.settings.train.threads;
@@ -77,14 +84,20 @@ pub fn resume(args: ResumeArgs) -> Result<Outcome> {
         let test = held_out.as_ref().map(|rows| &rows.data);
         limit.with_scoring(training.regressor(), &train, test, threads, report.is_some())
     };
-    let time_limit = limit.map(room).transpose()?;
+    let time_limit = limit.filter(|_| processes.is_first()).map(room).transpose()?;
     drop(reading);
-    if file.state.is_none() {
+    let is_new = file.state.is_none();
+    if is_new {
         file.state = Some(training.state());
+    }
+    if !processes.is_first() {
+        return training_run::accompany(file, training);
+    }
+    if is_new {
         // Even before the first step there is something to go on from.
         file.save(&checkpoint)?;
     }
-    let run = RunOptions { checkpoint, every, time_limit, lock: Some(lock), quiet: voice.quiet };
+    let run = RunOptions { checkpoint, every, time_limit, lock, quiet: voice.quiet };
     let finished =
         training_run::train(file, training, &run).inspect_err(|_| checkpoints::remove_unless_begun(&run.checkpoint))?;
     finish(finished, &train, held_out.as_ref(), &run, &out, report.as_deref(), voice)

@@ -13,6 +13,7 @@ use deepgp_io::{History, ModelFile};
 
 use super::{checkpoint, model_place};
 use crate::arguments::paths;
+use crate::processes::Processes;
 
 /// A fit to go on with.
 #[derive(Debug)]
@@ -23,17 +24,18 @@ pub struct Continuation {
     pub checkpoint: PathBuf,
     /// Where the model goes.
     pub out: PathBuf,
-    /// The right to write the checkpoint.
-    pub lock: Arc<Lock>,
+    /// The right to write the checkpoint; of several processes, the first has it.
+    pub lock: Option<Arc<Lock>>,
 }
 
 impl Continuation {
     /// The fit of the checkpoint or finished model at `path`, whose model is to go to `out`, if that is given. Fails if there is neither,
     /// if the checkpoint's model would go to another folder and nobody says so, or if a further run would replace the checkpoint of another
     /// fit that has not ended.
-    pub fn of(path: &Path, out: Option<PathBuf>) -> Result<Self> {
+    pub fn of(path: &Path, out: Option<PathBuf>, processes: &Processes) -> Result<Self> {
+        let lock_of = |checkpoint: &Path| processes.first(|| checkpoint::lock(checkpoint));
         // Before it is read: whoever has it may be about to move on.
-        let lock = checkpoint::lock(path)?;
+        let lock = lock_of(path)?;
         let file = ModelFile::load(path)?;
         if file.state.is_some() {
             let out = out.map_or_else(|| model_place::named_by(&file.record, path), Ok)?;
@@ -42,12 +44,12 @@ impl Continuation {
         drop(lock);
         let out = out.unwrap_or_else(|| path.into());
         let kept = paths::beside(path, "checkpoint");
-        let lock = checkpoint::lock(&kept)?;
+        let lock = lock_of(&kept)?;
         if let Some(state) = ModelFile::load(&kept).ok().filter(|kept| is_state_of(kept, &file)) {
             return Ok(Self { file: state, checkpoint: kept, out, lock });
         }
         let own = paths::beside(&out, "checkpoint");
-        let lock = if own == kept { lock } else { checkpoint::lock(&own)? };
+        let lock = if own == kept { lock } else { lock_of(&own)? };
         checkpoint::check_replaceable(&own, false, "remove it")?;
         Ok(Self { file: further(file), checkpoint: own, out, lock })
     }

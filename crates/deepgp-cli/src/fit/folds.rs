@@ -19,6 +19,7 @@ use crate::arguments::value::duration::CheckpointInterval;
 use crate::model::fold_scores::{folds_in_words, json as as_json, table as as_table, with_fold};
 use crate::model::rows::{self, PlacedRows, SplitRows};
 use crate::model::scores::Scores;
+use crate::processes::Processes;
 use crate::terminal::explain::in_words_of;
 use crate::terminal::interrupt;
 use crate::terminal::output::{self, Outcome, Voice};
@@ -69,7 +70,7 @@ impl FoldPlan<'_> {
             let settings = self.options.settings_for(train.len(), &schema.target_kind)?;
             let threads = settings.train.threads;
             let weighted = rows::weighted(&train, self.options.class_weights())?;
-            let begun = start(&weighted, &settings, limit, self.voice);
+            let begun = start(&Processes::alone(), &weighted, &settings, limit, self.voice);
             let (mut training, _) = begun.map_err(|error| in_words_of(&schema, error))?;
             *training.model_mut() = training.model().clone().computed_on(self.accelerator.clone());
             let limit =

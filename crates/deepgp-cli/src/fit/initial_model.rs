@@ -15,6 +15,7 @@ use deepgp_io::{ModelFile, Note};
 use crate::arguments::fit_options::FitOptions;
 use crate::arguments::usage::Usage;
 use crate::model::rows::LoadedRows;
+use crate::processes::Processes;
 use crate::terminal::explain::impossible_in_model;
 use crate::terminal::text::count;
 
@@ -89,8 +90,8 @@ impl InitialModel {
     }
 
     /// The training on these rows, which starts from the model.
-    pub fn training(&self, rows: &Dataset, settings: &FitSettings) -> deepgp::Result<Training> {
-        Training::of(self.file.regressor.clone(), rows, settings)
+    pub fn training(&self, processes: &Processes, rows: &Dataset, settings: &FitSettings) -> deepgp::Result<Training> {
+        Training::of_among(processes.communicator(), self.file.regressor.clone(), rows, settings)
     }
 
     /// A note that says where the fit started.

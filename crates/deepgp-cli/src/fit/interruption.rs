@@ -12,11 +12,11 @@ use crate::terminal::output::{self, Voice};
 /// The exit code of a fit whose table cannot be read in time: that of a command that failed.
 const OUT_OF_TIME: u8 = 1;
 
-/// Work before training begins, which leaves nothing if a signal ends it. The lock file goes too.
-pub fn before_training(lock: &Arc<Lock>, voice: Voice) -> Abandonable {
-    let lock = Arc::clone(lock);
+/// Work before training begins, which leaves nothing if a signal ends it. The lock file goes too, if there is one.
+pub fn before_training(lock: Option<&Arc<Lock>>, voice: Voice) -> Abandonable {
+    let lock = lock.cloned();
     Abandonable::new(move || {
-        lock.remove_file();
+        lock.iter().for_each(|lock| lock.remove_file());
         output::say(voice, "interrupted before training began: nothing was written");
         if voice.json {
             let _ = output::json(&json!({
@@ -30,12 +30,12 @@ pub fn before_training(lock: &Arc<Lock>, voice: Voice) -> Abandonable {
 
 /// Reading a table before training begins. If there is no time left for anything else, that is a failure: nothing can be learnt from a table
 /// that is not there yet.
-pub fn while_reading(lock: &Arc<Lock>, limit: Option<TimeLimit>, voice: Voice) -> Abandonable {
+pub fn while_reading(lock: Option<&Arc<Lock>>, limit: Option<TimeLimit>, voice: Voice) -> Abandonable {
     let work = before_training(lock, voice);
     let Some(limit) = limit else { return work };
-    let lock = Arc::clone(lock);
+    let lock = lock.cloned();
     work.until(limit.end(), move || {
-        lock.remove_file();
+        lock.iter().for_each(|lock| lock.remove_file());
         let text =
             format!("error: --time-limit {}s: the time was up while the table was read: give it more", limit.seconds());
         output::tell(&text);

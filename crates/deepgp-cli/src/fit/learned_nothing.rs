@@ -76,7 +76,7 @@ fn by_training_rows(file: &ModelFile, training: &Training) -> Result<Vec<Note>> 
     }
     let mean = of_the_mean(training, training.rows())?;
     let data_term = file.history.points().last().map_or(f64::NAN, |point| point.data_term);
-    let model = data_term / training.rows().len() as f64 - standardiser.log_volume_of(training.rows());
+    let model = data_term / training.num_data() as f64 - standardiser.log_volume_of(training.rows());
     if all.is_empty() && (model <= mean || model.is_nan()) {
         all.push(Note::ExplainsNothing { model: model.into(), mean: mean.into() });
     }

@@ -8,14 +8,16 @@ use deepgp_io::table::Schema;
 use deepgp_io::{History, ModelFile, Note, Provenance, Record, TableRecord};
 
 use super::time_limit::TimeLimit;
+use crate::processes::Processes;
 use crate::terminal::interrupt;
 use crate::terminal::output::Voice;
 use crate::terminal::stage::{Extent, Stage};
 use crate::terminal::waiting::Waiting;
 
-/// The training of a new model on these rows. Progress is shown; if the time is up meanwhile, the choice of inducing inputs
-/// is cut short, and the note says so.
+/// The training of a new model on these rows, and those of other processes. Progress is shown; if the time is up meanwhile, the choice of
+/// inducing inputs is cut short, and the note says so.
 pub fn start(
+    processes: &Processes,
     train: &Dataset,
     settings: &FitSettings,
     limit: Option<TimeLimit>,
@@ -25,7 +27,7 @@ pub fn start(
     // Until inducing inputs are chosen, which is told of by itself.
     let mut waiting = Some(Waiting::new(voice, "preparing the rows"));
     let (mut shown, mut note): (Option<(usize, usize, Stage)>, _) = (None, None);
-    let training = Training::watched(train, settings, |progress| {
+    let training = Training::among(processes.communicator(), train, settings, |progress| {
         let StartProgress { layer, inducing, share } = progress;
         drop(waiting.take());
         if shown.as_ref().is_none_or(|(of_layer, count, _)| (*of_layer, *count) != (layer, inducing)) {

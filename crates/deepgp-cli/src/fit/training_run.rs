@@ -17,6 +17,7 @@ use super::time_limit::TimeLimit;
 use crate::arguments::value::duration::CheckpointInterval;
 use crate::model::{device, units};
 use crate::terminal::interrupt;
+use crate::terminal::output::Outcome;
 use crate::terminal::progress::Progress;
 
 /// What a training run does beside training: checkpoints, a time limit, progress.
@@ -56,6 +57,18 @@ pub struct FinishedRun {
     pub known_notes: usize,
     /// The rows, held-out rows and units that the model was trained with.
     pub training: Training,
+}
+
+/// Trains as the first process does, in another one, which neither says nor writes anything.
+pub fn accompany(file: ModelFile, training: Training) -> Result<Outcome> {
+    interrupt::listen();
+    let state = file.state.context("a run needs a state to begin with")?;
+    let go_on = |_: &StepReport, _: &TrainState| match interrupt::asked() {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    };
+    training.resume(state).run(go_on)?;
+    Ok(Outcome::Done)
 }
 
 /// Trains the model of `training`, which is that of `file`, from the state that the file holds.

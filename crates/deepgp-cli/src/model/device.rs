@@ -77,8 +77,8 @@ pub fn explain(error: Error) -> anyhow::Error {
 
 /// Has `model` computed on `accelerator`, if there is one, and says so.
 pub fn place_on(accelerator: Option<Arc<dyn Backend>>, model: &mut DeepGp, voice: Voice) {
-    if let Some(accelerator) = &accelerator {
+    if let Some(accelerator) = accelerator {
         output::say(voice, &format!("computing on {}", accelerator.name()));
+        *model = model.clone().computed_on(Some(accelerator));
     }
-    *model = model.clone().computed_on(accelerator);
 }

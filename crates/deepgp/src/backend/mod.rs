@@ -6,6 +6,7 @@
 //!
 //! To add one, implement [`Backend`] with a [`Run`] and [`Mixtures`] of its own; nothing else changes.
 
+pub(crate) mod agreement;
 mod communicator;
 pub(crate) mod cpu;
 
@@ -19,7 +20,7 @@ use crate::data::Dataset;
 use crate::error::Result;
 use crate::layer::JitterEvent;
 use crate::model::DeepGp;
-use crate::model::batch::Batch;
+use crate::model::batch::{Batch, Shard};
 use crate::numeric::mat::View;
 use crate::objective::Objective;
 use crate::predict::Moments;
@@ -47,6 +48,11 @@ pub trait Backend: std::fmt::Debug + Send + Sync {
         noise: Noise<'_>,
         gradient: bool,
     ) -> Result<(Evaluation, Vec<f64>)>;
+
+    /// The processes that a model is computed on together; a backend that says nothing computes alone.
+    fn communicator(&self) -> Arc<dyn Communicator> {
+        Arc::new(Alone)
+    }
 
     /// A training run of a model on the task's rows. Parameters and the optimiser's state come by [`Run::load`].
     fn train<'d>(&self, model: &DeepGp, task: TrainingTask<'d>) -> Result<Box<dyn Run + 'd>>;
@@ -97,6 +103,8 @@ pub struct StepPlan<'a> {
     pub step: u64,
     /// The rows of the minibatch: no more than the largest of an epoch that is cut evenly into batches of at most `batch_size`.
     pub rows: &'a [u32],
+    /// The whole minibatch, where other processes hold rows of it too; `None` if these are all.
+    pub shard: Option<Shard>,
     /// The learning rate, schedule and roll-backs included.
     pub learning_rate: f64,
     /// The factor `κ` on the KL.

@@ -6,6 +6,7 @@
 //! shift = Σ_n ω_n v_n / Σ_n ω_n        scale² = Σ_n ω_n (v_n − shift)² / Σ_n ω_n
 //! ```
 
+use crate::backend::{Alone, Communicator};
 use crate::data::Dataset;
 use crate::data::dataset::check_finite;
 use crate::data::transformed_targets::TargetTransforms;
@@ -61,14 +62,25 @@ impl Standardiser {
 
     /// The standardiser like [`Standardiser::fit`]'s, with targets in the units that a likelihood wants them in.
     pub fn fit_for(data: &Dataset, constant: ConstantColumns, targets: TargetUnits) -> Result<Self> {
-        if data.len() < 2 {
+        Self::fit_among(&Alone, data, data, constant, targets)
+    }
+
+    /// [`Standardiser::fit_for`] for the rows of several processes: inputs are those of this one's rows, `own`; targets are those of `all`.
+    pub(crate) fn fit_among(
+        processes: &dyn Communicator,
+        own: &Dataset,
+        all: &Dataset,
+        constant: ConstantColumns,
+        targets: TargetUnits,
+    ) -> Result<Self> {
+        if all.len() < 2 {
             let advice = "one row has no spread to standardise by: give more rows";
-            return Err(Error::TooFewRows { what: "standardising", needed: 2, rows: data.len(), advice });
+            return Err(Error::TooFewRows { what: "standardising", needed: 2, rows: all.len(), advice });
         }
-        let x = Scaling::fit("x", data.x().view(), data.weights(), constant)?;
+        let x = Scaling::fit_among(processes, "x", own.x().view(), own.weights(), constant)?;
         let y = match targets {
-            TargetUnits::Standardised => Scaling::fit("y", data.y().view(), data.weights(), ConstantColumns::Reject)?,
-            TargetUnits::AsTheyAre => Scaling::identity(data.y().ncols()),
+            TargetUnits::Standardised => Scaling::fit("y", all.y().view(), all.weights(), ConstantColumns::Reject)?,
+            TargetUnits::AsTheyAre => Scaling::identity(all.y().ncols()),
         };
         Ok(Self { x, y, transform: None })
     }
@@ -102,23 +114,41 @@ impl Scaling {
         weights: Option<&[f64]>,
         constant: ConstantColumns,
     ) -> Result<Self> {
+        Self::fit_among(&Alone, what, m, weights, constant)
+    }
+
+    /// [`Scaling::fit`] for the rows of several processes, `m` and `weights` being those of this one.
+    fn fit_among(
+        processes: &dyn Communicator,
+        what: &'static str,
+        m: View<'_>,
+        weights: Option<&[f64]>,
+        constant: ConstantColumns,
+    ) -> Result<Self> {
         // In units of the heaviest row, so that no sum overflows. What weighs nothing may be anything.
-        let heaviest = weights.map_or(1.0, |all| all.iter().copied().fold(0.0, f64::max));
-        let weight = |i: usize| weights.map_or(1.0, |all| all[i] / heaviest);
+        let mut heaviest = [weights.map_or(1.0, |all| all.iter().copied().fold(0.0, f64::max))];
+        processes.largest(&mut heaviest)?;
+        let weight = |i: usize| weights.map_or(1.0, |all| all[i] / heaviest[0]);
         let rows: Vec<usize> = (0..m.nrows()).filter(|&i| weight(i) > 0.0).collect();
-        let total: f64 = rows.iter().map(|&i| weight(i)).sum();
+        let mut total = [rows.iter().map(|&i| weight(i)).sum::<f64>()];
+        processes.sum(&mut total)?;
+        let values = |column: usize| rows.iter().map(move |&i| (weight(i), m[(i, column)]));
+        let each = |of: &dyn Fn(usize) -> f64| (0..m.ncols()).map(of).collect::<Vec<f64>>();
+        // Dividing first keeps the mean of huge numbers finite.
+        let mut mean = each(&|c| values(c).map(|(w, v)| w * (v / total[0])).sum());
+        processes.sum(&mut mean)?;
+        let mut largest = each(&|c| values(c).fold(0.0f64, |a, (_, v)| a.max((v - mean[c]).abs())));
+        processes.largest(&mut largest)?;
+        let mut squares = each(&|c| match largest[c] {
+            0.0 => 0.0,
+            largest => values(c).map(|(w, v)| w * ((v - mean[c]) / largest).powi(2)).sum(),
+        });
+        processes.sum(&mut squares)?;
+        let constants = constant_values(processes, m, &rows)?;
         let (mut shift, mut scale) = (Vec::new(), Vec::new());
-        for column in 0..m.ncols() {
-            let values = || rows.iter().map(|&i| (weight(i), m[(i, column)]));
-            // Dividing first keeps the mean of huge numbers finite.
-            let mean: f64 = values().map(|(w, v)| w * (v / total)).sum();
-            let largest = values().fold(0.0f64, |a, (_, v)| a.max((v - mean).abs()));
-            let deviation = if largest > 0.0 {
-                largest * (values().map(|(w, v)| w * ((v - mean) / largest).powi(2)).sum::<f64>() / total).sqrt()
-            } else {
-                0.0
-            };
-            if let Some(value) = constant_value(values().map(|(_, v)| v)) {
+        for (column, value) in constants.into_iter().enumerate() {
+            let deviation = largest[column] * (squares[column] / total[0]).sqrt();
+            if let Some(value) = value {
                 if constant == ConstantColumns::Reject {
                     let advice = if what == "y" {
                         "there is nothing to learn"
@@ -132,7 +162,7 @@ impl Scaling {
             } else if !(SMALLEST_SPREAD..=LARGEST_SPREAD).contains(&deviation) {
                 return Err(Error::Spread { what, column, deviation });
             } else {
-                shift.push(mean);
+                shift.push(mean[column]);
                 scale.push(deviation);
             }
         }
@@ -174,10 +204,20 @@ impl Scaling {
     }
 }
 
-/// The value that all of these have, if it is one. Not found by their deviation: the mean of many equal numbers is not quite that number.
-fn constant_value(mut values: impl Iterator<Item = f64>) -> Option<f64> {
-    let first = values.next()?;
-    values.all(|v| (v - first).abs() <= 1e-14 * first.abs()).then_some(first)
+/// The value that each column has in all of these rows, of all processes, if it is one. Not found by their deviation: the mean of many equal
+/// numbers is not quite that number.
+fn constant_values(processes: &dyn Communicator, m: View<'_>, rows: &[usize]) -> Result<Vec<Option<f64>>> {
+    let columns = m.ncols();
+    // The first row of the first process that has any.
+    let own: &[f64] = rows.first().map_or(&[], |&i| m.row(i));
+    let first = if processes.is_alone() { own.to_vec() } else { processes.gather(own)? };
+    if first.is_empty() {
+        return Ok(vec![None; columns]);
+    }
+    let varies = |c: usize| rows.iter().any(|&i| (m[(i, c)] - first[c]).abs() > 1e-14 * first[c].abs());
+    let mut varies: Vec<f64> = (0..columns).map(|c| f64::from(u8::from(varies(c)))).collect();
+    processes.sum(&mut varies)?;
+    Ok(varies.iter().zip(first).map(|(varies, value)| (*varies == 0.0).then_some(value)).collect())
 }
 
 #[cfg(test)]

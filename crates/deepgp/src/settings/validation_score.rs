@@ -4,7 +4,6 @@ use crate::data::Dataset;
 use crate::error::Result;
 use crate::likelihood::Outcomes;
 use crate::predict::Predictor;
-use crate::predict::metrics::weighted_mean;
 
 /// The score by which validation rows judge, and early stopping with them; of all of them more is better.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,14 +17,13 @@ pub enum ValidationScore {
 }
 
 impl ValidationScore {
-    /// The score of rows in the model's units, which count by their weights.
-    pub(crate) fn score(self, predictor: &Predictor<'_>, rows: &Dataset) -> Result<f64> {
+    /// The score of each of these rows in the model's units; that of all of them is its mean.
+    pub(crate) fn of_rows(self, predictor: &Predictor<'_>, rows: &Dataset) -> Result<Vec<f64>> {
         let y = rows.y().view();
-        let each = match self.suiting(predictor.model.likelihood().outcomes()) {
+        Ok(match self.suiting(predictor.model.likelihood().outcomes()) {
             Self::LogDensity => predictor.log_density(rows, y)?,
             Self::Crps => predictor.crps(rows, y)?.into_iter().map(|own| -own).collect(),
-        };
-        Ok(weighted_mean(&each, rows.weights()))
+        })
     }
 
     /// The score that is taken for such targets: of classes and counts the log density, which is bounded there; the CRPS of a class number says

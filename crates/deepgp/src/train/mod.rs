@@ -6,6 +6,7 @@
 pub(crate) mod adam;
 pub(crate) mod optimiser;
 mod row_order;
+mod shared_rows;
 pub(crate) mod state;
 mod trainer;
 mod training;

@@ -13,7 +13,13 @@
 //! Steps are taken by a [`Run`] of the model's backend, in *bursts* of as many as it likes to be asked for at once, up to
 //! [`crate::backend::BURST`], with nothing in between. Where bursts begin depends on the number of the step alone, so it does not
 //! change a bit either.
+//!
+//! Where the model's backend computes together with other processes ([`Backend::communicator`](crate::backend::Backend::communicator)), each has
+//! its own rows, in the order of ranks, and all of them the same validation rows. Minibatches and noise are those of one process with all
+//! rows: rows are known by their numbers among all. Each process scores its part of the validation rows; a step after which a callback breaks
+//! is the last one of all; and every [`LOOK_EVERY`] steps all make sure that they hold the same parameters.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
@@ -22,12 +28,15 @@ use std::time::{Duration, Instant};
 use super::optimiser::Optimiser;
 use super::row_order::{Minibatches, RowOrder};
 use super::state::{Best, StepOutcome, StepReport, Stop, TrainState};
-use crate::backend::{BURST, Evaluation, Run, StepPlan, TrainingTask};
+use crate::backend::agreement::Share;
+use crate::backend::{BURST, Communicator, Evaluation, Run, StepPlan, TrainingTask};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::model::DeepGp;
+use crate::model::batch::Shard;
 use crate::numeric::threads::Threads;
 use crate::objective::{Objective, ObjectiveForm};
+use crate::predict::metrics::weighted_mean;
 use crate::settings::{PredictSettings, TrainSettings, learning_rate_for};
 
 /// The number of steps in a row that may be rolled back before training gives up.
@@ -54,6 +63,9 @@ impl Method<'static> {
     }
 }
 
+/// The number of steps after which several processes compare their parameters.
+const LOOK_EVERY: u64 = 50;
+
 /// A step that is planned but not yet computed.
 #[derive(Debug)]
 struct PlannedStep {
@@ -61,6 +73,8 @@ struct PlannedStep {
     before: Counters,
     /// The range of its rows in the trainer's order.
     rows: Range<usize>,
+    /// The number of its rows, those of other processes included.
+    batch_rows: usize,
     /// The learning rate, schedule and roll-backs included.
     learning_rate: f64,
     /// The factor on the KL.
@@ -97,10 +111,12 @@ impl Counters {
 pub struct Trainer<'a> {
     /// The model, at the parameters of [`Trainer::state`] or newer ones.
     model: DeepGp,
-    /// The training rows, in the model's units.
-    data: &'a Dataset,
+    /// The processes that train together.
+    communicator: Arc<dyn Communicator>,
+    /// The training rows among those of all processes.
+    share: Share,
     /// The validation rows, in the model's units.
-    validation: Option<&'a Dataset>,
+    validation: Option<Validation<'a>>,
     /// The state of the run; its counters are always current.
     state: TrainState,
     /// The backend's side of the run.
@@ -113,6 +129,28 @@ pub struct Trainer<'a> {
     order: RowOrder,
     /// Reports of steps that were taken but not yet handed out.
     reports: VecDeque<StepReport>,
+}
+
+/// The rows that decide when to stop.
+#[derive(Debug)]
+struct Validation<'a> {
+    /// All of them.
+    rows: &'a Dataset,
+    /// Those that this process scores, if there are enough for it to have some.
+    own: Option<Cow<'a, Dataset>>,
+}
+
+impl<'a> Validation<'a> {
+    /// These rows, of which each process scores its part.
+    fn new(rows: &'a Dataset, communicator: &dyn Communicator) -> Result<Self> {
+        if communicator.is_alone() {
+            return Ok(Self { rows, own: Some(Cow::Borrowed(rows)) });
+        }
+        let upto = |rank: usize| (rank * rows.len() / communicator.size()) as u32;
+        let part: Vec<u32> = (upto(communicator.rank())..upto(communicator.rank() + 1)).collect();
+        let own = if part.is_empty() { None } else { Some(Cow::Owned(rows.gather(&part)?)) };
+        Ok(Self { rows, own })
+    }
 }
 
 /// A state that was fetched from a device, and when.
@@ -143,7 +181,8 @@ impl<'a> Trainer<'a> {
         validation: Option<&'a Dataset>,
         settings: TrainSettings,
     ) -> Result<Self> {
-        let state = TrainState::start(&model, method.optimiser, data.len(), settings);
+        let rows = model.backend().communicator().share(data.len())?.total;
+        let state = TrainState::start(&model, method.optimiser, rows, settings);
         Self::resume_by(method, model, data, validation, settings, state)
     }
 
@@ -173,7 +212,10 @@ impl<'a> Trainer<'a> {
             model.check_data(data)?;
         }
         method.objective.check(&model)?;
-        state.check(&model, method.optimiser, data.len(), &settings)?;
+        let communicator = model.backend().communicator();
+        let share = communicator.share(data.len())?;
+        state.check(&model, method.optimiser, share.total, &settings)?;
+        let validation = validation.map(|rows| Validation::new(rows, &*communicator)).transpose()?;
         (state.settings.steps, state.settings.threads) = (settings.steps, settings.threads);
         model.set_raw(&state.now.raw);
         let threads = Threads::new(settings.threads)?;
@@ -184,7 +226,7 @@ impl<'a> Trainer<'a> {
         let fetched = (run.fetch_every() > Duration::ZERO)
             .then(|| Fetched { state: Box::new(state.clone()), at: Instant::now() });
         let (order, reports) = (RowOrder::default(), VecDeque::new());
-        Ok(Self { model, data, validation, state, run, fetched, threads, order, reports })
+        Ok(Self { model, communicator, share, validation, state, run, fetched, threads, order, reports })
     }
 
     /// The model at the parameters of [`Trainer::state`], or newer ones.
@@ -225,7 +267,8 @@ impl<'a> Trainer<'a> {
                     return Err(other);
                 }
             };
-            if callback(&report, self.state()).is_break() {
+            let breaks = callback(&report, self.state()).is_break();
+            if self.communicator.any(breaks)? {
                 break Stop::Callback;
             }
         };
@@ -234,7 +277,14 @@ impl<'a> Trainer<'a> {
             let _ = callback(&report, self.state());
         }
         self.fetch(Duration::ZERO)?;
+        self.check_same_parameters()?;
         Ok(stop)
+    }
+
+    /// Fails if processes that train together hold different parameters.
+    fn check_same_parameters(&self) -> Result<()> {
+        let advice = "run all of them with the same program and settings, on processors of one kind";
+        self.communicator.check_same("the parameters", &self.state.now.raw, advice)
     }
 
     /// Whether the validation rows have seen nothing better `patience` times in a row.
@@ -266,9 +316,9 @@ impl<'a> Trainer<'a> {
 
     /// Takes as many steps as the run likes to be asked for at once, and leaves their reports.
     fn burst(&mut self) -> Result<()> {
-        if let (Some(held_out), 0, None) = (self.validation, self.state.step, &self.state.best) {
+        if let (true, 0, None) = (self.validation.is_some(), self.state.step, &self.state.best) {
             // Training may lead to nothing better than where it began, above all where it goes on from a trained model.
-            self.score_validation(held_out)?;
+            self.score_validation()?;
             self.state.looks_since_best = 0;
         }
         let mut plans = vec![self.plan()];
@@ -305,6 +355,9 @@ impl<'a> Trainer<'a> {
             self.reports.push_back(StepReport { step, epoch, outcome, learning_rate, kl_weight, validation, seconds });
         }
         rolled_back?;
+        if self.state.step.is_multiple_of(LOOK_EVERY) {
+            self.check_same_parameters()?;
+        }
         let validation = self.validate()?;
         if let Some(last) = self.reports.back_mut() {
             last.validation = validation;
@@ -326,14 +379,14 @@ impl<'a> Trainer<'a> {
         let settings = self.state.settings;
         let before = Counters::of(&self.state);
         let (step, rate_factor) = (self.state.step, self.state.rate_factor);
-        let rows = self.next_rows();
-        let rate = settings.learning_rate.unwrap_or_else(|| learning_rate_for(self.data.len()));
+        let (rows, batch_rows) = self.next_rows();
+        let rate = settings.learning_rate.unwrap_or_else(|| learning_rate_for(self.share.total));
         let learning_rate = rate * settings.schedule.factor(step, settings.steps) * rate_factor;
         let kl_weight = settings.kl_weight_at(step);
         self.state.step += 1;
         self.state.rate_factor = (rate_factor * RECOVERY_FACTOR).min(1.0);
         let epoch = self.state.epoch as f64 + self.state.batches_used as f64 / self.minibatches().count as f64;
-        PlannedStep { before, rows, learning_rate, kl_weight, epoch }
+        PlannedStep { before, rows, batch_rows, learning_rate, kl_weight, epoch }
     }
 
     /// Moves the counters back to where the first of these was planned.
@@ -345,11 +398,13 @@ impl<'a> Trainer<'a> {
 
     /// Takes the planned steps up to the first that fails.
     fn compute(&mut self, plans: &[PlannedStep]) -> Result<Vec<Result<Evaluation>>> {
-        let Self { model, state, run, order, threads, .. } = self;
-        let steps = state.settings.steps;
+        let Self { model, state, run, order, threads, communicator, share, .. } = self;
+        let (steps, offset) = (state.settings.steps, share.offset as u32);
+        let shard = |batch_rows| (!communicator.is_alone()).then_some(Shard { offset, batch_rows });
         let plan = |p: &PlannedStep| StepPlan {
             step: p.before.step,
             rows: order.rows(p.rows.clone()),
+            shard: shard(p.batch_rows),
             learning_rate: p.learning_rate,
             kl_weight: p.kl_weight,
             progress: p.before.step as f64 / steps as f64,
@@ -365,19 +420,19 @@ impl<'a> Trainer<'a> {
 
     /// How an epoch is cut into minibatches.
     fn minibatches(&self) -> Minibatches {
-        Minibatches::new(self.data.len(), &self.state.settings)
+        Minibatches::new(self.share.total, &self.state.settings)
     }
 
-    /// The next minibatch as a range in the order of its epoch.
-    fn next_rows(&mut self) -> Range<usize> {
-        let minibatches = self.minibatches();
-        minibatches.shuffle(&mut self.order, self.state.epoch, self.state.settings.seed);
-        let range = minibatches.range(self.state.batches_used);
+    /// The rows of the next minibatch as a range in the order of its epoch, and the number of those of all processes.
+    fn next_rows(&mut self) -> (Range<usize>, usize) {
+        let (minibatches, index) = (self.minibatches(), self.state.batches_used);
+        minibatches.shuffle(&mut self.order, self.share, self.state.epoch, self.state.settings.seed);
+        let next = (self.order.range(index), minibatches.range(index).len());
         self.state.batches_used += 1;
         if self.state.batches_used == minibatches.count {
             (self.state.epoch, self.state.batches_used) = (self.state.epoch + 1, 0);
         }
-        range
+        next
     }
 
     /// Returns to the parameters before the last update and lowers the learning rate. Fails if there are none, or after
@@ -400,14 +455,13 @@ impl<'a> Trainer<'a> {
 
     /// Scores the validation rows, if it is time to: every `validate_every` steps, and after the last one.
     fn validate(&mut self) -> Result<Option<f64>> {
-        let Some(held_out) = self.validation else { return Ok(None) };
         let TrainSettings { steps, validate_every, .. } = self.state.settings;
         let is_time = self.state.step == steps || self.state.step.is_multiple_of(validate_every);
-        is_time.then(|| self.score_validation(held_out)).transpose()
+        (self.validation.is_some() && is_time).then(|| self.score_validation()).transpose()
     }
 
-    /// The score of the validation rows; the parameters become the best ones if it was never higher.
-    fn score_validation(&mut self, held_out: &Dataset) -> Result<f64> {
+    /// The score of the validation rows, which there must be; the parameters become the best ones if it was never higher.
+    fn score_validation(&mut self) -> Result<f64> {
         let TrainSettings { validation_samples: samples, seed, .. } = self.state.settings;
         if self.fetched.is_some() {
             self.run.store_raw(&mut self.state)?;
@@ -415,12 +469,20 @@ impl<'a> Trainer<'a> {
         }
         let (model, settings) = (&self.model, PredictSettings { samples, seed, threads: 0 });
         let judge = self.state.settings.validation_score;
-        let score = match self.threads.run(|| judge.score(&model.predictor(settings)?, held_out)) {
-            Ok(score) => score,
-            // A model that cannot predict is no better than any other.
-            Err(reason) if reason.can_be_rolled_back() => f64::NEG_INFINITY,
-            Err(other) => return Err(other),
-        };
+        let Validation { rows, own } = self.validation.as_ref().expect("there are validation rows");
+        let mut each = Vec::new();
+        if let Some(own) = own {
+            each = match self.threads.run(|| judge.of_rows(&model.predictor(settings)?, own)) {
+                Ok(each) => each,
+                // A model that cannot predict is no better than any other.
+                Err(reason) if reason.can_be_rolled_back() => vec![f64::NEG_INFINITY; own.len()],
+                Err(other) => return Err(other),
+            };
+        }
+        if !self.communicator.is_alone() {
+            each = self.communicator.gather(&each)?;
+        }
+        let score = weighted_mean(&each, rows.weights());
         let state = &mut self.state;
         if state.best.as_ref().is_none_or(|best| score > best.score) && score.is_finite() {
             state.best = Some(Best { raw: state.now.raw.clone(), score, step: state.step });

@@ -4,14 +4,19 @@
 //! rows → some held out for early stopping → targets transformed → standardised by the others → model at its start → Trainer → Regressor
 //! ```
 //!
+//! Several processes that hold some of the rows each go that way together ([`Training::among`], `shared_rows.rs`).
+//!
 //! The rows that were held out say last how sure of classes the model should be ([`Sharpness`](crate::Sharpness)).
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use super::optimiser::Optimiser;
+use super::shared_rows::SharedRows;
 use super::state::{StepReport, Stop, TrainState};
 use super::trainer::{Method, Trainer};
 use super::transform_choice::{self, TransformFinding};
+use crate::backend::{Alone, Backend, Communicator, Cpu};
 use crate::data::copies::Copies;
 use crate::data::{ConstantColumns, Dataset, Standardiser, TargetTransform, TransformChoice};
 use crate::error::{Error, Result};
@@ -67,8 +72,10 @@ pub struct Fit {
 pub struct Training {
     /// The model at its starting point, and its units.
     regressor: Regressor,
-    /// The training rows, in the model's units.
+    /// The training rows, in the model's units; of several processes, this one's.
     rows: Dataset,
+    /// The number of training rows of all processes.
+    num_data: usize,
     /// The rows that decide when to stop, in the model's units: those held out, or a sample of them.
     held_out: Option<Dataset>,
     /// The settings of the run.
@@ -94,51 +101,118 @@ impl Training {
         settings: &FitSettings,
         mut watch: impl FnMut(StartProgress) -> ControlFlow<()> + Send,
     ) -> Result<Self> {
+        Self::start_by_settings(Cpu::shared(), data, settings, &mut StartWatch::new(&mut watch))
+    }
+
+    /// The training of a new model for the rows of several processes, of which `share` is this one's: those of all follow one another in the
+    /// order of ranks. All processes call this, and [`Training::run`] after it, with the same settings, and end with the same model.
+    ///
+    /// It is that of one process with all rows but for the rounding of sums, as long as there are no more than [`SUBSAMPLE`](crate::SUBSAMPLE) of them; beyond,
+    /// a model starts from so many at random. Every process knows of all rows their targets, weights, offsets, groups and times, and of up to
+    /// [`SUBSAMPLE`](crate::SUBSAMPLE) of them the inputs.
+    pub fn among(
+        communicator: Arc<dyn Communicator>,
+        share: &Dataset,
+        settings: &FitSettings,
+        mut watch: impl FnMut(StartProgress) -> ControlFlow<()> + Send,
+    ) -> Result<Self> {
+        Self::start_by_settings(Arc::new(Cpu::among(communicator)), share, settings, &mut StartWatch::new(&mut watch))
+    }
+
+    /// The training of a new model with the likelihood that `settings` name.
+    fn start_by_settings(
+        backend: Arc<dyn Backend>,
+        data: &Dataset,
+        settings: &FitSettings,
+        watch: &mut StartWatch<'_>,
+    ) -> Result<Self> {
         let form = settings.model.likelihood;
         form.check()?;
-        Self::start(data, settings, form.start_for(data)?, &mut StartWatch::new(&mut watch))
+        let communicator = backend.communicator();
+        let all = SharedRows::new(&*communicator, data)?;
+        let likelihood = form.start_for(all.outline())?;
+        Self::start(backend, &all, settings, likelihood, watch)
     }
 
     /// The training of a new model for `data` with a program's own likelihood, at its starting parameters.
     pub fn with_likelihood(data: &Dataset, settings: &FitSettings, likelihood: Box<dyn Likelihood>) -> Result<Self> {
-        Self::start(data, settings, likelihood, &mut StartWatch::new(&mut unwatched))
+        let all = SharedRows::new(&Alone, data)?;
+        Self::start(Cpu::shared(), &all, settings, likelihood, &mut StartWatch::new(&mut unwatched))
     }
 
-    /// The training of a new model for `data` with this likelihood, for somebody who watches its start.
+    /// The training of a new model with this likelihood, for somebody who watches its start.
     fn start(
-        data: &Dataset,
+        backend: Arc<dyn Backend>,
+        all: &SharedRows<'_>,
         settings: &FitSettings,
         likelihood: Box<dyn Likelihood>,
         watch: &mut StartWatch<'_>,
     ) -> Result<Self> {
         // Before rows are held out, so that a message names the user's row.
-        likelihood.check(data.y().view())?;
-        settings.transform_target.check(data.y().view())?;
-        let (train, held_out) = hold_out_of(data, settings, likelihood.outcomes())?;
-        let units = likelihood.target_units();
+        let y = all.outline().y().view();
+        likelihood.check(y)?;
+        settings.transform_target.check(y)?;
+        let (train, held_out) = hold_out_of(all.outline(), settings, likelihood.outcomes())?;
+        let (units, processes) = (likelihood.target_units(), all.processes());
         // An input that varies may be constant among the rows left to train on: whether it is refused, all rows decide.
-        Standardiser::fit_for(data, settings.constant_columns, units)?;
+        Standardiser::fit_among(processes, all.held(), all.outline(), settings.constant_columns, units)?;
         let threads = Threads::new(settings.train.threads)?;
-        let (transforms, findings) = transforms(&train, settings.transform_target, units, &threads)?;
-        let standardiser = Standardiser::fit_for(&train, ConstantColumns::Keep, units)?;
+        let own = all.own(&train)?;
+        let standardiser = Standardiser::fit_among(processes, &own, &train, ConstantColumns::Keep, units)?;
+        let (transforms, findings) =
+            transforms(&train, settings.transform_target, (units, &standardiser), all, &threads)?;
         let standardiser = standardiser.with_transforms(&train, transforms)?;
-        let rows = standardiser.apply(&train)?;
+        let rows = processes.all_fine(standardiser.apply(&own))?;
+        let first = all.start_inputs(&train, &rows, &standardiser, settings.model.seed)?;
         let model =
-            threads.run(|| DeepGp::with_likelihood_watched(rows.x().view(), likelihood, &settings.model, watch))?;
-        let held_out = held_out.map(|rows| looked_at(&rows, &standardiser, settings)).transpose()?;
-        let regressor = Regressor::new(model, standardiser);
-        let calibrate = settings.calibrate;
-        Ok(Self { regressor, rows, held_out, settings: settings.train, state: None, calibrate, findings })
+            threads.run(|| DeepGp::with_likelihood_watched(first.view(), likelihood, &settings.model, watch))?;
+        let held_out = held_out.map(|rows| looked_at(all, &rows, &standardiser, settings)).transpose()?;
+        let mut model = model.computed_on(Some(backend));
+        if !processes.is_alone() {
+            // The choice of inducing inputs may have been cut short in some processes alone.
+            let mut raw = model.raw();
+            processes.broadcast(&mut raw)?;
+            model.set_raw(&raw);
+        }
+        Ok(Self {
+            regressor: Regressor::new(model, standardiser),
+            rows,
+            num_data: train.len(),
+            held_out,
+            settings: settings.train,
+            state: None,
+            calibrate: settings.calibrate,
+            findings,
+        })
     }
 
     /// The training of an existing model, in its own units, on `data`. The same rows are held out as by [`Training::new`] with these
     /// settings.
     pub fn of(regressor: Regressor, data: &Dataset, settings: &FitSettings) -> Result<Self> {
-        let (train, held_out) = hold_out_of(data, settings, regressor.model.likelihood().outcomes())?;
-        let rows = regressor.standardiser.apply(&train)?;
-        let held_out = held_out.map(|rows| looked_at(&rows, &regressor.standardiser, settings)).transpose()?;
-        let (calibrate, findings) = (settings.calibrate, Vec::new());
-        Ok(Self { regressor, rows, held_out, settings: settings.train, state: None, calibrate, findings })
+        Self::of_shared(regressor, &SharedRows::new(&Alone, data)?, settings)
+    }
+
+    /// The training of an existing model like [`Training::of`]'s, on the rows of several processes, of which `share` is this one's. The
+    /// state of a run of any number of processes can be gone on with ([`Training::resume`]).
+    pub fn of_among(
+        communicator: Arc<dyn Communicator>,
+        regressor: Regressor,
+        share: &Dataset,
+        settings: &FitSettings,
+    ) -> Result<Self> {
+        let Regressor { model, standardiser, sharpness, spread } = regressor;
+        let model = model.computed_on(Some(Arc::new(Cpu::among(communicator.clone()))));
+        let regressor = Regressor { model, standardiser, sharpness, spread };
+        Self::of_shared(regressor, &SharedRows::new(&*communicator, share)?, settings)
+    }
+
+    /// The training of an existing model on all rows, or on a share.
+    fn of_shared(regressor: Regressor, all: &SharedRows<'_>, settings: &FitSettings) -> Result<Self> {
+        let (train, held_out) = hold_out_of(all.outline(), settings, regressor.model.likelihood().outcomes())?;
+        let rows = all.processes().all_fine(all.own(&train).and_then(|own| regressor.standardiser.apply(&own)))?;
+        let held_out = held_out.map(|rows| looked_at(all, &rows, &regressor.standardiser, settings)).transpose()?;
+        let (num_data, calibrate, findings) = (train.len(), settings.calibrate, Vec::new());
+        Ok(Self { regressor, rows, num_data, held_out, settings: settings.train, state: None, calibrate, findings })
     }
 
     /// This training with other minibatches and noise, as after runs that took `steps_before` steps. The optimiser's state, the schedule
@@ -182,9 +256,14 @@ impl Training {
         &self.regressor.standardiser
     }
 
-    /// The rows to train on, in the model's units.
+    /// The rows to train on, in the model's units; of several processes, this one's.
     pub fn rows(&self) -> &Dataset {
         &self.rows
+    }
+
+    /// The number of rows to train on, those of all processes.
+    pub fn num_data(&self) -> usize {
+        self.num_data
     }
 
     /// The rows that decide when to stop, in the model's units: those held out, or 10,000 of them at random if there are more.
@@ -201,7 +280,7 @@ impl Training {
     /// The state that the run begins with: a program that saves states can save this one too.
     pub fn state(&self) -> TrainState {
         let optimiser: &dyn Optimiser = self.settings.optimiser.optimiser();
-        let start = || TrainState::start(&self.regressor.model, optimiser, self.rows.len(), self.settings);
+        let start = || TrainState::start(&self.regressor.model, optimiser, self.num_data, self.settings);
         self.state.clone().unwrap_or_else(start)
     }
 
@@ -225,7 +304,11 @@ impl Training {
         };
         let stop = trainer.run(callback)?;
         let state = trainer.state().clone();
-        let regressor = Regressor::new(trainer.finish(), standardiser);
+        let together = !trainer.model().backend().communicator().is_alone();
+        let model = trainer.finish();
+        // Whoever has the model asks it by itself.
+        let model = if together { model.computed_on(None) } else { model };
+        let regressor = Regressor::new(model, standardiser);
         let regressor = match held_out {
             Some(rows) if self.calibrate => {
                 let TrainSettings { validation_samples: samples, seed, threads, .. } = self.settings;
@@ -237,11 +320,12 @@ impl Training {
     }
 }
 
-/// The transform of each target, fitted to these training rows, with what was found out about it if the choice was left to the library.
+/// The transform of each target, fitted to these training rows, which are standardised by `plain` without any, with what was found out about it if the choice was left to the library.
 fn transforms(
     train: &Dataset,
     choice: TransformChoice,
-    units: TargetUnits,
+    (units, plain): (TargetUnits, &Standardiser),
+    all: &SharedRows<'_>,
     threads: &Threads,
 ) -> Result<(Vec<TargetTransform>, Vec<TransformFinding>)> {
     use TransformChoice as Choice;
@@ -250,7 +334,10 @@ fn transforms(
         (Choice::None, TargetUnits::Standardised | TargetUnits::AsTheyAre) | (Choice::Auto, TargetUnits::AsTheyAre) => {
             Ok((vec![TargetTransform::Identity; targets], Vec::new()))
         }
-        (Choice::Auto, TargetUnits::Standardised) => Ok(transform_choice::choose(train, threads)?.into_iter().unzip()),
+        (Choice::Auto, TargetUnits::Standardised) => {
+            let fetch = |rows: &[u32]| all.fetch_rows(train, rows);
+            Ok(transform_choice::choose(train, plain, &fetch, threads)?.into_iter().unzip())
+        }
         (fixed @ (Choice::Log | Choice::Log1p | Choice::YeoJohnson | Choice::Quantile), TargetUnits::Standardised) => {
             let column = |p: usize| (0..train.len()).map(|i| train.y()[(i, p)]).collect::<Vec<f64>>();
             let fit = |p: usize| fixed.fit_column(p, &column(p), train.weights());
@@ -294,14 +381,19 @@ fn hold_out_of(data: &Dataset, settings: &FitSettings, outcomes: Outcomes) -> Re
 }
 
 /// The rows among those held out that decide when to stop, in the model's units: all of them, or [`MOST_LOOKED_AT`] at random.
-fn looked_at(held_out: &Dataset, units: &Standardiser, settings: &FitSettings) -> Result<Dataset> {
+fn looked_at(
+    all: &SharedRows<'_>,
+    held_out: &Dataset,
+    units: &Standardiser,
+    settings: &FitSettings,
+) -> Result<Dataset> {
     if held_out.len() <= MOST_LOOKED_AT {
-        return units.apply(held_out);
+        return units.apply(&*all.fetch(held_out)?);
     }
     let mut chosen = Key::new(settings.train.seed, Purpose::Split).permutation(held_out.len(), 1);
     chosen.truncate(MOST_LOOKED_AT);
     chosen.sort_unstable();
-    units.apply(&held_out.gather(&chosen)?)
+    units.apply(&all.fetch_rows(held_out, &chosen)?)
 }
 
 /// The seed of a run after others that took `steps_before` steps; without any steps it is theirs.

@@ -12,9 +12,7 @@
 //! A transform is taken if, in the user's units, the log density of the rows is greater by a margin and by several standard errors of the
 //! differences, and the CRPS is smaller too: the density alone could be gained from a few values that many rows have.
 
-use crate::data::{
-    ConstantColumns, Dataset, FEWEST_VALUES, Standardiser, TargetTransform, TransformChoice, distinct_values,
-};
+use crate::data::{Dataset, FEWEST_VALUES, Standardiser, TargetTransform, TransformChoice, distinct_values};
 use crate::error::Result;
 use crate::numeric::mat::Mat;
 use crate::numeric::threads::Threads;
@@ -76,8 +74,14 @@ struct Trial {
     crps: Vec<f64>,
 }
 
-/// The transform of each target of these rows, which are in the user's units, and what was found out about it.
-pub(super) fn choose(rows: &Dataset, threads: &Threads) -> Result<Vec<(TargetTransform, TransformFinding)>> {
+/// The transform of each target of these rows, which are in the user's units, and what was found out about it. Without transforms they are
+/// standardised by `plain`; `fetch` gives some of them with their inputs, which `rows` need not have.
+pub(super) fn choose(
+    rows: &Dataset,
+    plain: &Standardiser,
+    fetch: &dyn Fn(&[u32]) -> Result<Dataset>,
+    threads: &Threads,
+) -> Result<Vec<(TargetTransform, TransformFinding)>> {
     let targets = rows.y().ncols();
     let column = |p: usize| -> Vec<f64> { (0..rows.len()).map(|i| rows.y()[(i, p)]).collect() };
     if rows.len() < FEWEST_ROWS {
@@ -100,13 +104,15 @@ pub(super) fn choose(rows: &Dataset, threads: &Threads) -> Result<Vec<(TargetTra
             (0..targets).map(|p| possible(*choice, p).then(|| fit(p)).flatten()).collect()
         })
         .collect();
-    let plain = Standardiser::fit(rows, ConstantColumns::Keep)?;
     let mut units = vec![plain.clone()];
     for each in &fitted {
         let each = each.iter().map(|own| own.clone().unwrap_or_default()).collect();
         units.push(plain.clone().with_transforms(rows, each)?);
     }
-    let trials = threads.run(|| try_all(rows, &units))?;
+    let mut some = Key::new(0, Purpose::Split).permutation(rows.len(), 4);
+    some.truncate(MOST_ROWS);
+    let some = fetch(&some)?;
+    let trials = threads.run(|| try_all(&some, &units))?;
     let found = |p: usize| {
         if distinct[p] < FEWEST_VALUES {
             return (TargetTransform::Identity, TransformFinding::FewValues { distinct: distinct[p] });
@@ -138,12 +144,8 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// A trial for each of `units` and each target: some of the rows, each predicted by the nearest of the others.
+/// A trial for each of `units` and each target: some of these rows, which are in random order, each predicted by the nearest of the others.
 fn try_all(rows: &Dataset, units: &[Standardiser]) -> Result<Vec<Vec<Trial>>> {
-    let key = Key::new(0, Purpose::Split);
-    let mut some = key.permutation(rows.len(), 4);
-    some.truncate(MOST_ROWS);
-    let rows = rows.gather(&some)?;
     // All transformed targets side by side with their squares, so that neighbours are searched for once.
     let z: Vec<Mat> = units.iter().map(|own| own.targets(rows.y().view())).collect::<Result<_>>()?;
     let targets = rows.y().ncols();
@@ -153,7 +155,7 @@ fn try_all(rows: &Dataset, units: &[Standardiser]) -> Result<Vec<Vec<Trial>>> {
     });
     let inputs = units[0].x.apply("x", rows.x().view())?;
     let known = Dataset::new(inputs, moments)?;
-    let mut predicted = key.permutation(rows.len(), 5);
+    let mut predicted = Key::new(0, Purpose::Split).permutation(rows.len(), 5);
     predicted.truncate(MOST_PREDICTED);
     let near = averages(&known, known.x().gather(&predicted).view(), Some(&predicted), NEIGHBOURS);
     let trial = |t: usize, p: usize| {
@@ -183,6 +185,7 @@ fn try_all(rows: &Dataset, units: &[Standardiser]) -> Result<Vec<Vec<Trial>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::ConstantColumns;
     use crate::testing::uniform;
 
     /// Four targets of the same inputs: a log-normal, a Gaussian, one of few values, and one that is log-normal but for its sign.
@@ -200,9 +203,14 @@ mod tests {
         Dataset::new(x, y).unwrap()
     }
 
+    fn chosen(data: &Dataset, threads: usize) -> Vec<(TargetTransform, TransformFinding)> {
+        let plain = Standardiser::fit(data, ConstantColumns::Keep).unwrap();
+        choose(data, &plain, &|rows| data.gather(rows), &Threads::new(threads).unwrap()).unwrap()
+    }
+
     #[test]
     fn a_transform_is_taken_where_it_is_clearly_better() {
-        let found = choose(&data(900), &Threads::new(1).unwrap()).unwrap();
+        let found = chosen(&data(900), 1);
         assert_eq!(found[0].0, TargetTransform::Log, "{:?}", found[0].1);
         let TransformFinding::Better { transform: TransformChoice::Log, gain, error } = found[0].1 else {
             panic!("{:?}", found[0].1)
@@ -218,9 +226,9 @@ mod tests {
     #[test]
     fn the_choice_does_not_depend_on_threads_and_needs_some_rows() {
         let (data, few) = (data(300), data(60));
-        let on = |threads: usize| choose(&data, &Threads::new(threads).unwrap()).unwrap();
+        let on = |threads: usize| chosen(&data, threads);
         assert_eq!(on(1), on(2));
-        let found = choose(&few, &Threads::new(1).unwrap()).unwrap();
+        let found = chosen(&few, 1);
         assert!(found.iter().all(|own| own.1 == TransformFinding::FewRows { rows: 60 }));
     }
 }

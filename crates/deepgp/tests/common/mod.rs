@@ -3,6 +3,7 @@
 
 pub mod dense;
 pub mod npz;
+pub mod processes;
 
 use deepgp::kernel::SquaredExponential;
 use deepgp::likelihood::{Gaussian, Likelihood};

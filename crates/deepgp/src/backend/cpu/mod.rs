@@ -12,7 +12,7 @@ mod sums;
 use std::sync::Arc;
 
 use super::{Alone, Backend, Communicator, Evaluation, Mixtures, Run, TrainingTask};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::layer::Want;
 use crate::model::DeepGp;
 use crate::model::batch::Batch;
@@ -36,7 +36,8 @@ impl Default for Cpu {
 }
 
 impl Cpu {
-    /// The backend of one of several processes that hold some rows of every batch each ([`Batch::shard`]) and sum over all of them.
+    /// The backend of one of several processes that hold some rows of every batch each ([`Batch::shard`]) and sum over all of them. Rows are
+    /// taken as dense there: whether a sparse form pays, each would decide by its own.
     pub fn among(communicator: Arc<dyn Communicator>) -> Self {
         Self { communicator }
     }
@@ -52,6 +53,10 @@ impl Backend for Cpu {
         "cpu".into()
     }
 
+    fn communicator(&self) -> Arc<dyn Communicator> {
+        self.communicator.clone()
+    }
+
     fn evaluate(
         &self,
         model: &DeepGp,
@@ -59,18 +64,13 @@ impl Backend for Cpu {
         noise: Noise<'_>,
         gradient: bool,
     ) -> Result<(Evaluation, Vec<f64>)> {
-        let mut memory = StepMemory::new(model, batch.data);
+        let mut memory = StepMemory::new(model, batch.data, &*self.communicator);
         let evaluation = model.evaluate(batch, noise, &*self.communicator, &mut memory, gradient)?;
         Ok((evaluation, memory.into_gradient()))
     }
 
     fn train<'d>(&self, model: &DeepGp, task: TrainingTask<'d>) -> Result<Box<dyn Run + 'd>> {
-        if self.communicator.size() > 1 {
-            // The loop does not share minibatches out, nor let one process decide for all.
-            let what = "several processes cannot train together yet; let each evaluate its share of a batch".into();
-            return Err(Error::Device { device: self.name(), what });
-        }
-        Ok(Box::new(CpuRun::new(model, task, self.communicator.clone())))
+        Ok(Box::new(CpuRun::new(model, task, self.communicator.clone())?))
     }
 
     fn mixtures<'m>(&self, model: &'m DeepGp, settings: PredictSettings) -> Result<Box<dyn Mixtures + 'm>> {

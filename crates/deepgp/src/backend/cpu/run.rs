@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::step::StepMemory;
+use crate::backend::agreement::Share;
 use crate::backend::{Communicator, Evaluation, Run, StepPlan, TrainingTask};
 use crate::error::Result;
 use crate::model::DeepGp;
@@ -20,6 +21,8 @@ pub(super) struct CpuRun<'d> {
     task: TrainingTask<'d>,
     /// How sums are taken over processes.
     communicator: Arc<dyn Communicator>,
+    /// The rows of this process among those of all.
+    share: Share,
     /// The model's list of parameters, for constraints and what is frozen; its values are not used.
     parameters: Vec<Parameter>,
     /// The memory of a step, reused by the next.
@@ -28,9 +31,10 @@ pub(super) struct CpuRun<'d> {
 
 impl<'d> CpuRun<'d> {
     /// A run of `model`, with memory for its steps.
-    pub fn new(model: &DeepGp, task: TrainingTask<'d>, communicator: Arc<dyn Communicator>) -> Self {
-        let (parameters, memory) = (model.parameters(), StepMemory::new(model, task.data));
-        Self { task, communicator, parameters, memory }
+    pub fn new(model: &DeepGp, task: TrainingTask<'d>, communicator: Arc<dyn Communicator>) -> Result<Self> {
+        let share = communicator.share(task.data.len())?;
+        let (parameters, memory) = (model.parameters(), StepMemory::new(model, task.data, &*communicator));
+        Ok(Self { task, communicator, share, parameters, memory })
     }
 
     /// Moves the parameters by the gradient in memory. The older of the two snapshots becomes the new one.
@@ -69,9 +73,10 @@ impl Run for CpuRun<'_> {
     ) -> Result<Vec<Result<Evaluation>>> {
         let TrainingTask { data, settings, objective, .. } = self.task.clone();
         let mut outcomes = Vec::new();
-        for &StepPlan { step, rows, learning_rate, kl_weight, progress } in plans {
+        for &StepPlan { step, rows, shard, learning_rate, kl_weight, progress } in plans {
             let objective = &*objective;
-            let batch = Batch { samples: settings.samples, kl_weight, progress, objective, ..Batch::of(data, rows) };
+            let own = Batch { samples: settings.samples, kl_weight, progress, objective, ..Batch::of(data, rows) };
+            let batch = Batch { num_data: self.share.total, shard, ..own };
             let noise = Noise::Rows { key: Key::new(settings.seed, Purpose::Train), step: step as u32 };
             match model.evaluate(batch, noise, &*self.communicator, &mut self.memory, true) {
                 Ok(evaluation) => {

@@ -85,13 +85,13 @@ impl<T: Real> TypedMemory<T> {
 
 impl StepMemory {
     /// Memory for batches of one dataset.
-    pub fn new(model: &DeepGp, data: &Dataset) -> Self {
+    pub fn new(model: &DeepGp, data: &Dataset, communicator: &dyn Communicator) -> Self {
         let layers = model.layers().len();
         let rows = match model.precision() {
             Precision::F64 => RowMemory::F64(TypedMemory::new(layers)),
             Precision::Mixed => RowMemory::Mixed(TypedMemory::new(layers)),
         };
-        let (total, gradient) = (Sums::zeros(model, data), Vec::new());
+        let (total, gradient) = (Sums::zeros(model, model.layout(data, communicator)), Vec::new());
         Self { layers: empty_memory(layers), prepared: Vec::new(), rows, total, gradient }
     }
 
@@ -131,9 +131,9 @@ impl DeepGp {
         prepared.into_iter().collect()
     }
 
-    /// The layout in which rows of `data` come to the first layer.
-    fn layout<'d>(&self, data: &'d Dataset) -> InputLayout<'d> {
-        bound::layout(&*self.layers()[0].kernel, data)
+    /// The layout in which rows of `data` come to the first layer: the same in all processes, and so dense if there are several.
+    fn layout<'d>(&self, data: &'d Dataset, communicator: &dyn Communicator) -> InputLayout<'d> {
+        if communicator.is_alone() { bound::layout(&*self.layers()[0].kernel, data) } else { InputLayout::Dense }
     }
 
     /// Whether all parameters are finite, and so is everything that follows from them alone.
@@ -158,9 +158,11 @@ impl DeepGp {
             used.give(layer);
         }
         *prepared = self.prepare_in(layers)?;
+        let layout = self.layout(batch.data, communicator);
+        let want = (layout, gradient);
         match rows {
-            RowMemory::F64(rows) => reduce(self.accumulate(prepared, batch, &noise, rows, gradient), total, gradient),
-            RowMemory::Mixed(rows) => reduce(self.accumulate(prepared, batch, &noise, rows, gradient), total, gradient),
+            RowMemory::F64(rows) => reduce(self.accumulate(prepared, batch, &noise, rows, want), total, gradient),
+            RowMemory::Mixed(rows) => reduce(self.accumulate(prepared, batch, &noise, rows, want), total, gradient),
         }
         total.over_processes(communicator, gradient)?;
         let evaluation = Evaluation {
@@ -178,7 +180,7 @@ impl DeepGp {
             return Err(Error::Diverged { what });
         }
         if gradient {
-            self.epilogue(prepared, total, batch, layers, out);
+            self.epilogue(prepared, total, (batch.kl_weight, layout), layers, out);
             if let Some(at) = out.iter().position(|g| !g.is_finite()) {
                 let name = self.parameters().into_iter().find(|p| p.range.contains(&at)).map(|p| p.name);
                 return Err(Error::Diverged { what: format!("the gradient of {}", name.unwrap_or_default()) });
@@ -187,17 +189,18 @@ impl DeepGp {
         Ok(evaluation)
     }
 
-    /// Takes all blocks of rows, in parallel, into as many partial sums as there are blocks, but no more than [`ACCUMULATORS`].
+    /// Takes all blocks of rows, in this layout and in parallel, into as many partial sums as there are blocks, but no more than
+    /// [`ACCUMULATORS`].
     fn accumulate<'m, T: Real>(
         &self,
         prepared: &[Prepared],
         batch: Batch<'_>,
         noise: &Noise<'_>,
         memory: &'m mut TypedMemory<T>,
-        gradient: bool,
+        (layout, gradient): (InputLayout<'_>, bool),
     ) -> &'m [Sums<T>] {
         let TypedMemory { arrays, sums, workspaces } = memory;
-        let (floor, layout, samples) = (self.precision().floor(), self.layout(batch.data), self.samples(batch.samples));
+        let (floor, samples) = (self.precision().floor(), self.samples(batch.samples));
         let noise = &self.sites().map_or(*noise, |sites| Noise::Sites(sites.points()));
         let log_weights = self.sites().map(Sites::log_weights);
         let mut chain = Chain::reusing(arrays, self.layers(), prepared, floor, samples, Want::Gradients, layout);
@@ -208,7 +211,7 @@ impl DeepGp {
         let blocks = batch.rows.len().div_ceil(block_rows);
         let used = blocks.min(ACCUMULATORS);
         while sums.len() < used {
-            sums.push(Sums::zeros(self, batch.data));
+            sums.push(Sums::zeros(self, layout));
         }
         let sums = &mut sums[..used];
         sums.par_iter_mut().enumerate().with_max_len(1).for_each(|(i, sum)| {
@@ -304,7 +307,7 @@ impl DeepGp {
         &self,
         prepared: &mut [Prepared],
         total: &mut Sums<f64>,
-        batch: Batch<'_>,
+        (kl_weight, first): (f64, InputLayout<'_>),
         memory: &mut [LayerMemory],
         out: &mut Vec<f64>,
     ) {
@@ -328,9 +331,8 @@ impl DeepGp {
         if let Some(sites) = self.sites() {
             sites.logits_pullback(&total.log_weights, rest);
         }
-        let first = self.layout(batch.data);
         work.into_par_iter().zip(self.layers()).enumerate().for_each(|(l, ((prepared, sums, memory, own), layer))| {
-            layer.pullback(prepared, sums, -batch.kl_weight, first.of_layer(l), memory, own);
+            layer.pullback(prepared, sums, -kl_weight, first.of_layer(l), memory, own);
         });
     }
 }
@@ -338,6 +340,7 @@ impl DeepGp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::Alone;
     use crate::numeric::simd::baseline;
     use crate::random::noise::{Key, Purpose};
     use crate::settings::{InducingSize, ModelSettings};
@@ -353,7 +356,7 @@ mod tests {
         let dense = Dataset::new(uniform(50, 40, 1), uniform(50, 1, 2)).unwrap();
         let settings = ModelSettings { inducing: InducingSize::Tied(3), ..ModelSettings::default() };
         let model = DeepGp::for_regression(data.x().view(), 1, &settings).unwrap();
-        let sparse = |model: &DeepGp, data| matches!(model.layout(data), InputLayout::Sparse(_));
+        let sparse = |model: &DeepGp, data| matches!(model.layout(data, &Alone), InputLayout::Sparse(_));
         assert!(sparse(&model, &data) && !sparse(&model, &dense));
         let mut layers = model.layers().to_vec();
         layers[0].kernel = Box::new(crate::kernel::Matern12::new(1.0, vec![1.0; 40]));

@@ -3,9 +3,8 @@
 use rayon::prelude::*;
 
 use crate::backend::Communicator;
-use crate::data::Dataset;
+use crate::data::InputLayout;
 use crate::error::Result;
-use crate::kernel::bound;
 use crate::layer::LayerSums;
 use crate::model::params;
 use crate::model::{DeepGp, Sites};
@@ -36,9 +35,8 @@ pub(super) struct Sums<T> {
 }
 
 impl<T: Real> Sums<T> {
-    /// Sums over no row, for rows of `data`.
-    pub fn zeros(model: &DeepGp, data: &Dataset) -> Self {
-        let first = bound::layout(&*model.layers()[0].kernel, data);
+    /// Sums over no row, for rows in this layout.
+    pub fn zeros(model: &DeepGp, first: InputLayout<'_>) -> Self {
         Self {
             layers: model
                 .layers()
@@ -128,26 +126,36 @@ pub(super) fn reduce<T: Real>(sums: &[Sums<T>], total: &mut Sums<f64>, gradient:
 }
 
 impl Sums<f64> {
-    /// Replaces the sums over this process's rows by those over the rows of all processes.
+    /// Replaces the sums over this process's rows by those over the rows of all processes, in one message: the data term and a count, and
+    /// all that the gradient needs.
     pub fn over_processes(&mut self, communicator: &dyn Communicator, gradient: bool) -> Result<()> {
-        if communicator.size() == 1 {
+        if communicator.is_alone() {
             return Ok(());
         }
-        let mut numbers = [self.data_term, self.clamped as f64];
+        let mut numbers = vec![self.data_term, self.clamped as f64];
+        if gradient {
+            self.visit(&mut |own| numbers.extend_from_slice(own));
+        }
         communicator.sum(&mut numbers)?;
         (self.data_term, self.clamped) = (numbers[0], numbers[1] as usize);
+        let mut rest = &numbers[2..];
         if gradient {
-            for own in self.beside_layers_mut() {
-                communicator.sum(own)?;
-            }
-            for layer in &mut self.layers {
-                let (matrices, theta) = layer.parts_mut();
-                for part in matrices {
-                    communicator.sum(part)?;
-                }
-                communicator.sum(theta)?;
-            }
+            self.visit(&mut |own| {
+                let (from, after) = rest.split_at(own.len());
+                own.copy_from_slice(from);
+                rest = after;
+            });
         }
         Ok(())
+    }
+
+    /// Shows all that a gradient is made of.
+    fn visit(&mut self, see: &mut dyn FnMut(&mut [f64])) {
+        self.beside_layers_mut().for_each(&mut *see);
+        for layer in &mut self.layers {
+            let (matrices, theta) = layer.parts_mut();
+            matrices.into_iter().for_each(&mut *see);
+            see(theta);
+        }
     }
 }

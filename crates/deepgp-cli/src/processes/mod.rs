@@ -1,0 +1,168 @@
+//! Several processes that fit one model: started by `mpirun` or `srun`, each with its share of the training rows.
+//!
+//! All run the same command on the same table. The first one speaks, writes and scores; the others read, train and are silent. A process that
+//! fails says why and ends all of them with its exit code.
+//!
+//! | | first process | others |
+//! |---|---|---|
+//! | the table | read, and kept for scores | read, and forgotten but for the share |
+//! | rows to train on | its share | their shares |
+//! | checkpoint, model, report, scores | written | |
+//!
+//! Without the feature `mpi` this program knows of no other process: several copies of it would each fit the whole table and write the same
+//! file, so it refuses to be one of several.
+
+mod launcher;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use deepgp::backend::{Alone, Communicator};
+use deepgp::{Dataset, Error};
+
+use crate::arguments::usage::Usage;
+use crate::model::device::Device;
+use crate::terminal::output::Voice;
+use launcher::Launch;
+
+/// How long a process waits for another one that has failed to speak first.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// The processes of this run, as one of them sees them.
+#[derive(Debug)]
+pub struct Processes {
+    /// What they train by.
+    communicator: Arc<dyn Communicator>,
+}
+
+impl Processes {
+    /// A process without others.
+    pub fn alone() -> Self {
+        Self { communicator: Arc::new(Alone) }
+    }
+
+    /// The processes that this one was started with.
+    pub fn begin() -> Result<Self> {
+        match Launch::of_several() {
+            None => Ok(Self::alone()),
+            Some(launch) => Ok(Self { communicator: communicator(launch)? }),
+        }
+    }
+
+    /// The communicator that they train by.
+    pub fn communicator(&self) -> Arc<dyn Communicator> {
+        self.communicator.clone()
+    }
+
+    /// Whether there are others.
+    pub fn are_several(&self) -> bool {
+        self.communicator.size() > 1
+    }
+
+    /// Whether this is the one that speaks and writes.
+    pub fn is_first(&self) -> bool {
+        self.communicator.rank() == 0
+    }
+
+    /// The value in the first process, nothing in the others.
+    pub fn first<T>(&self, value: impl FnOnce() -> Result<T>) -> Result<Option<T>> {
+        if self.is_first() { value().map(Some) } else { Ok(None) }
+    }
+
+    /// How this process talks: the first as asked, the others not at all.
+    pub fn voice(&self, asked: Voice) -> Voice {
+        if self.is_first() { asked } else { Voice::SILENT }
+    }
+
+    /// The device to compute on: several processes compute on processors.
+    pub fn device(&self, asked: Device) -> Result<Device> {
+        match (self.are_several(), asked) {
+            (false, asked) => Ok(asked),
+            (true, Device::Auto | Device::Cpu) => Ok(Device::Cpu),
+            (true, Device::Cuda) => {
+                bail!(Usage(
+                    "--device cuda: several processes train on processors: give --device cpu, or start one".into()
+                ))
+            }
+        }
+    }
+
+    /// This process's share of rows that all of them have: one behind the other, as many for each as can be.
+    pub fn share(&self, rows: Dataset) -> Result<Dataset> {
+        if !self.are_several() {
+            return Ok(rows);
+        }
+        let (rank, size, all) = (self.communicator.rank(), self.communicator.size(), rows.len());
+        if all < size {
+            bail!("{all} rows to train on are too few for {size} processes: use fewer processes, or give more rows");
+        }
+        let upto = |rank: usize| (rank as u128 * all as u128 / size as u128) as u32;
+        Ok(rows.gather(&(upto(rank)..upto(rank + 1)).collect::<Vec<_>>())?)
+    }
+
+    /// Fails if there are others: what is asked for is the work of one process.
+    pub fn check_alone(&self, what: &str) -> Result<()> {
+        if self.are_several() {
+            let size = self.communicator.size();
+            bail!(Usage(format!(
+                "{what} is the work of one process, and there are {size}: run it without mpirun or srun (`fit` and `resume` are for several)"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Leaves time for another process to say that it failed for this reason too, and to end this one: the first process if there are
+    /// several, or the one that the error is about.
+    pub fn let_others_speak(&self, error: &anyhow::Error) {
+        let by_another = matches!(error.downcast_ref::<Error>(), Some(Error::OtherProcess { .. }));
+        if self.are_several() && (by_another || !self.is_first()) {
+            std::thread::sleep(PATIENCE);
+        }
+    }
+
+    /// Ends all processes with this exit code, if there are others.
+    pub fn end(&self, code: u8) {
+        self.communicator.abort(i32::from(code));
+    }
+}
+
+/// How a message of this process begins: with its number, if it is one of several and not the first.
+pub fn name() -> String {
+    match (Launch::of_several(), launcher::rank()) {
+        (None, _) | (_, 0) => String::new(),
+        (Some(_), rank) => format!("process {rank}: "),
+    }
+}
+
+/// Leaves time for the first process to say what is wrong for all of them, and for its launcher to end this one, if it is another.
+pub fn let_the_first_speak() {
+    if !name().is_empty() {
+        std::thread::sleep(PATIENCE);
+    }
+}
+
+/// What several processes train by.
+#[cfg(feature = "mpi")]
+fn communicator(launch: Launch) -> Result<Arc<dyn Communicator>> {
+    let Launch { by, size } = launch;
+    let mpi = deepgp_mpi::Mpi::begin()?;
+    if mpi.size() != size {
+        let (version, found) = (mpi.version(), mpi.size());
+        bail!(
+            "{by} started {size} processes, but the MPI library sees {found} ({version}): it belongs to another launcher; name the file of \
+             the right one in DEEPGP_MPI_LIBRARY"
+        );
+    }
+    Ok(Arc::new(mpi))
+}
+
+/// What several processes would train by.
+#[cfg(not(feature = "mpi"))]
+fn communicator(launch: Launch) -> Result<Arc<dyn Communicator>> {
+    let Launch { by, size } = launch;
+    bail!(
+        "{by} started {size} processes, and this deepgp was built without MPI: each would fit the whole table by itself; build it with \
+         `cargo install --path crates/deepgp-cli --features mpi`, or start one process"
+    )
+}

@@ -1,0 +1,157 @@
+//! The rows of a fit, of which this process holds all, or its share.
+//!
+//! What is decided about all rows (which are held out, units and transforms of targets, where a likelihood starts) follows from few numbers of
+//! each: targets, weight, offset, group or time. These every process has, in the *outline*, so that it decides as one process with all rows
+//! would, to the same bit. Inputs, the bulk, stay where they are; only those of some rows are fetched, for all processes alike: to choose inducing
+//! inputs and transforms, and those of the held-out rows that are looked at.
+//!
+//! ```text
+//! outline   [N, 1 + P]     each process      its only input is the row's number
+//! own       [N_r, D + P]   process r         rows offset_r … offset_r + N_r
+//! ```
+
+use std::borrow::Cow;
+
+use crate::backend::Communicator;
+use crate::backend::agreement::Share;
+use crate::data::{Dataset, SplitBy, Standardiser};
+use crate::error::{Error, Result};
+use crate::model::inducing::SUBSAMPLE;
+use crate::numeric::mat::Mat;
+use crate::random::noise::{Key, Purpose};
+
+/// The rows of a fit, as one process sees them. What it calls a *part* is a dataset of rows of [`SharedRows::outline`].
+#[derive(Debug)]
+pub(super) struct SharedRows<'a> {
+    /// The processes that hold the rows.
+    processes: &'a dyn Communicator,
+    /// The rows of this process.
+    own: &'a Dataset,
+    /// Their place among all rows.
+    share: Share,
+    /// All rows, but for their inputs, if there are other processes.
+    outline: Option<Dataset>,
+}
+
+impl<'a> SharedRows<'a> {
+    /// The rows of all processes, of which this one has `own`.
+    pub fn new(processes: &'a dyn Communicator, own: &'a Dataset) -> Result<Self> {
+        let share = processes.share(own.len())?;
+        let outline = if processes.is_alone() { None } else { Some(outline(processes, own, share)?) };
+        Ok(Self { processes, own, share, outline })
+    }
+
+    /// The processes that hold the rows.
+    pub fn processes(&self) -> &'a dyn Communicator {
+        self.processes
+    }
+
+    /// The rows that this process holds.
+    pub fn held(&self) -> &'a Dataset {
+        self.own
+    }
+
+    /// All rows; where there are several processes their inputs are their numbers.
+    pub fn outline(&self) -> &Dataset {
+        self.outline.as_ref().unwrap_or(self.own)
+    }
+
+    /// The rows of a part that this process holds. Fails if one of the processes has none.
+    pub fn own<'p>(&self, part: &'p Dataset) -> Result<Cow<'p, Dataset>> {
+        if self.outline.is_none() {
+            return Ok(Cow::Borrowed(part));
+        }
+        let (of_part, of_own) = self.find(part);
+        let none = || Error::TooFewRows {
+            what: "a process that trains with others",
+            needed: 1,
+            rows: 0,
+            advice: "use fewer processes, or give more rows",
+        };
+        let own = if of_part.is_empty() { Err(none()) } else { part.gather(&of_part) };
+        let own = own.and_then(|rows| rows.with_inputs(self.own.x().gather(&of_own)));
+        self.processes.all_fine(own).map(Cow::Owned)
+    }
+
+    /// A part with its inputs, at every process: for few rows.
+    pub fn fetch<'p>(&self, part: &'p Dataset) -> Result<Cow<'p, Dataset>> {
+        if self.outline.is_none() {
+            return Ok(Cow::Borrowed(part));
+        }
+        let mut x = Mat::zeros(part.len(), self.own.x().ncols());
+        let (of_part, of_own) = self.find(part);
+        for (to, from) in of_part.iter().zip(&of_own) {
+            x.row_mut(*to as usize).copy_from_slice(self.own.x().row(*from as usize));
+        }
+        self.processes.sum(x.as_mut_slice())?;
+        part.with_inputs(x).map(Cow::Owned)
+    }
+
+    /// Some rows of a part with their inputs, at every process.
+    pub fn fetch_rows(&self, part: &Dataset, rows: &[u32]) -> Result<Dataset> {
+        let some = part.gather(rows)?;
+        Ok(self.fetch(&some)?.into_owned())
+    }
+
+    /// The standardised inputs that a model starts from: those of all rows to train on, `part`, of which this process has `rows`; of the rows of
+    /// several processes at most [`SUBSAMPLE`], at random.
+    pub fn start_inputs<'r>(
+        &self,
+        part: &Dataset,
+        rows: &'r Dataset,
+        units: &Standardiser,
+        seed: u64,
+    ) -> Result<Cow<'r, Mat>> {
+        if self.outline.is_none() {
+            return Ok(Cow::Borrowed(rows.x()));
+        }
+        let mut some: Vec<u32> = (0..part.len() as u32).collect();
+        if part.len() > SUBSAMPLE {
+            some = Key::new(seed, Purpose::Inducing).permutation(part.len(), 0);
+            some.truncate(SUBSAMPLE);
+            some.sort_unstable();
+        }
+        Ok(Cow::Owned(units.x.apply("x", self.fetch_rows(part, &some)?.x().view())?))
+    }
+
+    /// The rows of a part that this process holds: their numbers in the part, and among the process's own.
+    fn find(&self, part: &Dataset) -> (Vec<u32>, Vec<u32>) {
+        let own = self.share.range();
+        let number = |i: usize| part.x()[(i, 0)] as usize;
+        let held = (0..part.len()).filter(|&i| own.contains(&number(i)));
+        held.map(|i| (i as u32, (number(i) - own.start) as u32)).unzip()
+    }
+}
+
+/// What every process knows of the rows of all. Fails unless all have the same columns.
+fn outline(processes: &dyn Communicator, own: &Dataset, share: Share) -> Result<Dataset> {
+    let by = match own.split_by() {
+        None => 0.0,
+        Some(SplitBy::Groups(_)) => 1.0,
+        Some(SplitBy::Times(_)) => 2.0,
+    };
+    let flag = |there: bool| f64::from(u8::from(there));
+    let columns = [own.x().ncols() as f64, own.y().ncols() as f64, flag(own.weights().is_some())];
+    let columns = [&columns[..], &[flag(own.offsets().is_some()), by]].concat();
+    let advice =
+        "give all processes rows of the same table, with as many inputs and targets, and weights for all or none";
+    processes.check_same("the columns", &columns, advice)?;
+    let numbers = Mat::from_fn(share.total, 1, |i, _| i as f64);
+    let y = Mat::from_vec(share.total, own.y().ncols(), processes.gather(own.y().as_slice())?);
+    let mut all = Dataset::new(numbers, y.expect("all processes have as many targets"))?;
+    if let Some(weights) = own.weights() {
+        all = all.with_weights(processes.gather(weights)?)?;
+    }
+    if let Some(offsets) = own.offsets() {
+        all = all.with_offsets(processes.gather(offsets)?)?;
+    }
+    match own.split_by() {
+        None => Ok(all),
+        Some(SplitBy::Groups(groups)) => {
+            let groups: Vec<f64> = groups.iter().map(|group| f64::from(*group)).collect();
+            let groups = processes.gather(&groups)?.into_iter().map(|group| group as u32).collect();
+            all.with_split_by(SplitBy::Groups(groups))
+        }
+        Some(SplitBy::Times(times)) => all.with_split_by(SplitBy::Times(processes.gather(times)?)),
+    }
+}
