@@ -94,7 +94,9 @@ pub enum Error {
     },
 
     /// Predictions of a likelihood that has no noise to widen were to be made wider.
-    #[error("the likelihood `{likelihood}` has no noise that can be widened, and so predictions no spread of their own; leave the spread neutral")]
+    #[error(
+        "the likelihood `{likelihood}` has no noise that can be widened, and so predictions no spread of their own; leave the spread neutral"
+    )]
     NoSpread {
         /// The likelihood's name.
         likelihood: String,

@@ -46,9 +46,7 @@ fn all_that_is_said_of_a_row_is_stretched_around_its_mean() {
     let x = uniform(12, 2, 9);
     let (m, own) = (before.moments(x.view()).unwrap(), after.moments(x.view()).unwrap());
     let mean = m.y.mean.clone();
-    let stretched = |y: &Mat| {
-        Mat::from_fn(y.nrows(), 2, |i, p| mean[(i, p)] + FACTORS[p] * (y[(i, p)] - mean[(i, p)]))
-    };
+    let stretched = |y: &Mat| Mat::from_fn(y.nrows(), 2, |i, p| mean[(i, p)] + FACTORS[p] * (y[(i, p)] - mean[(i, p)]));
     let all_close = |what: &str, found: &Mat, expected: &Mat| {
         for (found, expected) in found.as_slice().iter().zip(expected.as_slice()) {
             close(what, *found, *expected, 1e-9);

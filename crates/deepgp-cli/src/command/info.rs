@@ -175,7 +175,10 @@ fn in_words(file: &ModelFile) -> Result<String, std::fmt::Error> {
     if !spread.is_neutral() {
         let factors: Vec<String> = spread.factors().iter().map(|own| number(*own)).collect();
         let factors = factors.join(", ");
-        writeln!(out, "spread    distributions {factors} times as wide as the model's, as the validation rows have it")?;
+        writeln!(
+            out,
+            "spread    distributions {factors} times as wide as the model's, as the validation rows have it"
+        )?;
     }
     if let Some(elbo) = record.elbo {
         writeln!(out, "ELBO      {} (at the last step)", number(elbo))?;

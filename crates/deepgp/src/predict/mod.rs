@@ -38,8 +38,8 @@ use crate::backend::cpu::mixtures::CpuMixtures;
 use crate::data::check_finite;
 use crate::error::{Error, Result};
 use crate::layer::{Prepared, Want};
-use crate::likelihood::{Likelihood, Outcomes};
 use crate::likelihood::class_distribution::ClassDistribution;
+use crate::likelihood::{Likelihood, Outcomes};
 use crate::model::DeepGp;
 use crate::numeric::mat::{Mat, View};
 use crate::numeric::threads::Threads;
@@ -497,7 +497,8 @@ impl<'a> Predictor<'a> {
                 }
             }
             if let Some(widening) = &self.widening {
-                let rows = mean.as_mut_slice().chunks_exact_mut(each).zip(variance.as_mut_slice().chunks_exact_mut(each));
+                let rows =
+                    mean.as_mut_slice().chunks_exact_mut(each).zip(variance.as_mut_slice().chunks_exact_mut(each));
                 rows.for_each(|(mean, variance)| widening.widen(mean, variance, self.weights.as_deref()));
             }
             let reduce_row = |(i, out): (usize, &mut [f64])| {
