@@ -13,6 +13,7 @@ mod model;
 mod picture;
 mod report;
 mod reproduce;
+mod serve;
 mod terminal;
 
 use std::process::ExitCode;
@@ -37,6 +38,8 @@ fn main() -> ExitCode {
         Command::Fit(args) => command::fit(*args),
         Command::Resume(args) => command::resume(args),
         Command::Predict(args) => command::predict(args),
+        Command::Serve(args) => command::serve(args),
+        Command::Export(args) => command::export(&args),
         Command::Evaluate(args) => command::evaluate(args),
         Command::Info(args) => command::info(&args),
         Command::Report(args) => command::report(args),

@@ -6,6 +6,7 @@
 mod benchmark;
 mod data;
 mod demo;
+mod export;
 mod fit;
 pub mod fit_options;
 mod info;
@@ -13,6 +14,7 @@ pub mod paths;
 mod predict;
 mod report;
 mod reproduce;
+mod serve;
 pub mod unknown_option;
 pub mod usage;
 pub mod value;
@@ -22,11 +24,13 @@ use clap::{Parser, Subcommand};
 pub use benchmark::BenchmarkArgs;
 pub use data::{DataCommand, FetchArgs, ListArgs};
 pub use demo::DemoArgs;
+pub use export::ExportArgs;
 pub use fit::{FitArgs, ResumeArgs};
 pub use info::InfoArgs;
 pub use predict::{EvaluateArgs, PredictArgs};
 pub use report::ReportArgs;
 pub use reproduce::ReproduceArgs;
+pub use serve::ServeArgs;
 
 /// Deep Gaussian processes: from a table to a calibrated model, predictions with honest uncertainty, and a report.
 #[derive(Debug, Parser)]
@@ -59,6 +63,13 @@ pub enum Command {
         after_help = "Example:\n  deepgp predict model.deepgp new.csv --keep id --quantiles 0.05,0.95 --out predictions.csv"
     )]
     Predict(PredictArgs),
+    /// Answer requests for predictions over HTTP
+    #[command(after_help = "Example:\n  deepgp serve model.deepgp --address 127.0.0.1:8080\n  \
+        curl http://127.0.0.1:8080/predict -d '{\"rows\": [{\"area\": 74, \"town\": \"York\"}], \"interval\": 0.9}'")]
+    Serve(ServeArgs),
+    /// Write a model for programs without this one, as an ONNX graph
+    #[command(after_help = "Example:\n  deepgp export model.deepgp --onnx model.onnx")]
+    Export(ExportArgs),
     /// Score a model on the rows of a table whose targets are known
     #[command(allow_negative_numbers = true, after_help = "Example:\n  deepgp evaluate model.deepgp test.csv --json")]
     Evaluate(EvaluateArgs),
@@ -103,6 +114,8 @@ impl Command {
             Self::Fit(args) => args.voice.json,
             Self::Resume(args) => args.voice.json,
             Self::Predict(args) => args.voice.json,
+            Self::Serve(args) => args.voice.json,
+            Self::Export(args) => args.voice.json,
             Self::Evaluate(args) => args.voice.json,
             Self::Info(args) => args.json,
             Self::Report(args) => args.voice.json,

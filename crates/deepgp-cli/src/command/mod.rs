@@ -5,23 +5,27 @@ mod benchmark;
 mod data;
 mod demo;
 mod evaluate;
+mod export;
 mod fit;
 mod info;
 mod predict;
 mod report;
 mod reproduce;
 mod resume;
+mod serve;
 
 pub use benchmark::benchmark;
 pub use data::data;
 pub use demo::demo;
 pub use evaluate::evaluate;
+pub use export::export;
 pub use fit::fit;
 pub use info::info;
 pub use predict::predict;
 pub use report::report;
 pub use reproduce::reproduce;
 pub use resume::resume;
+pub use serve::serve;
 
 #[cfg(test)]
 mod tests {

@@ -5,6 +5,7 @@ use deepgp::likelihood::Outcomes;
 use deepgp::{Mat, Rows, UserPredictor};
 use deepgp_io::ModelFile;
 use deepgp_io::table::{CellKind, Chunk};
+use serde_json::Value;
 
 use super::labels;
 use crate::arguments::usage::Usage;
@@ -117,7 +118,7 @@ impl PredictionColumns<'_> {
     }
 
     /// The predictions for each row, a column for each name; classes by their numbers.
-    pub fn predictions(&self, predictor: &UserPredictor<'_>, rows: Rows<'_>) -> Result<Mat> {
+    fn predictions(&self, predictor: &UserPredictor<'_>, rows: Rows<'_>) -> Result<Mat> {
         let (x, levels, outputs) = (rows.x, self.quantiles.len(), self.targets.len());
         let facts = self.facts_of(predictor, rows)?;
         let quantiles = if levels > 0 { predictor.quantiles(rows, self.quantiles)? } else { Mat::zeros(x.nrows(), 0) };
@@ -136,6 +137,12 @@ impl PredictionColumns<'_> {
                 _ => draws[own - first - levels][(i, p)],
             }
         }))
+    }
+
+    /// [`PredictionColumns::predictions`] for the rows of a chunk, with their exposures.
+    pub fn predictions_of(&self, predictor: &UserPredictor<'_>, chunk: &Chunk) -> Result<Mat> {
+        let offsets: Option<Vec<f64>> = chunk.exposure.as_ref().map(|all| all.iter().map(|own| own.ln()).collect());
+        self.predictions(predictor, Rows { x: chunk.x.view(), offsets: offsets.as_deref() })
     }
 
     /// The first prediction that is no finite number, after its row and the name of its column. Where a target has no function of its own, there
@@ -198,6 +205,11 @@ impl PredictionColumns<'_> {
             }
             Answers::Numbers { .. } | Answers::Counts | Answers::Classes { .. } => value.to_string(),
         }
+    }
+
+    /// A prediction in a column as JSON: a number, or the label of a class; `null` where a target has no function of its own.
+    pub fn json(&self, column: usize, value: f64) -> Value {
+        if self.is_label(column) { self.text(column, value).into() } else { value.into() }
     }
 
     /// What each column holds, with its name: what is kept from the table is written as it is.
