@@ -17,6 +17,7 @@ mod picture;
 mod processes;
 mod report;
 mod reproduce;
+mod serve;
 mod terminal;
 
 use std::process::ExitCode;
@@ -66,6 +67,8 @@ fn run(command: Command, processes: &Processes) -> anyhow::Result<Outcome> {
         Command::Fit(args) => command::fit(*args, processes),
         Command::Resume(args) => command::resume(args, processes),
         Command::Predict(args) => command::predict(args),
+        Command::Serve(args) => command::serve(args),
+        Command::Export(args) => command::export(&args),
         Command::Evaluate(args) => command::evaluate(args),
         Command::Compare(args) => command::compare(args),
         Command::Explain(args) => command::explain(args),

@@ -180,6 +180,35 @@ pub enum Error {
         known: String,
     },
 
+    /// A row of a program's, which has names of its own, lacks one that the model uses.
+    #[error(
+        "{}, {place}: there is no `{column}`; {known}; give each row all columns that the model uses, and null where one is not known",
+        path.display()
+    )]
+    LacksColumn {
+        /// What the rows are called.
+        path: PathBuf,
+        /// The row.
+        place: Place,
+        /// The name.
+        column: String,
+        /// Those there are, and the likely one.
+        known: String,
+    },
+
+    /// A value of a program's that no cell can have.
+    #[error("{}, {place}, column `{column}`: the cell is {what}; give a number, a text, true, false or null", path.display())]
+    NoCell {
+        /// What the rows are called.
+        path: PathBuf,
+        /// The row.
+        place: Place,
+        /// The column.
+        column: String,
+        /// What the value is.
+        what: &'static str,
+    },
+
     /// A table without names has another number of columns than at fitting.
     #[error(
         "{}: the columns have no names, so they go by position, and must be the {expected} that the model was fitted \

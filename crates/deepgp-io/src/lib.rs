@@ -6,6 +6,7 @@ pub mod error;
 pub mod limits;
 mod model;
 pub mod note;
+pub mod onnx;
 pub mod table;
 pub mod words;
 

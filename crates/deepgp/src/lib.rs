@@ -156,13 +156,14 @@ pub use error::{Error, Matrix, Result};
 #[doc(hidden)]
 pub use layer::pieces;
 pub use layer::{
-    CovarianceForm, Floor, Inducing, Jitter, JitterEvent, Layer, LayerCovariance, LayerMean, MeanForm, MeanFunction,
+    CovarianceForm, ExplicitLayer, ExplicitShares, Floor, Inducing, Jitter, JitterEvent, Layer, LayerCovariance,
+    LayerMean, MeanForm, MeanFunction,
 };
 pub use likelihood::LikelihoodForm;
 pub use model::batch::{Batch, Shard};
 pub use model::inducing::{InducingStart, SUBSAMPLE};
 pub use model::start::StartProgress;
-pub use model::{DeepGp, Precision, SharedParameter, SharedParameters, Sites, build, params};
+pub use model::{DeepGp, ExplicitModel, Precision, SharedParameter, SharedParameters, Sites, build, params};
 pub use numeric::mat::{Mat, View, ViewMut};
 pub use numeric::real::{Real, SMALLEST_EXPONENT};
 pub use objective::ObjectiveForm;

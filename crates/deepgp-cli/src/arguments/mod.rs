@@ -8,6 +8,7 @@ mod compare;
 mod data;
 mod demo;
 mod explain;
+mod export;
 mod fit;
 pub mod fit_options;
 mod info;
@@ -15,6 +16,7 @@ pub mod paths;
 mod predict;
 mod report;
 mod reproduce;
+mod serve;
 pub mod unknown_option;
 pub mod usage;
 pub mod value;
@@ -26,11 +28,13 @@ pub use compare::CompareArgs;
 pub use data::{DataCommand, FetchArgs, ListArgs};
 pub use demo::DemoArgs;
 pub use explain::ExplainArgs;
+pub use export::ExportArgs;
 pub use fit::{FitArgs, ResumeArgs};
 pub use info::InfoArgs;
 pub use predict::{EvaluateArgs, PredictArgs};
 pub use report::ReportArgs;
 pub use reproduce::ReproduceArgs;
+pub use serve::ServeArgs;
 
 /// Deep Gaussian processes: from a table to a calibrated model, predictions with honest uncertainty, and a report.
 #[derive(Debug, Parser)]
@@ -63,6 +67,13 @@ pub enum Command {
         after_help = "Example:\n  deepgp predict model.deepgp new.csv --keep id --interval 0.5,0.9 --out predictions.csv"
     )]
     Predict(PredictArgs),
+    /// Answer requests for predictions over HTTP
+    #[command(after_help = "Example:\n  deepgp serve model.deepgp --address 127.0.0.1:8080\n  \
+        curl http://127.0.0.1:8080/predict -d '{\"rows\": [{\"area\": 74, \"town\": \"York\"}], \"interval\": 0.9}'")]
+    Serve(ServeArgs),
+    /// Write a model for programs without this one, as an ONNX graph
+    #[command(after_help = "Example:\n  deepgp export model.deepgp --onnx model.onnx")]
+    Export(ExportArgs),
     /// Score a model on the rows of a table whose targets are known
     #[command(allow_negative_numbers = true, after_help = "Example:\n  deepgp evaluate model.deepgp test.csv --json")]
     Evaluate(EvaluateArgs),
@@ -116,6 +127,8 @@ impl Command {
             Self::Fit(args) => args.voice.json,
             Self::Resume(args) => args.voice.json,
             Self::Predict(args) => args.voice.json,
+            Self::Serve(args) => args.voice.json,
+            Self::Export(args) => args.voice.json,
             Self::Evaluate(args) => args.voice.json,
             Self::Compare(args) => args.voice.json,
             Self::Explain(args) => args.voice.json,

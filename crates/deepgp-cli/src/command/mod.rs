@@ -7,12 +7,14 @@ mod data;
 mod demo;
 mod evaluate;
 mod explain;
+mod export;
 mod fit;
 mod info;
 mod predict;
 mod report;
 mod reproduce;
 mod resume;
+mod serve;
 
 pub use benchmark::benchmark;
 pub use compare::compare;
@@ -20,12 +22,14 @@ pub use data::data;
 pub use demo::demo;
 pub use evaluate::evaluate;
 pub use explain::explain;
+pub use export::export;
 pub use fit::fit;
 pub use info::info;
 pub use predict::predict;
 pub use report::report;
 pub use reproduce::reproduce;
 pub use resume::resume;
+pub use serve::serve;
 
 #[cfg(test)]
 mod tests {

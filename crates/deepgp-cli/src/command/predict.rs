@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use deepgp::{JOINT_ROWS, Mat, Rows};
+use deepgp::{JOINT_ROWS, Mat};
 use deepgp_io::table::{Source, Targets};
 use deepgp_io::{ModelFile, chunks};
 use serde_json::json;
@@ -78,9 +78,7 @@ pub fn predict(mut args: PredictArgs) -> Result<Outcome> {
             output::say(voice, &format!("interrupted after {}{nothing}", count(rows as usize, "row")));
             return Ok(Outcome::Interrupted);
         }
-        let offsets: Option<Vec<f64>> = chunk.exposure.as_ref().map(|all| all.iter().map(|own| own.ln()).collect());
-        let at = Rows { x: chunk.x.view(), offsets: offsets.as_deref() };
-        let predictions = columns.predictions(&predictor, at)?;
+        let predictions = columns.predictions_of(&predictor, &chunk)?;
         if let Some((row, column, value)) = columns.first_non_finite(&predictor, &predictions) {
             let (place, cause) = (chunk.kept[row] + 1, non_finite::cause(&file, chunk.x.row(row)));
             let table = source.path().display();

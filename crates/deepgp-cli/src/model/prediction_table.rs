@@ -5,6 +5,7 @@ use deepgp::likelihood::Outcomes;
 use deepgp::{Mat, Rows, UserPredictor};
 use deepgp_io::ModelFile;
 use deepgp_io::table::{CellKind, Chunk};
+use serde_json::Value;
 
 use super::labels;
 use crate::arguments::usage::Usage;
@@ -149,6 +150,12 @@ impl PredictionColumns<'_> {
         }))
     }
 
+    /// [`PredictionColumns::predictions`] for the rows of a chunk, with their exposures.
+    pub fn predictions_of(&self, predictor: &UserPredictor<'_>, chunk: &Chunk) -> Result<Mat> {
+        let offsets: Option<Vec<f64>> = chunk.exposure.as_ref().map(|all| all.iter().map(|own| own.ln()).collect());
+        self.predictions(predictor, Rows { x: chunk.x.view(), offsets: offsets.as_deref() })
+    }
+
     /// The first prediction that is no finite number, after its row and the name of its column. Where a target has no function of its own, there
     /// is no spread of one to tell.
     pub fn first_non_finite(&self, predictor: &UserPredictor<'_>, predictions: &Mat) -> Option<(usize, String, f64)> {
@@ -209,6 +216,11 @@ impl PredictionColumns<'_> {
             }
             Answers::Numbers { .. } | Answers::Counts | Answers::Classes { .. } => value.to_string(),
         }
+    }
+
+    /// A prediction in a column as JSON: a number, or the label of a class; `null` where a target has no function of its own.
+    pub fn json(&self, column: usize, value: f64) -> Value {
+        if self.is_label(column) { self.text(column, value).into() } else { value.into() }
     }
 
     /// What each column holds, with its name: what is kept from the table is written as it is.

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! [`Source::open`] finds out the format from the bytes, never from the name of the file: delimited text, plain or
-//! compressed with gzip, Parquet, NumPy's `.npy` and `.npz`; [`Source::of_columns`] has columns in memory. [`Rows`] gives one record at a time. [`Schema::scan`]
+//! compressed with gzip, Parquet, NumPy's `.npy` and `.npz`; [`Source::of_columns`] has columns in memory, [`Source::of_json_rows`] what a program sends. [`Rows`] gives one record at a time. [`Schema::scan`]
 //! decides what each column is, and an [`Encoder`] turns records into matrices, a chunk at a time. The schema travels in
 //! the model file, so that a later table is encoded in the same way, whatever the order of its columns.
 //!
@@ -27,6 +27,7 @@ mod detect;
 mod dialect;
 mod encode;
 mod half;
+mod json_rows;
 mod level_means;
 mod memory;
 pub(crate) mod names;

@@ -23,7 +23,7 @@ pub(crate) fn list<'a>(names: impl ExactSizeIterator<Item = &'a String>) -> Stri
 
 /// What a message says when `name` is none of `names`: the likely one, if there is one, and all of them. Where they are one,
 /// the delimiter of a text may be one that is not known.
-fn known(name: &str, names: &[String], is_text: bool) -> String {
+pub(super) fn known(name: &str, names: &[String], is_text: bool) -> String {
     let listed = match names {
         [only] if is_text => format!(
             "the only column is `{}`: no delimiter was found, which may be {}",

@@ -11,6 +11,7 @@ mod covariance;
 mod dense_covariance;
 mod diagonal_covariance;
 mod explained;
+mod explicit;
 mod factor;
 mod gram;
 mod grams;
@@ -23,6 +24,7 @@ mod rows;
 mod symmetric_sums;
 
 pub use covariance::{CovarianceForm, LayerCovariance};
+pub use explicit::{ExplicitLayer, ExplicitShares};
 pub(crate) use gram::{Factored, Gram, NotFactored, factor_with_jitter};
 pub use gram::{Jitter, JitterEvent};
 pub(crate) use grams::LayerMemory;

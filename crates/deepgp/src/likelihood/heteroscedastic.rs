@@ -77,6 +77,11 @@ impl Heteroscedastic {
         Self { noise: vec![noise; outputs], node, weight }
     }
 
+    /// The number of nodes of the quadrature over `g`, for programs elsewhere.
+    pub const NODES: usize = POINTS;
+    /// The least and the largest noise variance, between which it is kept.
+    pub const NOISE_BOUNDS: (f64, f64) = (NOISE_FLOOR, NOISE_CEILING);
+
     /// Mean and variance of `f` and of `g` of one output.
     fn latents(output: usize, f: Latent<'_>) -> [f64; 4] {
         let (own, other) = (2 * output, 2 * output + 1);

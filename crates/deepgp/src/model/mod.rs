@@ -6,12 +6,14 @@
 
 pub mod batch;
 pub mod build;
+mod explicit;
 pub mod inducing;
 pub mod params;
 mod shared;
 mod sites;
 pub mod start;
 
+pub use explicit::ExplicitModel;
 pub use shared::{SharedParameter, SharedParameters};
 pub use sites::Sites;
 
