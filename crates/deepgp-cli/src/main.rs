@@ -15,6 +15,7 @@ mod report;
 mod reproduce;
 mod terminal;
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
@@ -32,7 +33,24 @@ fn main() -> ExitCode {
         Err(error) => return refuse(error),
     };
     let json = command.is_for_scripts();
-    let done = match command {
+    interrupt::outlive_full_files();
+    let open = if json { output::check_open() } else { Ok(()) };
+    match open.and_then(|()| run(command)) {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::Interrupted) => ExitCode::from(interrupt::EXIT_CODE),
+        Err(error) => {
+            let error = usage::in_words_of_flags(error);
+            let message = format!("{error:#}");
+            output::tell(&format!("error: {message}"));
+            let failure = if error.is::<usage::Usage>() { Failure::WrongUse } else { Failure::Failed };
+            failure.exit(&message, json)
+        }
+    }
+}
+
+/// Runs a command.
+fn run(command: Command) -> anyhow::Result<Outcome> {
+    match command {
         Command::Demo(args) => command::demo(args),
         Command::Fit(args) => command::fit(*args),
         Command::Resume(args) => command::resume(args),
@@ -48,17 +66,6 @@ fn main() -> ExitCode {
             clap_complete::generate(shell, &mut Cli::command(), "deepgp", &mut script);
             output::print(&script).map(|_| Outcome::Done)
         }
-    };
-    match done {
-        Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Ok(Outcome::Interrupted) => ExitCode::from(interrupt::EXIT_CODE),
-        Err(error) => {
-            let error = usage::in_words_of_flags(error);
-            let message = format!("{error:#}");
-            output::tell(&format!("error: {message}"));
-            let failure = if error.is::<usage::Usage>() { Failure::WrongUse } else { Failure::Failed };
-            failure.exit(&message, json)
-        }
     }
 }
 
@@ -66,10 +73,16 @@ fn main() -> ExitCode {
 fn refuse(error: clap::Error) -> ExitCode {
     let written: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let error = unknown_option::with_tip(error, &Cli::command(), &written);
-    // A closed terminal or pipe is no error of its own.
-    let _ = error.print();
+    let printed = error.print().and_then(|()| std::io::stdout().flush());
     if !error.use_stderr() {
-        return ExitCode::SUCCESS;
+        // Help and version are what was asked for: somebody has to get them.
+        return match output::check_open().and_then(|()| output::unless_reader_is_gone(printed)) {
+            Ok(_) => ExitCode::SUCCESS,
+            Err(error) => {
+                output::tell(&format!("error: {error:#}"));
+                ExitCode::from(Failure::Failed.code())
+            }
+        };
     }
     // What could not be read has no field that says to whom it talks.
     let json = written.iter().take_while(|word| *word != "--").any(|word| word == "--json");

@@ -157,6 +157,7 @@ pub use layer::{
 pub use likelihood::LikelihoodForm;
 pub use model::batch::{Batch, Shard};
 pub use model::inducing::{InducingStart, SUBSAMPLE};
+pub use model::memory::FitMemory;
 pub use model::start::StartProgress;
 pub use model::{DeepGp, Precision, SharedParameter, SharedParameters, Sites, build, params};
 pub use numeric::mat::{Mat, View, ViewMut};

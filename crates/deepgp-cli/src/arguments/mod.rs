@@ -13,6 +13,7 @@ pub mod paths;
 mod predict;
 mod report;
 mod reproduce;
+mod table_limits;
 pub mod unknown_option;
 pub mod usage;
 pub mod value;
@@ -27,6 +28,7 @@ pub use info::InfoArgs;
 pub use predict::{EvaluateArgs, PredictArgs};
 pub use report::ReportArgs;
 pub use reproduce::ReproduceArgs;
+pub use table_limits::TableLimitOptions;
 
 /// Deep Gaussian processes: from a table to a calibrated model, predictions with honest uncertainty, and a report.
 #[derive(Debug, Parser)]

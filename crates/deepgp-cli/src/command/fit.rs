@@ -14,7 +14,7 @@ use crate::fit::finish::finish;
 use crate::fit::folds::{CrossValidation, FoldPlan};
 use crate::fit::initial_model::InitialModel;
 use crate::fit::interruption;
-use crate::fit::start::{begin, start};
+use crate::fit::start::{begin, check_memory, start};
 use crate::fit::time_limit::TimeLimit;
 use crate::fit::training_run::{self, RunOptions};
 use crate::model::description::{columns_in_words, describe, target_in_words};
@@ -50,7 +50,7 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
         None => options,
     };
     if options.target.is_empty() {
-        let columns = Source::open_streamed_with(&table, options.header())?.names().join(", ");
+        let columns = Source::open_streamed_with(&table, options.read_options())?.names().join(", ");
         bail!(Usage(format!("name the column to predict with --target COLUMN; the columns are {columns}")));
     }
     options.check()?;
@@ -63,7 +63,7 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
     for path in [Some(&out), report.as_ref()].into_iter().flatten() {
         paths::check_writable(path)?;
     }
-    let source = Source::open_with(&table, options.header())?;
+    let source = Source::open_with(&table, options.read_options())?;
     let mut all = 0;
     let mut stage = Stage::new(voice, "looking through the table", Extent::UnknownRows);
     let wanted = options.wanted(&source);
@@ -125,7 +125,9 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
         None => None,
         Some(folds) => {
             let accelerator = accelerator.clone();
-            let plan = FoldPlan { options: &options, schema: &unsettled, table: &table, limit, accelerator, voice };
+            let lock = &lock;
+            let plan =
+                FoldPlan { options: &options, schema: &unsettled, table: &table, lock, limit, accelerator, voice };
             match plan.run(&rows, folds, &out)? {
                 CrossValidation::Done(scores) => Some(scores),
                 CrossValidation::Interrupted(scores) => return plan.interrupted(scores.as_ref()),
@@ -144,7 +146,8 @@ pub fn fit(args: FitArgs) -> Result<Outcome> {
     }
     notes.extend(sites_note(&settings, train.len()));
     let weighted = rows::weighted(&train, options.class_weights())?;
-    let starting = interruption::before_training(&lock, voice);
+    check_memory(weighted.len(), weighted.x().ncols(), &settings)?;
+    let starting = interruption::before_training(&lock, limit, voice);
     let begun = match &initial {
         Some(model) => model.training(&weighted, &settings).map(|training| (training, None)),
         None => start(&weighted, &settings, limit, voice),

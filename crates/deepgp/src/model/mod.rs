@@ -7,6 +7,7 @@
 pub mod batch;
 pub mod build;
 pub mod inducing;
+pub mod memory;
 pub mod params;
 mod shared;
 mod sites;
