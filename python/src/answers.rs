@@ -80,7 +80,7 @@ fn ask_rows<const K: usize>(
 ) -> PyResult<[Mat; K]> {
     let work = move |caller: &background::Caller<_>| {
         let predictor = file.regressor.predictor(sampling.settings())?;
-        let rows = chunks::rows_at_once(sampling.0);
+        let rows = chunks::rows_at_once(sampling.0, asked.x.ncols());
         let mut answers = vec![question(&predictor, asked.some(0, rows), 0)?];
         for first in (rows..asked.x.nrows()).step_by(rows).take_while(|_| !caller.has_left()) {
             answers.push(question(&predictor, asked.some(first, rows), first)?);

@@ -20,6 +20,7 @@ mod reproduce;
 mod serve;
 mod terminal;
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
@@ -38,6 +39,8 @@ fn main() -> ExitCode {
         Err(error) => return refuse(error),
     };
     let json = command.is_for_scripts();
+    interrupt::outlive_full_files();
+    let open = if json { output::check_open() } else { Ok(()) };
     let processes = match Processes::begin() {
         Ok(processes) => processes,
         Err(error) => {
@@ -45,7 +48,7 @@ fn main() -> ExitCode {
             return ExitCode::from(fail(error, json));
         }
     };
-    match run(command, &processes) {
+    match open.and_then(|()| run(command, &processes)) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Interrupted) => ExitCode::from(interrupt::EXIT_CODE),
         Err(error) => {
@@ -100,10 +103,16 @@ fn refuse(error: clap::Error) -> ExitCode {
     let written: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     processes::let_the_first_speak();
     let error = unknown_option::with_tip(error, &Cli::command(), &written);
-    // A closed terminal or pipe is no error of its own.
-    let _ = error.print();
+    let printed = error.print().and_then(|()| std::io::stdout().flush());
     if !error.use_stderr() {
-        return ExitCode::SUCCESS;
+        // Help and version are what was asked for: somebody has to get them.
+        return match output::check_open().and_then(|()| output::unless_reader_is_gone(printed)) {
+            Ok(_) => ExitCode::SUCCESS,
+            Err(error) => {
+                output::tell(&format!("error: {error:#}"));
+                ExitCode::from(Failure::Failed.code())
+            }
+        };
     }
     // What could not be read has no field that says to whom it talks.
     let json = written.iter().take_while(|word| *word != "--").any(|word| word == "--json");

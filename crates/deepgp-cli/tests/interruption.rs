@@ -221,6 +221,35 @@ fn a_power_cut_around_a_write_leaves_the_old_file_or_the_new_one() {
 }
 
 #[test]
+#[cfg(debug_assertions)]
+fn a_disk_that_is_full_at_any_write_leaves_a_whole_model_or_none() {
+    let place = Place::new();
+    place.write("arm.csv", arm(200, 1));
+    let fit = "fit arm.csv --target distance --test 0.2 --hidden-layers 0 --inducing 10 --steps 20 --threads 1 --out m.deepgp";
+    let mut outcomes = Vec::new();
+    for write in 1.. {
+        let ended = place.command(fit).env("DEEPGP_FULL", format!("written:{write}")).output().unwrap();
+        let ended = Ended::from(ended);
+        let has_scores = place.path("m.deepgp").exists().then(|| !place.model("m.deepgp").record.scores.is_empty());
+        // Whoever is told of a failure has no model, and goes on with the checkpoint, if it came to one.
+        assert_eq!(ended.code, Some(i32::from(has_scores.is_none())), "{write}: {}", ended.stderr);
+        let told = ended.stderr.contains("scores could not be written into it");
+        assert_eq!(told, has_scores == Some(false), "{write}: {}", ended.stderr);
+        outcomes.push(has_scores);
+        if place.path("m.deepgp.checkpoint").exists() {
+            place.done("resume m.deepgp.checkpoint --quiet");
+        }
+        let left = if place.path("m.deepgp").exists() { &["arm.csv", "m.deepgp"][..] } else { &["arm.csv"] };
+        assert_eq!(place.files(), left, "{write}");
+        let _ = std::fs::remove_file(place.path("m.deepgp"));
+        if has_scores == Some(true) {
+            break;
+        }
+    }
+    assert!(outcomes.contains(&None) && outcomes.contains(&Some(false)), "{outcomes:?}");
+}
+
+#[test]
 fn a_checkpoint_is_not_overwritten_and_belongs_to_its_table() {
     let place = Place::new();
     place.write("arm.csv", arm(200, 1));

@@ -52,3 +52,30 @@ fn parquet_has_the_same_numbers_as_text() {
     let refused = place.run("predict m.deepgp arm.csv --out out.npy");
     assert!(refused.code == Some(2) && refused.stderr.contains(".parquet"), "{}", refused.stderr);
 }
+
+#[test]
+fn on_request_no_cell_is_one_that_a_spreadsheet_runs() {
+    let place = Place::new();
+    let cells = ["=1+1", "+a", "-b", "@c", "-5", "plain", "\"\t=2\""];
+    let row = |i: usize| format!("{},{}.5,{}\n", cells[i % cells.len()], i * 7 % 11, i * 3 % 5);
+    place.write("t.csv", format!("=note,x,y\n{}", (0..42).map(row).collect::<String>()));
+    place.done(
+        "fit t.csv --target y --ignore =note --hidden-layers 0 --inducing 5 --steps 2 --threads 1 --out m.deepgp",
+    );
+    let first = |flag: &str| {
+        place.done(&format!("predict m.deepgp t.csv --keep =note --out p.csv {flag}"));
+        let text = place.read("p.csv");
+        let cells: Vec<String> = text.lines().take(8).map(|line| line.split(',').next().unwrap().to_string()).collect();
+        (cells, text)
+    };
+    let (safe, text) = first("--safe-csv");
+    assert_eq!(safe, ["'=note", "'=1+1", "'+a", "'-b", "'@c", "-5", "plain", "'=2"].map(String::from));
+    let (plain, same) = first("");
+    assert_eq!(plain, ["=note", "=1+1", "+a", "-b", "@c", "-5", "plain", "=2"].map(String::from));
+    // Predictions are numbers, negative ones too.
+    let numbers =
+        |text: &str| text.lines().skip(1).map(|line| line.split_once(',').unwrap().1.to_string()).collect::<Vec<_>>();
+    assert_eq!(numbers(&text), numbers(&same));
+    let refused = place.run("predict m.deepgp t.csv --safe-csv --out p.parquet");
+    assert!(refused.code == Some(2) && refused.stderr.contains("--safe-csv is for text"), "{}", refused.stderr);
+}

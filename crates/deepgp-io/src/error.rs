@@ -4,10 +4,14 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::table::Place;
+use crate::memory::TooLarge;
+use crate::table::{Expanded, Place};
 
 /// What a cell of a column of dates must be.
 pub(crate) const DATE: &str = "a date, YYYY-MM-DD or YYYY-MM-DD HH:MM:SS, with an offset such as +01:00 or without";
+
+/// The most problems of a file that a message shows.
+const MOST_SHOWN: usize = 50;
 
 /// What this crate returns.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -113,6 +117,94 @@ pub enum Error {
         line: u64,
         /// The longest that is read.
         limit: usize,
+    },
+
+    /// More columns than a table may have.
+    #[error(
+        "{}: the table has more than {limit} columns; look whether it is one at all, and allow more with --max-columns",
+        path.display()
+    )]
+    ManyColumns {
+        /// The file.
+        path: PathBuf,
+        /// The most columns.
+        limit: usize,
+    },
+
+    /// A cell that is longer than one may be.
+    #[error(
+        "{}, line {line}: a cell is longer than {limit} bytes; look for a quote that never closes, or allow more with --max-cell",
+        path.display()
+    )]
+    LongCell {
+        /// The file.
+        path: PathBuf,
+        /// Line at which the record begins, from 1.
+        line: u64,
+        /// The most bytes.
+        limit: usize,
+    },
+
+    /// A compressed file that holds far more than its size.
+    #[error(
+        "{}: the file of {file} holds a table of more than {most}, so it may not be what it seems; if it is, unpack it, or allow more \
+         with --max-expansion {times}",
+        path.display()
+    )]
+    Expands {
+        /// The file.
+        path: PathBuf,
+        /// Its size, in words.
+        file: String,
+        /// The most that it may hold, in words.
+        most: String,
+        /// A multiple of its size that would be more.
+        times: u64,
+    },
+
+    /// Rows that become more numbers than a file of that size may.
+    #[error(
+        "{}: its rows of {inputs} inputs become more than {limit} numbers, far more than its size ({file}) lets expect; leave \
+         columns of many categories out with --ignore, or allow more with --max-expansion {times}",
+        path.display()
+    )]
+    ManyNumbers {
+        /// The file.
+        path: PathBuf,
+        /// The inputs of a row.
+        inputs: usize,
+        /// The most numbers.
+        limit: u64,
+        /// The size of the file, in words.
+        file: String,
+        /// A multiple of its size that would be more.
+        times: u64,
+    },
+
+    /// Columns with more different values than are kept.
+    #[error(
+        "{}: its columns have more different values than are kept of a file of its size ({file}), {limit} of them; leave columns of \
+         many different texts out with --ignore, or allow more with --max-expansion {times}",
+        path.display()
+    )]
+    ManyValues {
+        /// The file.
+        path: PathBuf,
+        /// The most bytes that are kept, in words.
+        limit: String,
+        /// The size of the file, in words.
+        file: String,
+        /// A multiple of its size that would be more.
+        times: u64,
+    },
+
+    /// There is not the memory for it.
+    #[error("{}: {cause}", path.display())]
+    NoMemory {
+        /// The file.
+        path: PathBuf,
+        /// What there is, and what it takes.
+        cause: TooLarge,
     },
 
     /// A record that is longer or shorter than the first.
@@ -468,6 +560,9 @@ impl Error {
     /// What an error while reading bytes says about the file.
     pub(crate) fn from_io(path: &Path, cause: std::io::Error) -> Self {
         use std::io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
+        if let Some(expanded) = cause.get_ref().and_then(|inner| inner.downcast_ref::<Expanded>()) {
+            return expanded.of(path);
+        }
         match cause.kind() {
             UnexpectedEof => Self::EndsEarly { path: path.into(), what: "there is more to come".into() },
             // Decoders say so; the operating system does not, of a file that it has opened.
@@ -508,7 +603,11 @@ fn several(path: &Path, errors: &[Error]) -> String {
         let rest = text.strip_prefix(&begin).map_or(&text[..], |rest| rest.trim_start_matches([':', ',', ' ']));
         format!("\n  - {rest}")
     };
-    format!("{} problems:{}", errors.len(), errors.iter().map(line).collect::<String>())
+    let more = match errors.len().saturating_sub(MOST_SHOWN) {
+        0 => String::new(),
+        more => format!("\n  and {more} more"),
+    };
+    format!("{} problems:{}{more}", errors.len(), errors.iter().take(MOST_SHOWN).map(line).collect::<String>())
 }
 
 /// That so many inputs never vary, and what helps.

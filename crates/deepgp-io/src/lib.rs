@@ -4,6 +4,7 @@ pub mod atomic;
 pub mod chunks;
 pub mod error;
 pub mod limits;
+pub mod memory;
 mod model;
 pub mod note;
 pub mod onnx;

@@ -411,6 +411,17 @@ fn a_description_that_does_not_fit_the_arrays_is_damage() {
     assert!(wrong(|d| d["record"] = serde_json::Value::Null).contains("header"));
 }
 
+/// Arrays without numbers cost a file little, and whoever reads it much.
+#[test]
+fn more_arrays_than_a_model_can_have_are_not_read() {
+    let entries: Vec<String> =
+        (0..100_001).map(|i| format!("\"a{i}\":{{\"dtype\":\"F64\",\"shape\":[0],\"data_offsets\":[0,0]}}")).collect();
+    let header = format!("{{\"__metadata__\":{{\"deepgp\":\"x\"}},{}}}", entries.join(","));
+    let bytes = [&(header.len() as u64).to_le_bytes()[..], header.as_bytes()].concat();
+    let error = load(&bytes).unwrap_err().to_string();
+    assert!(error.contains("lists 100001 arrays, and no model has more than 100000"), "{error}");
+}
+
 #[test]
 fn units_that_cannot_be_are_damage() {
     let (mut regressor, _) = trained(&settings());

@@ -33,6 +33,14 @@ fn all() -> Vec<(Note, &'static str)> {
             "column `n`: dates are a trend, in seconds since 1970",
         ),
         (
+            Note::ScoresNotSaved { reason: "cannot write m.deepgp: No space left on device".into() },
+            "the model is saved, but its scores could not be written into it: cannot write m.deepgp: No space left on device",
+        ),
+        (
+            Note::MoreUnnamedColumns { columns: vec!["c11".into(), "c12".into()] },
+            "2 further columns have no name, and are called by position: `c11`, `c12`",
+        ),
+        (
             Note::RepeatedNames { columns: vec!["a.1".into(), "a.2".into()] },
             "several columns have one name: `a.1`, `a.2` are numbered, to tell them from the first of that name",
         ),

@@ -162,6 +162,7 @@ pub use layer::{
 pub use likelihood::LikelihoodForm;
 pub use model::batch::{Batch, Shard};
 pub use model::inducing::{InducingStart, SUBSAMPLE};
+pub use model::memory::FitMemory;
 pub use model::start::StartProgress;
 pub use model::{DeepGp, ExplicitModel, Precision, SharedParameter, SharedParameters, Sites, build, params};
 pub use numeric::mat::{Mat, View, ViewMut};

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::fit_options::FitOptions;
+use super::table_limits::TableLimitOptions;
 use super::value::choice::choice;
 use super::value::duration::{CheckpointInterval, Seconds};
 use super::value::stdio_path;
@@ -65,6 +66,9 @@ pub struct ResumeArgs {
     /// Also write a report as a web page
     #[arg(long, value_name = "FILE", value_parser = stdio_path::file("a report"))]
     pub report: Option<PathBuf>,
+    /// How large the table may be.
+    #[command(flatten)]
+    pub limits: TableLimitOptions,
     /// To whom the command talks.
     #[command(flatten)]
     pub voice: Voice,

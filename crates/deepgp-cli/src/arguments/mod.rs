@@ -17,6 +17,7 @@ mod predict;
 mod report;
 mod reproduce;
 mod serve;
+mod table_limits;
 pub mod unknown_option;
 pub mod usage;
 pub mod value;
@@ -35,6 +36,7 @@ pub use predict::{EvaluateArgs, PredictArgs};
 pub use report::ReportArgs;
 pub use reproduce::ReproduceArgs;
 pub use serve::ServeArgs;
+pub use table_limits::TableLimitOptions;
 
 /// Deep Gaussian processes: from a table to a calibrated model, predictions with honest uncertainty, and a report.
 #[derive(Debug, Parser)]

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use deepgp::PredictSettings;
 use deepgp_io::ModelFile;
-use deepgp_io::table::{Header, Missing, Schema};
+use deepgp_io::table::{Header, Missing, ReadOptions, Schema};
 
+use super::table_limits::TableLimitOptions;
 use super::value::choice::{HEADERS, MISSING_IN_NEW_TABLES, choice};
 use super::value::limits::{self, within};
 use super::value::stdio_path;
@@ -26,6 +27,10 @@ pub struct PredictArgs {
     /// Write a column of the table, such as an id, beside the predictions; several with commas, or give it again
     #[arg(long, value_name = "COLUMN")]
     pub keep: Vec<String>,
+    /// For spreadsheets: put an apostrophe before texts that they would run as formulas, those that begin with =, +, -, @, a tab or a line
+    /// break. Numbers stay as they are
+    #[arg(long)]
+    pub safe_csv: bool,
     /// Quantiles to add, between 0 and 1
     #[arg(long, value_delimiter = ',', value_name = "LEVELS")]
     pub quantiles: Vec<f64>,
@@ -83,12 +88,20 @@ pub struct PredictionOptions {
     /// Whether the first line of a text names the columns; with none they are called c1, c2, …
     #[arg(long, default_value = "auto", value_parser = choice::<Header>(HEADERS))]
     pub header: Header,
+    /// How large the table may be.
+    #[command(flatten)]
+    pub limits: TableLimitOptions,
 }
 
 impl PredictionOptions {
     /// The library's settings of the prediction.
     pub fn settings(self) -> PredictSettings {
         PredictSettings { samples: self.samples, seed: self.seed, threads: self.threads }
+    }
+
+    /// How the table is read.
+    pub fn read_options(self) -> ReadOptions {
+        ReadOptions { header: self.header, limits: self.limits.limits() }
     }
 
     /// The columns that a model reads, with missing values treated as these options say.

@@ -20,12 +20,13 @@ pub fn evaluate(args: EvaluateArgs) -> Result<Outcome> {
     let _interruptible = Abandonable::new(move || output::say(voice, "interrupted"));
     let mut file = ModelFile::load(&model)?;
     let schema = sampling.schema(&file);
-    let training = rows::of_fit(&file, None, voice).and_then(|all| rows::split_of_fit(&file, &all));
+    let training =
+        rows::of_fit(&file, None, sampling.limits.limits(), voice).and_then(|all| rows::split_of_fit(&file, &all));
     let (train, unknown) = match training {
         Ok(split) => (Some(split.train), None),
         Err(reason) => (None, Some(Note::TrainingRowsUnknown { reason: format!("{reason:#}") })),
     };
-    let (rows, mut notes) = rows::to_score(&file, &schema, (&table, sampling.header), train.as_ref(), voice)?;
+    let (rows, mut notes) = rows::to_score(&file, &schema, (&table, sampling.read_options()), train.as_ref(), voice)?;
     notes.extend(unknown);
     output::notes(voice, &notes);
     sampling.device.place(&mut file.regressor.model, voice)?;

@@ -14,7 +14,7 @@ use crate::fit::finish::finish;
 use crate::fit::folds::{CrossValidation, FoldPlan};
 use crate::fit::initial_model::InitialModel;
 use crate::fit::interruption;
-use crate::fit::start::{begin, start};
+use crate::fit::start::{begin, check_memory, start};
 use crate::fit::time_limit::TimeLimit;
 use crate::fit::training_run::{self, RunOptions};
 use crate::model::description::{columns_in_words, describe, target_in_words};
@@ -52,7 +52,7 @@ pub fn fit(args: FitArgs, processes: &Processes) -> Result<Outcome> {
         None => options,
     };
     if options.target.is_empty() {
-        let columns = Source::open_streamed_with(&table, options.header())?.names().join(", ");
+        let columns = Source::open_streamed_with(&table, options.read_options())?.names().join(", ");
         bail!(Usage(format!("name the column to predict with --target COLUMN; the columns are {columns}")));
     }
     options.check()?;
@@ -70,7 +70,7 @@ pub fn fit(args: FitArgs, processes: &Processes) -> Result<Outcome> {
             paths::check_writable(path)?;
         }
     }
-    let source = Source::open_with(&table, options.header())?;
+    let source = Source::open_with(&table, options.read_options())?;
     let mut all = 0;
     let mut stage = Stage::new(voice, "looking through the table", Extent::UnknownRows);
     let wanted = options.wanted(&source);
@@ -132,7 +132,9 @@ pub fn fit(args: FitArgs, processes: &Processes) -> Result<Outcome> {
         None => None,
         Some(folds) => {
             let accelerator = accelerator.clone();
-            let plan = FoldPlan { options: &options, schema: &unsettled, table: &table, limit, accelerator, voice };
+            let lock = lock.as_ref();
+            let plan =
+                FoldPlan { options: &options, schema: &unsettled, table: &table, lock, limit, accelerator, voice };
             match plan.run(&rows, folds, &out)? {
                 CrossValidation::Done(scores) => Some(scores),
                 CrossValidation::Interrupted(scores) => return plan.interrupted(scores.as_ref()),
@@ -151,10 +153,11 @@ pub fn fit(args: FitArgs, processes: &Processes) -> Result<Outcome> {
     }
     notes.extend(sites_note(&settings, train.len()));
     let weighted = processes.share(rows::weighted(&train, options.class_weights())?)?;
+    check_memory(weighted.len(), weighted.x().ncols(), &settings)?;
     drop(rows);
     // The process that scores keeps all rows, the others their shares.
     let (train, held_out) = if processes.is_first() { (train, held_out) } else { (weighted.clone(), None) };
-    let starting = interruption::before_training(lock.as_ref(), voice);
+    let starting = interruption::before_training(lock.as_ref(), limit.filter(|_| processes.is_first()), voice);
     let begun = match &initial {
         Some(model) => model.training(processes, &weighted, &settings).map(|training| (training, None)),
         None => start(processes, &weighted, &settings, limit, voice),

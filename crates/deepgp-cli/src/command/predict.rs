@@ -19,7 +19,7 @@ use crate::model::{device, non_finite};
 use crate::terminal::abandon::Abandonable;
 use crate::terminal::interrupt;
 use crate::terminal::output::{self, Outcome, Reader};
-use crate::terminal::sink::Sink;
+use crate::terminal::sink::{self, CellText, Sink};
 use crate::terminal::stage::{Extent, Stage};
 use crate::terminal::text::count;
 
@@ -30,15 +30,15 @@ const OTHER_FORMATS: [&str; 3] = ["npy", "npz", "gz"];
 pub fn predict(mut args: PredictArgs) -> Result<Outcome> {
     args.out = args.out.filter(|path| !stdio_path::is_meant(path));
     check(&args)?;
-    let PredictArgs { model, table, out, keep, quantiles, intervals, draws, joint, sampling, voice } = args;
+    let PredictArgs { model, table, out, keep, safe_csv, quantiles, intervals, draws, joint, sampling, voice } = args;
     let opening = Abandonable::new(move || output::say(voice, "interrupted: nothing was written"));
     let mut file = ModelFile::load(&model)?;
     let schema = sampling.schema(&file);
     // One pass over the rows, a chunk at a time: nothing is gained by keeping the file in memory.
     let source = if stdio_path::is_meant(&table) {
-        Source::read_with(Path::new("standard input"), &mut io::stdin().lock(), sampling.header)?
+        Source::read_with(Path::new("standard input"), &mut io::stdin().lock(), sampling.read_options())?
     } else {
-        Source::open_streamed_with(&table, sampling.header)?
+        Source::open_streamed_with(&table, sampling.read_options())?
     };
     let keep = source.named(&keep);
     let answers = Answers::of(&file);
@@ -62,15 +62,19 @@ pub fn predict(mut args: PredictArgs) -> Result<Outcome> {
     if !intervals.is_empty() {
         predictor.intervals(no_rows.view(), intervals)?;
     }
-    let rows_at_once =
-        if joint { JOINT_ROWS + 1 } else { chunks::rows_at_once(sampling.samples.saturating_add(draws)) };
+    let rows_at_once = if joint {
+        JOINT_ROWS + 1
+    } else {
+        chunks::rows_at_once(sampling.samples.saturating_add(draws), schema.width())
+    };
     let mut stage = Stage::new(voice, "predicting", Extent::UnknownRows);
     let mut next = encoder.next_chunk(rows_at_once)?;
     drop(opening);
     if joint && next.as_ref().is_some_and(|chunk| chunk.read > JOINT_ROWS as u64) {
         bail!("--joint draws up to {JOINT_ROWS} rows together, and {} has more: cut it", table.display());
     }
-    let mut sink = Sink::open(out.as_deref(), &columns.kinds())?;
+    let cells_are = if safe_csv { CellText::Safe } else { CellText::Plain };
+    let mut sink = Sink::open(out.as_deref(), &columns.kinds(), cells_are)?;
     let (mut rows, mut predicted) = (0, 0);
     while let Some(chunk) = next {
         if interrupt::asked() {
@@ -116,7 +120,7 @@ pub fn predict(mut args: PredictArgs) -> Result<Outcome> {
 
 /// Fails if the arguments contradict each other.
 fn check(args: &PredictArgs) -> Result<()> {
-    let PredictArgs { model, table, out, draws, joint, voice, .. } = args;
+    let PredictArgs { model, table, out, draws, joint, safe_csv, voice, .. } = args;
     if *joint && *draws == 0 {
         bail!(Usage("--joint is how to draw: say how often with --draws".into()));
     }
@@ -131,6 +135,9 @@ fn check(args: &PredictArgs) -> Result<()> {
         bail!(Usage(format!(
             "--out {path}: predictions are written as CSV, TSV or Parquet, so give the file a name that ends in .csv, .tsv or .parquet"
         )));
+    }
+    if *safe_csv && out.as_deref().is_some_and(sink::is_parquet) {
+        bail!(Usage("--safe-csv is for text, and --out is Parquet, of which nothing is run: leave it out".into()));
     }
     paths::check_distinct(&[("the model", Some(model)), ("the table", Some(table)), ("--out", out.as_ref())])
 }

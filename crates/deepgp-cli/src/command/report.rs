@@ -26,7 +26,8 @@ pub fn report(args: ReportArgs) -> Result<Outcome> {
     paths::check_distinct(&[("the table of the fit", of_fit.as_ref()), ("--out", Some(&out))])?;
     paths::check_writable(&out)?;
     let gathering = Abandonable::new(move || output::say(voice, "interrupted: nothing was written"));
-    let training = rows::of_fit(&file, None, voice).and_then(|all| rows::split_of_fit(&file, &all));
+    let training =
+        rows::of_fit(&file, None, sampling.limits.limits(), voice).and_then(|all| rows::split_of_fit(&file, &all));
     let mut notes = Vec::new();
     if let Err(reason) = &training {
         notes.push(format!("{}: {reason:#}", missing_without_rows(&file, table.is_some())));
@@ -36,7 +37,7 @@ pub fn report(args: ReportArgs) -> Result<Outcome> {
         None => own_test,
         Some(path) => {
             let (rows, more) =
-                rows::to_score(&file, &sampling.schema(&file), (path, sampling.header), train.as_ref(), voice)?;
+                rows::to_score(&file, &sampling.schema(&file), (path, sampling.read_options()), train.as_ref(), voice)?;
             notes.extend(sentences(&more));
             Some(rows)
         }

@@ -28,7 +28,8 @@ use crate::terminal::waiting::Waiting;
 /// Goes on with a fit from its checkpoint or from a finished model, on the same rows.
 pub fn resume(args: ResumeArgs, processes: &Processes) -> Result<Outcome> {
     let started = Instant::now();
-    let ResumeArgs { from, table, out, steps, time_limit, checkpoint_every, threads, device, report, voice } = args;
+    let ResumeArgs { from, table, out, steps, time_limit, checkpoint_every, threads, device, report, limits, voice } =
+        args;
     let voice = processes.voice(voice);
     let Continuation { mut file, checkpoint, out, lock } = Continuation::of(&from, out, processes)?;
     let fitted = file.record.data.table().map(|table| PathBuf::from(&table.path));
@@ -54,7 +55,7 @@ pub fn resume(args: ResumeArgs, processes: &Processes) -> Result<Outcome> {
     for path in [Some(&out), report.as_ref()].into_iter().flatten().filter(|_| processes.is_first()) {
         paths::check_writable(path)?;
     }
-    let all = rows::of_fit(&file, table.as_deref(), voice).map_err(|error| match table {
+    let all = rows::of_fit(&file, table.as_deref(), limits.limits(), voice).map_err(|error| match table {
         None => error.context("name the table of the fit with --table FILE"),
         Some(_) => error,
     })?;

@@ -4,12 +4,13 @@
 
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use deepgp::Dataset;
 use deepgp_io::note::ScoredRows;
-use deepgp_io::{ModelFile, StopReason, atomic};
+use deepgp_io::{ModelFile, Note, StopReason, atomic};
 
 use super::learned_nothing;
+use super::model_place::command_to_resume;
 use super::summary::{LeftOut, Summary, ToldScores};
 use super::training_run::{Ending, FinishedRun, RunOptions};
 use crate::model::rows::{self, PlacedRows};
@@ -37,7 +38,7 @@ pub fn finish(
     let stays = ending == Ending::Interrupted && is_finished(out);
     if !stays {
         // Before the scores, which may take a while.
-        file.save(out)?;
+        file.save(out).with_context(|| left_to_go_on_from(&run.checkpoint, &file))?;
     }
     if ending == Ending::Done {
         // The model is safe; a checkpoint that cannot be removed does no harm.
@@ -90,7 +91,10 @@ pub fn finish(
         }
     }
     drop(scoring);
-    file.save(out)?;
+    // The model is there already, whole and of use: that it cannot be written once more, with its scores, loses those alone.
+    if let Err(error) = file.save(out) {
+        file.record.remark(Note::ScoresNotSaved { reason: error.to_string() });
+    }
     let told = scored.as_ref().map(|scored| ToldScores::of(scored, &file));
     if let Some(path) = report {
         let reporting = abandonable(run, summary(&file, told.clone(), LeftOut::Report, None));
@@ -113,6 +117,12 @@ fn abandonable(run: &RunOptions, summary: Summary) -> Abandonable {
             lock.remove_file();
         }
     })
+}
+
+/// What there is if the model of a run cannot be written.
+fn left_to_go_on_from(checkpoint: &Path, file: &ModelFile) -> String {
+    let command = command_to_resume(checkpoint, &file.record);
+    format!("training has ended, and what the last checkpoint has of it is kept: make room, and go on with `{command}`")
 }
 
 /// Whether there is a model file at `path` whose training nobody interrupted.

@@ -6,11 +6,13 @@ use std::time::Instant;
 
 use anyhow::Result;
 use deepgp::backend::Backend;
+use deepgp_io::atomic::{self, Lock};
 use deepgp_io::table::Schema;
-use deepgp_io::{FoldScores, TableRecord, atomic};
+use deepgp_io::{FoldScores, TableRecord};
 use serde_json::json;
 
-use super::start::{begin, start};
+use super::interruption;
+use super::start::{begin, check_memory, start};
 use super::time_limit::TimeLimit;
 use super::training_run::{self, Ending, RunOptions};
 use crate::arguments::fit_options::FitOptions;
@@ -33,6 +35,8 @@ pub struct FoldPlan<'a> {
     pub schema: &'a Schema,
     /// Where the table is.
     pub table: &'a TableRecord,
+    /// The right to write the checkpoint of the fit.
+    pub lock: Option<&'a Arc<Lock>>,
     /// The limit on the time of the command, if it has one.
     pub limit: Option<TimeLimit>,
     /// Where to compute.
@@ -70,11 +74,14 @@ impl FoldPlan<'_> {
             let settings = self.options.settings_for(train.len(), &schema.target_kind)?;
             let threads = settings.train.threads;
             let weighted = rows::weighted(&train, self.options.class_weights())?;
+            check_memory(weighted.len(), weighted.x().ncols(), &settings)?;
+            let starting = interruption::before_training(self.lock, self.limit, self.voice);
             let begun = start(&Processes::alone(), &weighted, &settings, limit, self.voice);
             let (mut training, _) = begun.map_err(|error| in_words_of(&schema, error))?;
             *training.model_mut() = training.model().clone().computed_on(self.accelerator.clone());
             let limit =
                 limit.map(|limit| limit.with_scoring(training.regressor(), &train, Some(&test), threads, false));
+            starting.done();
             let file = begin(&schema, self.table, settings, &training);
             let run = RunOptions {
                 checkpoint: paths::beside(out, "fold"),

@@ -9,11 +9,22 @@ use super::time_limit::TimeLimit;
 use crate::terminal::abandon::Abandonable;
 use crate::terminal::output::{self, Voice};
 
-/// The exit code of a fit whose table cannot be read in time: that of a command that failed.
+/// The exit code of a fit whose table cannot be read, or whose training cannot begin, in time: that of a command that failed.
 const OUT_OF_TIME: u8 = 1;
 
-/// Work before training begins, which leaves nothing if a signal ends it. The lock file goes too, if there is one.
-pub fn before_training(lock: Option<&Arc<Lock>>, voice: Voice) -> Abandonable {
+/// Work before training begins, which leaves nothing if a signal ends it, or the time of the command. The lock file goes too, if there is one.
+pub fn before_training(lock: Option<&Arc<Lock>>, limit: Option<TimeLimit>, voice: Voice) -> Abandonable {
+    until_limit(leaving_nothing(lock, voice), lock, limit, "before training could begin")
+}
+
+/// Reading a table before training begins. If there is no time left for anything else, that is a failure: nothing can be learnt from a table
+/// that is not there yet.
+pub fn while_reading(lock: Option<&Arc<Lock>>, limit: Option<TimeLimit>, voice: Voice) -> Abandonable {
+    until_limit(leaving_nothing(lock, voice), lock, limit, "while the table was read")
+}
+
+/// Work that leaves nothing if a signal ends it.
+fn leaving_nothing(lock: Option<&Arc<Lock>>, voice: Voice) -> Abandonable {
     let lock = lock.cloned();
     Abandonable::new(move || {
         lock.iter().for_each(|lock| lock.remove_file());
@@ -28,16 +39,13 @@ pub fn before_training(lock: Option<&Arc<Lock>>, voice: Voice) -> Abandonable {
     })
 }
 
-/// Reading a table before training begins. If there is no time left for anything else, that is a failure: nothing can be learnt from a table
-/// that is not there yet.
-pub fn while_reading(lock: Option<&Arc<Lock>>, limit: Option<TimeLimit>, voice: Voice) -> Abandonable {
-    let work = before_training(lock, voice);
+/// The same work, which is a failure if it is not done when the time of the command is up; `when` says what there was no time for.
+fn until_limit(work: Abandonable, lock: Option<&Arc<Lock>>, limit: Option<TimeLimit>, when: &'static str) -> Abandonable {
     let Some(limit) = limit else { return work };
     let lock = lock.cloned();
     work.until(limit.end(), move || {
         lock.iter().for_each(|lock| lock.remove_file());
-        let text =
-            format!("error: --time-limit {}s: the time was up while the table was read: give it more", limit.seconds());
+        let text = format!("error: --time-limit {}s: the time was up {when}: give it more", limit.seconds());
         output::tell(&text);
         OUT_OF_TIME
     })

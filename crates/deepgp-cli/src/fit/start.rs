@@ -1,11 +1,12 @@
 //! The start of a fit: a model at its starting point, and its file before the first step.
 
 use std::ops::ControlFlow;
+use std::thread;
 use std::time::Instant;
 
-use deepgp::{Dataset, FitSettings, Result, StartProgress, Training};
+use deepgp::{Dataset, FitMemory, FitSettings, Result, StartProgress, Training};
 use deepgp_io::table::Schema;
-use deepgp_io::{History, ModelFile, Note, Provenance, Record, TableRecord};
+use deepgp_io::{History, ModelFile, Note, Provenance, Record, TableRecord, memory, words};
 
 use super::time_limit::TimeLimit;
 use crate::processes::Processes;
@@ -13,6 +14,29 @@ use crate::terminal::interrupt;
 use crate::terminal::output::Voice;
 use crate::terminal::stage::{Extent, Stage};
 use crate::terminal::waiting::Waiting;
+
+/// Fails if a fit to so many rows of so many columns would need more memory than there is: with the sizes, before anything of it is tried.
+pub fn check_memory(rows: usize, columns: usize, settings: &FitSettings) -> anyhow::Result<()> {
+    let threads = match settings.train.threads {
+        0 => thread::available_parallelism().map_or(1, usize::from),
+        threads => threads,
+    };
+    // Of few latent functions, as all likelihoods but those of very many classes have.
+    let latent = settings.model.likelihood.start(1).latent_width();
+    let memory = FitMemory::of(rows, columns, latent, settings, threads);
+    let part = |what: &str, size: f64| format!("{what} {}", words::bytes(size as u64));
+    let parts = [
+        part("rows", memory.rows),
+        part("parameters and what is kept of each", memory.parameters),
+        part("the work of a step", memory.work),
+    ];
+    let what = format!("a fit to {rows} rows of {columns} inputs ({})", parts.join(", "));
+    let advice = match () {
+        () if memory.rows > memory.parameters + memory.work => "fit to fewer rows, or leave columns out with --ignore",
+        () => "take fewer inducing inputs, a smaller --width or fewer --hidden-layers",
+    };
+    Ok(memory::check(&what, memory.total(), advice)?)
+}
 
 /// The training of a new model on these rows, and those of other processes. Progress is shown; if the time is up meanwhile, the choice of
 /// inducing inputs is cut short, and the note says so.

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use deepgp::{Dataset, Mat, Stratify};
 use deepgp_io::note::ScoredRows;
-use deepgp_io::table::{Header, Schema, Settled, Source, TargetKind, Targets};
+use deepgp_io::table::{Header, ReadOptions, Schema, Settled, Source, TableLimits, TargetKind, Targets};
 use deepgp_io::{ClassWeights, ModelFile, Note, Provenance, TableRecord};
 
 use super::row_facts;
@@ -73,7 +73,7 @@ pub fn reading(voice: Voice) -> Stage {
 
 /// Loads the rows that a model was fitted to, to be split as they were then, from where its table was or from `elsewhere`; fails if that is
 /// another table.
-pub fn of_fit(file: &ModelFile, elsewhere: Option<&Path>, voice: Voice) -> Result<PlacedRows> {
+pub fn of_fit(file: &ModelFile, elsewhere: Option<&Path>, limits: TableLimits, voice: Voice) -> Result<PlacedRows> {
     let TableRecord { path, sha256, .. } = match &file.record.data {
         Provenance::Table(table) => table,
         Provenance::Arrays { .. } => bail!("the model was fitted to arrays in Python, which no file keeps"),
@@ -82,7 +82,8 @@ pub fn of_fit(file: &ModelFile, elsewhere: Option<&Path>, voice: Voice) -> Resul
     let path = elsewhere.unwrap_or(Path::new(path));
     // Its columns had names if the model knows them by names.
     let header = if file.schema.positions.is_some() { Header::None } else { Header::First };
-    let source = Source::open_with(path, header).context("the table of the fit")?;
+    let options = ReadOptions { header, limits };
+    let source = Source::open_with(path, options).context("the table of the fit")?;
     let found = source.sha256()?;
     if found != *sha256 {
         let short = |hash: &str| hash.chars().take(12).collect::<String>();
@@ -103,11 +104,11 @@ pub fn of_fit(file: &ModelFile, elsewhere: Option<&Path>, voice: Voice) -> Resul
 pub fn to_score(
     file: &ModelFile,
     schema: &Schema,
-    (path, header): (&Path, Header),
+    (path, options): (&Path, ReadOptions),
     train: Option<&Dataset>,
     voice: Voice,
 ) -> Result<(PlacedRows, Vec<Note>)> {
-    let source = Source::open_with(path, header)?;
+    let source = Source::open_with(path, options)?;
     let loaded = load(schema, &source, reading(voice))?;
     let LoadedRows { data, notes, positions } = row_facts::to_score(loaded, schema, &source)?;
     let possible = file.regressor.standardiser.check_targets(data.y().view());

@@ -106,7 +106,9 @@ pub(super) fn by_model<T>(
 ) -> Result<Option<Vec<T>>> {
     let predictor = regressor.predictor(settings).map_err(device::explain)?;
     let stage = Stage::new(voice, "scoring", Extent::Rows(test.len() as u64));
-    Ok(in_parts(test, chunks::rows_at_once(settings.samples), stage, |rows| of_some(&predictor, rows))?)
+    Ok(in_parts(test, chunks::rows_at_once(settings.samples, test.x().ncols()), stage, |rows| {
+        of_some(&predictor, rows)
+    })?)
 }
 
 /// The model's own score.

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 use serde_json::Value;
 
-use super::visible;
+use super::{standard_output, visible};
 
 /// To whom a command talks: people, scripts, or nobody.
 #[derive(Args, Clone, Copy, Debug, Default)]
@@ -90,10 +90,22 @@ fn table_for(terminal: bool, lines: &str) -> Cow<'_, str> {
     if terminal { visible::lines(lines) } else { Cow::Borrowed(lines) }
 }
 
-/// Writes bytes to standard output, and tells whether anybody still reads it.
+/// Fails if the command was started without a standard output (`>&-`).
+pub fn check_open() -> Result<()> {
+    ensure!(standard_output::is_open(), "cannot write to standard output: it is closed");
+    Ok(())
+}
+
+/// Writes bytes to standard output, and tells whether anybody still reads it. Fails if there is none, or it is full.
 pub fn print(bytes: &[u8]) -> Result<Reader> {
+    check_open()?;
     let mut out = std::io::stdout();
-    match out.write_all(bytes).and_then(|()| out.flush()) {
+    unless_reader_is_gone(out.write_all(bytes).and_then(|()| out.flush()))
+}
+
+/// Whether anybody still reads standard output, by how writing to it went.
+pub fn unless_reader_is_gone(written: std::io::Result<()>) -> Result<Reader> {
+    match written {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(Reader::Gone),
         Err(error) => Err(error).context("cannot write to standard output"),
         Ok(()) => Ok(Reader::There),

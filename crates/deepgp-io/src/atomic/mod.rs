@@ -57,16 +57,16 @@ impl AtomicFile {
 
     fn finish(&self, writer: BufWriter<File>) -> io::Result<()> {
         let file = writer.into_inner().map_err(io::IntoInnerError::into_error)?;
-        fault("written");
+        fault("written")?;
         #[cfg(unix)]
         if let Some(permissions) = &self.permissions {
             // Where the file system has none to set, there are none to keep.
             let _ = file.set_permissions(permissions.clone());
         }
         file.sync_all()?;
-        fault("synced");
+        fault("synced")?;
         std::fs::rename(&self.temporary, &self.path)?;
-        fault("renamed");
+        fault("renamed")?;
         sync_folder(folder_of(&self.path))
     }
 
@@ -78,7 +78,7 @@ impl AtomicFile {
 
 impl Write for AtomicFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        fault("writing");
+        fault("writing")?;
         match &mut self.writer {
             Some(writer) => writer.write(bytes),
             None => Err(io::ErrorKind::BrokenPipe.into()),
@@ -156,18 +156,26 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.commit()
 }
 
-/// Ends the process where the environment asks for it, as a power cut would: `DEEPGP_ABORT=synced:3` the third time that a file is
-/// synced. For tests of what is left then; builds without debug assertions have none of it.
-fn fault(place: &str) {
+/// Goes wrong where the environment asks for it: `DEEPGP_ABORT=synced:3` ends the process, as a power cut would, the third time that a file is
+/// synced, and `DEEPGP_FULL=written:2` finds the disk full the second time that one is written. For tests of what is left then; builds
+/// without debug assertions have none of it.
+fn fault(place: &str) -> io::Result<()> {
     if cfg!(debug_assertions) {
         use std::sync::atomic::{AtomicUsize, Ordering};
         static PASSED: AtomicUsize = AtomicUsize::new(0);
-        let Ok(wanted) = std::env::var("DEEPGP_ABORT") else { return };
-        let (at, count) = wanted.split_once(':').unwrap_or((&wanted, "1"));
-        if at == place && PASSED.fetch_add(1, Ordering::Relaxed) + 1 == count.parse().unwrap_or(1) {
+        let is_now = |variable: &str| {
+            let Ok(wanted) = std::env::var(variable) else { return false };
+            let (at, count) = wanted.split_once(':').unwrap_or((&wanted, "1"));
+            at == place && PASSED.fetch_add(1, Ordering::Relaxed) + 1 == count.parse().unwrap_or(1)
+        };
+        if is_now("DEEPGP_ABORT") {
             std::process::abort();
         }
+        if is_now("DEEPGP_FULL") {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
     }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -50,6 +50,8 @@ use state::StateDescription;
 
 /// The version of the format that is written here, and the last that can be read.
 const FORMAT_VERSION: u64 = 2;
+/// The most arrays of a model file: a thousand layers have a tenth of it, with the state of their training.
+const MOST_ARRAYS: usize = 100_000;
 /// The header's key.
 const KEY: &str = "deepgp";
 
@@ -149,6 +151,10 @@ impl ModelFile {
         let unreadable = |e: safetensors::SafeTensorError| {
             if ours { damaged(e.to_string()) } else { foreign("it is not a safetensors file".into()) }
         };
+        if let Some(arrays) = arrays_claimed(bytes).filter(|arrays| *arrays > MOST_ARRAYS) {
+            let reason = format!("its header lists {arrays} arrays, and no model has more than {MOST_ARRAYS}");
+            return Err(if ours { damaged(reason) } else { foreign(reason) });
+        }
         let tensors = SafeTensors::deserialize(bytes).map_err(unreadable)?;
         let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(unreadable)?;
         let Some(header) = metadata.metadata().as_ref().and_then(|all| all.get(KEY)) else {
@@ -270,6 +276,15 @@ fn checksum(description: &RawValue, arrays: &Arrays) -> String {
         }
     }
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The number of arrays that the header lists, by the word that each has there: an array without numbers takes but fifty bytes, and many times
+/// as many when it is read. `None` if there is no header.
+fn arrays_claimed(bytes: &[u8]) -> Option<usize> {
+    const WORD: &[u8] = b"\"data_offsets\"";
+    let (length, rest) = bytes.split_first_chunk::<8>()?;
+    let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
+    Some(rest.get(..length)?.windows(WORD.len()).filter(|own| *own == WORD).count())
 }
 
 fn contains(bytes: &[u8], wanted: &[u8]) -> bool {

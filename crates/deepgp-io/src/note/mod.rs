@@ -52,6 +52,16 @@ pub enum Note {
         /// Whether it stands where data frames write the numbers of their rows.
         may_number_rows: bool,
     },
+    /// The model is there, but could not be written again with its scores.
+    ScoresNotSaved {
+        /// Why not.
+        reason: String,
+    },
+    /// A header has no name for further columns, too many to tell of one by one.
+    MoreUnnamedColumns {
+        /// What they are called instead.
+        columns: Vec<String>,
+    },
     /// Columns had the names of others, and got numbers behind them.
     RepeatedNames {
         /// What they are called now.

@@ -42,6 +42,14 @@ impl fmt::Display for Note {
                 }
                 Ok(())
             }
+            Self::ScoresNotSaved { reason } => {
+                write!(f, "the model is saved, but its scores could not be written into it: {reason}")
+            }
+            Self::MoreUnnamedColumns { columns } => {
+                let noun = if columns.len() == 1 { "column has" } else { "columns have" };
+                let listed = names::list(columns.iter());
+                write!(f, "{} further {noun} no name, and are called by position: {listed}", columns.len())
+            }
             Self::RepeatedNames { columns } => {
                 let (are, them) = if columns.len() == 1 { ("is", "it") } else { ("are", "them") };
                 let columns = names::list(columns.iter());

@@ -27,15 +27,17 @@ pub(super) struct Codes {
 }
 
 impl Codes {
-    /// One more number.
-    pub(super) fn add(&mut self, value: f64) {
+    /// One more number; true if it is kept.
+    pub(super) fn add(&mut self, value: f64) -> bool {
         self.fractions |= value.fract() != 0.0;
         self.jumps |= self.count > 0 && value != self.last + 1.0;
         self.last = value;
         self.count += 1;
-        if self.first.len() < DIFFERENT && !self.repeats {
-            self.repeats = !self.first.insert(value.to_bits());
+        if self.repeats || self.first.len() == DIFFERENT {
+            return false;
         }
+        self.repeats = !self.first.insert(value.to_bits());
+        !self.repeats
     }
 
     /// Why a column of these numbers should be left out, if it should.

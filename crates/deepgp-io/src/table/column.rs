@@ -35,6 +35,10 @@ pub(crate) const PLAIN: &str = "write them without units and separators, and dat
 const COUNTED_LEVELS: usize = 100_000;
 const COUNTED_NUMBERS: usize = 10_000;
 
+/// Bytes that a different value takes in memory, a text beside its own bytes, and a number; and one of the first numbers of a column.
+const TEXT_KEPT: u64 = 64;
+const NUMBER_KEPT: u64 = 20;
+
 /// What is to become of a column.
 pub(super) enum Verdict {
     /// It is an input.
@@ -55,6 +59,8 @@ pub(super) struct Seen {
     pub(super) codes: Codes,
     /// Bits of different numbers, as long as they could all be levels.
     different: HashSet<u64>,
+    /// Bytes of different values that are kept.
+    kept: u64,
     booleans: u64,
     trues: u64,
     texts: u64,
@@ -81,6 +87,7 @@ impl Seen {
             mean: 0.0,
             codes: Codes::default(),
             different: HashSet::new(),
+            kept: 0,
             booleans: 0,
             trues: 0,
             texts: 0,
@@ -107,10 +114,10 @@ impl Seen {
             Cell::Number(value) => {
                 self.numbers += 1;
                 self.mean = with_one_more(self.mean, *value, self.numbers);
-                self.codes.add(*value);
+                self.kept += NUMBER_KEPT * u64::from(self.codes.add(*value));
                 let most = if self.category { COUNTED_LEVELS } else { COUNTED_NUMBERS };
-                if self.different.len() <= most {
-                    self.different.insert((value + 0.0).to_bits());
+                if self.different.len() <= most && self.different.insert((value + 0.0).to_bits()) {
+                    self.kept += NUMBER_KEPT;
                 }
                 self.no_date.get_or_insert_with(shown);
                 return Ok(());
@@ -145,6 +152,11 @@ impl Seen {
         Ok(())
     }
 
+    /// The bytes of different values that are kept, about.
+    pub(super) fn bytes_kept(&self) -> u64 {
+        self.kept
+    }
+
     /// Whether an input of its own should tell of missing cells: a category without any of its levels tells of them already.
     pub(super) fn wants_indicator(&self, kind: &Kind) -> bool {
         match kind {
@@ -156,6 +168,7 @@ impl Seen {
     fn add_level(&mut self, text: &str) {
         if self.different_texts.len() <= COUNTED_LEVELS && !self.different_texts.contains(text) {
             self.different_texts.insert(text.into());
+            self.kept += TEXT_KEPT + text.len() as u64;
         }
     }
 

@@ -20,6 +20,7 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 
+use super::limits::{self, TableLimits};
 use crate::error::{Error, Result};
 
 /// The largest file whose bytes are kept in memory.
@@ -37,6 +38,8 @@ const BUFFER: usize = 1 << 16;
 pub(super) struct Content {
     path: PathBuf,
     storage: Storage,
+    /// How large the table may be.
+    limits: TableLimits,
 }
 
 /// Where the bytes are between two passes.
@@ -75,19 +78,36 @@ impl Content {
         let file = File::open(path).map_err(io)?;
         let stamp = Stamp::of(&file.metadata().map_err(io)?);
         let storage = whole(file, largest_kept).map_err(io)?.map_or(Storage::Disk(stamp), Storage::Memory);
-        Ok(Self { path: path.into(), storage })
+        Ok(Self { path: path.into(), storage, limits: TableLimits::default() })
     }
 
     /// No bytes at all, under a name: of a table whose cells are in memory.
     pub(super) fn nowhere(name: &str) -> Self {
-        Self { path: name.into(), storage: Storage::Memory(Bytes::new()) }
+        Self { path: name.into(), storage: Storage::Memory(Bytes::new()), limits: TableLimits::default() }
     }
 
     /// The bytes that a reader gives, all of which are kept; `name` is for messages.
     pub(super) fn read(name: &Path, reader: &mut dyn Read) -> Result<Self> {
-        let mut bytes = Vec::new();
-        reader.read_to_end(&mut bytes).map_err(|cause| Error::from_io(name, cause))?;
-        Ok(Self { path: name.into(), storage: Storage::Memory(bytes.into()) })
+        let storage = Storage::Memory(limits::read_all(name, reader)?.into());
+        Ok(Self { path: name.into(), storage, limits: TableLimits::default() })
+    }
+
+    /// The same bytes, of a table of these limits.
+    pub(super) fn within(self, limits: TableLimits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// How large the table may be.
+    pub(super) fn limits(&self) -> TableLimits {
+        self.limits
+    }
+
+    /// How many bytes there are.
+    pub(super) fn length(&self) -> u64 {
+        match &self.storage {
+            Storage::Memory(bytes) => bytes.len() as u64,
+            Storage::Disk(stamp) => stamp.bytes,
+        }
     }
 
     /// The file.

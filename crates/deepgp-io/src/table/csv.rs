@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::io::{BufRead, Read};
 use std::path::PathBuf;
 
+use super::limits::TableLimits;
 use super::windows_1252;
 use crate::error::{Error, Result};
 
@@ -19,6 +20,7 @@ pub(super) struct Records<R> {
     input: R,
     path: PathBuf,
     delimiter: char,
+    limits: TableLimits,
     /// Lines read so far.
     line: u64,
     buffer: Vec<u8>,
@@ -36,10 +38,23 @@ struct Fields {
     open: bool,
 }
 
+/// What a line does to the record that it belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Line {
+    /// The record ends with it.
+    Completes,
+    /// The record goes on: a quote is open.
+    Continues,
+    /// The record has more fields than a table may have columns.
+    ManyColumns,
+    /// A field is longer than one may be.
+    LongCell,
+}
+
 impl<R: BufRead> Records<R> {
     /// Records of `input`, which came from `path`.
-    pub(super) fn new(input: R, path: PathBuf, delimiter: char) -> Self {
-        Self { input, path, delimiter, line: 0, buffer: Vec::new(), fields: Fields::default(), recoded: None }
+    pub(super) fn new(input: R, path: PathBuf, delimiter: char, limits: TableLimits) -> Self {
+        Self { input, path, delimiter, limits, line: 0, buffer: Vec::new(), fields: Fields::default(), recoded: None }
     }
 
     /// Goes to the next record and returns the line at which it begins, from 1. Blank lines are skipped.
@@ -80,8 +95,15 @@ impl<R: BufRead> Records<R> {
                 }
                 begin = self.line;
             }
-            if self.fields.add_line(line, self.delimiter) {
-                return Ok(Some(begin));
+            match self.fields.add_line(line, self.delimiter, self.limits) {
+                Line::Completes => return Ok(Some(begin)),
+                Line::Continues => {}
+                Line::ManyColumns => {
+                    return Err(Error::ManyColumns { path: self.path.clone(), limit: self.limits.columns });
+                }
+                Line::LongCell => {
+                    return Err(Error::LongCell { path: self.path.clone(), line: begin, limit: self.limits.cell });
+                }
             }
         }
     }
@@ -110,8 +132,8 @@ impl<R: BufRead> Records<R> {
 }
 
 impl Fields {
-    /// Adds a line with its end to the record, and says whether that completes it.
-    fn add_line(&mut self, line: &str, delimiter: char) -> bool {
+    /// Adds a line with its end to the record, as far as the limits let it, and says what that does.
+    fn add_line(&mut self, line: &str, delimiter: char, limits: TableLimits) -> Line {
         let mut rest = line;
         if !self.open {
             rest = self.begin_field(rest, delimiter);
@@ -120,7 +142,7 @@ impl Fields {
             if self.open {
                 let Some(quote) = rest.find('"') else {
                     self.text.push_str(rest);
-                    return false;
+                    return if self.is_long(limits) { Line::LongCell } else { Line::Continues };
                 };
                 self.text.push_str(&rest[..quote]);
                 rest = &rest[quote + 1..];
@@ -135,14 +157,30 @@ impl Fields {
                 let Some(end) = rest.find(delimiter) else {
                     let rest = rest.strip_suffix('\n').unwrap_or(rest);
                     self.text.push_str(rest.strip_suffix('\r').unwrap_or(rest));
+                    let long = self.is_long(limits);
                     self.ends.push(self.text.len());
-                    return true;
+                    return match (long, self.ends.len() > limits.columns) {
+                        (true, _) => Line::LongCell,
+                        (false, true) => Line::ManyColumns,
+                        (false, false) => Line::Completes,
+                    };
                 };
                 self.text.push_str(&rest[..end]);
+                if self.is_long(limits) {
+                    return Line::LongCell;
+                }
                 self.ends.push(self.text.len());
+                if self.ends.len() > limits.columns {
+                    return Line::ManyColumns;
+                }
                 rest = self.begin_field(&rest[end + delimiter.len_utf8()..], delimiter);
             }
         }
+    }
+
+    /// Whether the field that is not ended yet is longer than one may be.
+    fn is_long(&self, limits: TableLimits) -> bool {
+        self.text.len() - self.ends.last().copied().unwrap_or(0) > limits.cell
     }
 
     /// Opens a quoted field if there is one; blanks before the quote are not part of it.
@@ -164,7 +202,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn read(text: &[u8], delimiter: char) -> Result<Vec<(u64, Vec<String>)>> {
-        let mut records = Records::new(text, "t.csv".into(), delimiter);
+        let mut records = Records::new(text, "t.csv".into(), delimiter, TableLimits::default());
         let mut all = Vec::new();
         while let Some(line) = records.next()? {
             assert_eq!(records.len(), records.fields().count());
@@ -202,13 +240,41 @@ mod tests {
         );
         let endless = [b"a,b\n1,".to_vec(), vec![b'x'; LONGEST_RECORD]].concat();
         assert!(message(&endless).starts_with("t.csv, line 2: the record is longer than 67108864 bytes"));
-        let quoted = [b"a,b\n1,\"".to_vec(), b"xxxxxxxxxxxxxxx\n".repeat(LONGEST_RECORD / 16 + 1)].concat();
-        assert!(message(&quoted).starts_with("t.csv, line 2: the record is longer than 67108864 bytes"));
+        let quoted = [b"a,b\n1,\"".to_vec(), b"xxxxxxxxxxxxxxx\n".repeat((1 << 16) + 1)].concat();
+        assert!(message(&quoted).starts_with("t.csv, line 2: a cell is longer than 1048576 bytes"));
+    }
+
+    #[test]
+    fn columns_and_cells_have_limits() {
+        let limits = TableLimits { columns: 3, cell: 4, expansion: None };
+        let last = |text: &str| {
+            let mut records = Records::new(text.as_bytes(), "t.csv".into(), ',', limits);
+            loop {
+                match records.next() {
+                    Ok(Some(_)) => {}
+                    Ok(None) => return String::new(),
+                    Err(error) => return error.to_string(),
+                }
+            }
+        };
+        assert_eq!(last("a,b,c\n1,2,3\n"), "");
+        for many in ["a,b,c,d\n", "a,b,c,\n", ",,,,,,", "a,b,c\n1,2,3\n\"1\",2,3,4"] {
+            assert!(last(many).contains("more than 3 columns") && last(many).contains("--max-columns"), "{many}");
+        }
+        assert_eq!(
+            last("abcd,\"ab\ncd\"\n"),
+            "t.csv, line 1: a cell is longer than 4 bytes; look for a quote that never closes, \
+                    or allow more with --max-cell"
+        );
+        for long in ["a\nabcde,1\n", "a\n1,abcde", "a\n1,\"abcde\",2\n", "a\n1,\"ab\ncdef\n"] {
+            assert!(last(long).starts_with("t.csv, line 2: a cell is longer than 4 bytes"), "{long}: {}", last(long));
+        }
     }
 
     #[test]
     fn text_that_is_not_utf_8_is_windows_1252() {
-        let mut records = Records::new(&b"city,y\nK\xf6ln,1\nBrno,2\n\x80 5,3\n"[..], "t.csv".into(), ',');
+        let mut records =
+            Records::new(&b"city,y\nK\xf6ln,1\nBrno,2\n\x80 5,3\n"[..], "t.csv".into(), ',', TableLimits::default());
         let mut cities = Vec::new();
         while records.next().unwrap().is_some() {
             cities.push(records.field(0).to_string());

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cell::is_marker;
 use super::csv::Records;
+use super::limits::TableLimits;
 use super::{Cell, Note, date, names};
 use crate::error::{Error, Result};
 
@@ -23,8 +24,12 @@ use crate::error::{Error, Result};
 const DELIMITERS: [char; 4] = [',', ';', '\t', '|'];
 pub(super) const DELIMITERS_IN_WORDS: &str = "a comma, a semicolon, a tab or `|`";
 
-/// Records that are looked at.
+/// Records that are looked at, and fields after which no more records are: wide tables need few.
 const RECORDS: usize = 100;
+const FIELDS: usize = 1 << 19;
+
+/// Columns without a name that are told of one by one.
+const TOLD_EACH: usize = 10;
 
 /// Bytes and lines of text that are enough to judge by; both must be there, unless the file ends or is not a table.
 const SAMPLE_BYTES: usize = 1 << 18;
@@ -70,22 +75,24 @@ fn decimal_comma(delimiter: char) -> bool {
 pub(super) struct Sample {
     bytes: Vec<u8>,
     whole: bool,
+    /// How large the table may be.
+    limits: TableLimits,
 }
 
 impl Sample {
     /// Reads enough to judge by.
-    pub(super) fn read(path: &Path, input: &mut impl Read) -> Result<Self> {
+    pub(super) fn read(path: &Path, input: &mut impl Read, limits: TableLimits) -> Result<Self> {
         let (mut bytes, mut lines) = (Vec::new(), 0);
         while (bytes.len() < SAMPLE_BYTES || lines < SAMPLE_LINES) && bytes.len() < LARGEST_SAMPLE {
             let begin = bytes.len();
             let read =
                 input.by_ref().take(1 << 16).read_to_end(&mut bytes).map_err(|cause| Error::from_io(path, cause))?;
             if read == 0 {
-                return Ok(Self { bytes, whole: true });
+                return Ok(Self { bytes, whole: true, limits });
             }
             lines += bytes[begin..].iter().filter(|byte| **byte == b'\n').count();
         }
-        Ok(Self { bytes, whole: false })
+        Ok(Self { bytes, whole: false, limits })
     }
 
     /// Whether it begins with these bytes.
@@ -95,11 +102,14 @@ impl Sample {
 
     /// The records, as far as they can be read with this delimiter, and what stopped them.
     fn records(&self, path: &Path, delimiter: char) -> (Vec<Vec<String>>, Option<Error>) {
-        let mut reader = Records::new(&self.bytes[..], path.into(), delimiter);
-        let mut records = Vec::new();
+        let mut reader = Records::new(&self.bytes[..], path.into(), delimiter, self.limits);
+        let (mut records, mut fields) = (Vec::new(), 0);
         let fault = loop {
             match reader.next() {
-                Ok(Some(_)) => records.push(reader.fields().map(|field| field.trim().to_string()).collect()),
+                Ok(Some(_)) => {
+                    fields += reader.len();
+                    records.push(reader.fields().map(|field| field.trim().to_string()).collect());
+                }
                 Ok(None) => {
                     // The last one may be cut.
                     if !self.whole && records.len() > 1 {
@@ -109,7 +119,7 @@ impl Sample {
                 }
                 Err(fault) => break Some(fault),
             }
-            if records.len() == RECORDS {
+            if records.len() == RECORDS || (records.len() > 1 && fields > FIELDS) {
                 break None;
             }
         };
@@ -212,12 +222,20 @@ fn has_header(records: &[Vec<String>], delimiter: char) -> bool {
     columns().any(over_value) || all_text
 }
 
-/// Names of the header; a column without one is called by its position.
+/// Names of the header; a column without one is called by its position. Many of them are told of in one note.
 fn name(mut names: Vec<String>, notes: &mut Vec<Note>) -> Vec<String> {
-    for (column, name) in names.iter_mut().enumerate().filter(|(_, name)| name.is_empty()) {
+    let unnamed: Vec<usize> = (0..names.len()).filter(|column| names[*column].is_empty()).collect();
+    for &column in &unnamed {
+        names[column] = names::at_position(column + 1);
+    }
+    let note = |column: &usize| {
         let position = column + 1;
-        *name = names::at_position(position);
-        notes.push(Note::UnnamedColumn { position, column: name.clone(), may_number_rows: position == 1 });
+        Note::UnnamedColumn { position, column: names[*column].clone(), may_number_rows: position == 1 }
+    };
+    notes.extend(unnamed.iter().take(TOLD_EACH).map(note));
+    let more: Vec<String> = unnamed.iter().skip(TOLD_EACH).map(|column| names[*column].clone()).collect();
+    if !more.is_empty() {
+        notes.push(Note::MoreUnnamedColumns { columns: more });
     }
     names
 }
@@ -227,7 +245,7 @@ mod tests {
     use super::*;
 
     fn dialect(text: &str) -> Result<(char, bool, Vec<String>, Vec<String>)> {
-        let sample = Sample { bytes: text.into(), whole: true };
+        let sample = Sample { bytes: text.into(), whole: true, limits: TableLimits::default() };
         let (dialect, names, notes) = detect(Path::new("t.csv"), &sample, false, Header::Auto)?;
         Ok((dialect.delimiter, dialect.header, names, notes.iter().map(Note::to_string).collect()))
     }
@@ -290,7 +308,8 @@ mod tests {
 
     #[test]
     fn a_record_that_the_sample_cuts_is_not_judged() {
-        let cut = |text: &str| Sample { bytes: text.into(), whole: false }.records(Path::new("t"), ',').0.len();
+        let limits = TableLimits::default();
+        let cut = |text: &str| Sample { bytes: text.into(), whole: false, limits }.records(Path::new("t"), ',').0.len();
         assert_eq!((cut("a,b\n1,2\n3"), cut("a,b\n1,2\n"), cut("a,b")), (2, 1, 1));
     }
 }

@@ -11,6 +11,7 @@ use super::{
     Cell, Cycle, Kind, LevelMeans, Missing, Note, Place, Rows, Schema, Source, Targets, date, names, written_number,
 };
 use crate::error::{DATE, Error, Result};
+use crate::words::bytes;
 
 /// Some rows of a table, as numbers.
 #[derive(Clone, Debug, PartialEq)]
@@ -185,6 +186,7 @@ impl Encoder {
                 break;
             };
             if self.encode(self.source.place(number), &cells, &mut x, &mut y)? {
+                self.check_numbers(x.len() as u64, width)?;
                 kept.push(self.read);
                 if let Some((at, name)) = &self.exposure {
                     exposures.extend(exposure(&self.source, name, self.source.place(number), &cells[*at])?);
@@ -207,6 +209,17 @@ impl Encoder {
         let (x, y) = (matrix(width, x), self.targets.is_some().then(|| matrix(outputs, y)));
         let exposure = self.exposure.is_some().then_some(exposures);
         Ok((read > 0).then_some(Chunk { x, y, exposure, kept, read, carried }))
+    }
+
+    /// Fails if rows of this width have become more numbers than a file of this size may.
+    fn check_numbers(&self, numbers: u64, width: usize) -> Result<()> {
+        let Some((limits, file)) = self.source.limits() else { return Ok(()) };
+        let limit = limits.numbers(file);
+        if numbers <= limit {
+            return Ok(());
+        }
+        let times = (limit / file.max(1) + 1).saturating_mul(10);
+        Err(Error::ManyNumbers { path: self.source.path().into(), inputs: width, limit, file: bytes(file), times })
     }
 
     /// Why records cannot be read: because the file has changed, if it has.

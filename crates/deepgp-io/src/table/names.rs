@@ -1,6 +1,6 @@
 //! Names of columns in messages: those there are, the likely one, and values cut to a length that can be read.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::{Note, Source, dialect};
 use crate::error::{Error, Result};
@@ -68,12 +68,20 @@ pub(super) fn unknown(source: &Source, name: &str, role: &'static str) -> Error 
 pub(super) fn make_distinct(names: &mut [String]) -> Option<Note> {
     let mut taken: HashSet<String> = names.iter().cloned().collect();
     let (mut seen, mut renamed) = (HashSet::new(), Vec::new());
+    // Where to go on counting: from 1 each time, very many columns of one name would take hours.
+    let mut next: HashMap<String, u64> = HashMap::new();
     for name in names.iter_mut() {
         if seen.insert(name.clone()) {
             continue;
         }
-        let numbered = (1..).map(|number| format!("{name}.{number}"));
-        let free = numbered.into_iter().find(|other| !taken.contains(other)).unwrap_or_default();
+        let number = next.entry(name.clone()).or_insert(1);
+        let free = loop {
+            let other = format!("{name}.{number}");
+            *number += 1;
+            if !taken.contains(&other) {
+                break other;
+            }
+        };
         taken.insert(free.clone());
         seen.insert(free.clone());
         *name = free.clone();

@@ -113,6 +113,7 @@ pub(super) fn names(content: &Content) -> Result<Vec<String>> {
     if header.rows == 0 {
         return Err(Error::NoRows { path: content.path().into() });
     }
+    content.limits().check_columns(content.path(), header.columns)?;
     Ok(names::by_position(header.columns))
 }
 

@@ -8,6 +8,7 @@ use zip::result::ZipError;
 
 use super::Rows;
 use super::content::{Content, Reader};
+use super::limits::{Allowance, LEAST_CELL};
 use super::names::shorten;
 use super::npy::{Array, Arrays};
 use super::npy_header::Header;
@@ -62,6 +63,7 @@ pub(super) fn names(content: &Content) -> Result<Vec<String>> {
             let advice = "a table needs arrays with one number of rows".into();
             return Err(Error::Unsupported { path: path.into(), what, advice });
         }
+        content.limits().check_columns(path, names.len().saturating_add(header.columns))?;
         match header.columns {
             1 => names.push(name),
             columns => names.extend((1..=columns).map(|position| format!("{name}{position}"))),
@@ -81,8 +83,14 @@ pub(super) fn rows(content: &Content, expected: &[String]) -> Result<Box<dyn Row
         return Err(Error::Changed { path: path.into(), what: "its columns have other names".into() });
     }
     let mut archive = open(content)?;
-    let arrays = (0..archive.len())
-        .map(|index| with_array(path, &mut archive, index, |_, header, input| Array::read(path, header, input)))
-        .collect::<Result<Vec<_>>>()?;
+    let mut allowance = Allowance::new(content.limits(), content.length());
+    let mut read = |_: &str, header: Header, input: &mut dyn Read| {
+        // Before anything is unpacked.
+        let cells = header.length() / header.size as u64;
+        allowance.take(header.length().max(LEAST_CELL * cells)).map_err(|expanded| expanded.of(path))?;
+        Array::read(path, header, input)
+    };
+    let arrays =
+        (0..archive.len()).map(|index| with_array(path, &mut archive, index, &mut read)).collect::<Result<Vec<_>>>()?;
     Ok(Box::new(Arrays::new(path, arrays)?))
 }

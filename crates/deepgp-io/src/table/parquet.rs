@@ -14,12 +14,14 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
 use super::content::{Content, Reader};
+use super::limits::{Allowance, LEAST_CELL};
 use super::parquet_type::{Meaning, Value};
 use super::{Cell, Rows, names};
 use crate::error::{Error, Result};
 
-/// Rows that are decoded at once.
+/// Rows that are decoded at once, at most, and cells: of wide tables fewer rows.
 const BATCH: usize = 1024;
+const BATCH_CELLS: usize = 1 << 20;
 
 fn fault(path: &Path, fault: ParquetError) -> Error {
     match fault {
@@ -118,6 +120,8 @@ pub(super) struct ParquetRows {
     decoded: usize,
     given: usize,
     row: u64,
+    /// What the file may still hold.
+    allowance: Allowance,
 }
 
 struct Column {
@@ -144,6 +148,7 @@ impl ParquetRows {
             decoded: 0,
             given: 0,
             row: 0,
+            allowance: Allowance::new(content.limits(), content.length()),
         })
     }
 
@@ -169,7 +174,7 @@ impl ParquetRows {
             }
             self.group += 1;
         }
-        let rows = self.remaining.min(BATCH);
+        let rows = self.remaining.min(BATCH).min((BATCH_CELLS / self.columns.len().max(1)).max(1));
         for column in &mut self.columns {
             column.values = column.read(rows).map_err(fault)?;
             let found = column.values.len();
@@ -201,6 +206,12 @@ impl Rows for ParquetRows {
             Some(value) => column.meaning.cell(value),
             None => Cell::Missing,
         }));
+        let text = |cell: &Cell| match cell {
+            Cell::Text(text) => text.len() as u64,
+            Cell::Missing | Cell::Number(_) | Cell::Boolean(_) | Cell::Date(_) => 0,
+        };
+        let size = cells.iter().map(|cell| LEAST_CELL + text(cell)).sum();
+        self.allowance.take(size).map_err(|expanded| expanded.of(&self.path))?;
         self.given += 1;
         self.row += 1;
         Ok(Some(self.row))

@@ -7,12 +7,16 @@ use super::target::SeenTarget;
 use super::writing::{self, SeenWriting, Writings};
 use super::{Cell, InputColumn, Missing, Note, Place, Schema, Source, TargetKind, Task, Wanted, names};
 use crate::error::{Error, Result};
+use crate::words::bytes;
 
 /// How the name of a data frame's index begins in Parquet.
 const DATA_FRAME_INDEX: &str = "__index_level_";
 
 /// The number of records after which whoever watches a pass over the table is told again.
 pub(super) const TOLD_EVERY: u64 = 4096;
+
+/// The most columns whose cells are told of as wrong.
+const MOST_PROBLEMS: usize = 100;
 
 /// What is wanted of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +47,8 @@ pub(super) fn scan(source: &Source, wanted: &Wanted, watch: &mut dyn FnMut(u64))
     };
     let categories: Vec<bool> = roles.iter().map(named).collect();
     if let Some((found, told)) = writing::found(source, &tally.written, &categories, wanted.dates, &writings) {
+        // Not both at once in memory.
+        drop(tally);
         tally = Tally::read(source, &roles, wanted.missing, &found, watch)?;
         writings = found;
         notes.extend(told);
@@ -169,6 +175,8 @@ struct Tally {
     first_missing: Vec<Option<(u64, Place)>>,
     rows: u64,
     kept: u64,
+    /// Bytes of different values that are kept of all columns.
+    bytes_kept: u64,
 }
 
 impl Tally {
@@ -191,9 +199,11 @@ impl Tally {
             first_missing: vec![None; roles.len()],
             rows: 0,
             kept: 0,
+            bytes_kept: 0,
         };
         let used = roles.iter().map(|role| *role != Role::Ignored).collect();
         let (mut rows, mut cells) = (source.rows_using(used)?, Vec::new());
+        let most = source.limits().map(|(limits, file)| (limits.values(file), file));
         while let Some(number) = rows.next(&mut cells)? {
             for ((seen, cell), role) in tally.written.iter_mut().zip(&cells).zip(roles) {
                 if *role != Role::Ignored {
@@ -206,6 +216,11 @@ impl Tally {
             if kept && source.is_text() {
                 let numbers = cells.iter().enumerate().filter(|(_, cell)| matches!(cell, Cell::Number(_)));
                 numbers.for_each(|(column, _)| tally.columns[column].codes.add_written(&rows.written(column)));
+            }
+            if let Some((most, file)) = most
+                && tally.bytes_kept > most
+            {
+                return Err(many_values(source, most, file));
             }
             if tally.rows.is_multiple_of(TOLD_EVERY) {
                 watch(tally.rows);
@@ -244,9 +259,16 @@ impl Tally {
                     None => Ok(()),
                 },
                 Role::Exposure => exposure(source, name, place, cell).map(|_| ()),
-                Role::Input | Role::Category => self.columns[column].add(source, name, place, cell),
+                Role::Input | Role::Category => {
+                    let seen = &mut self.columns[column];
+                    let before = seen.bytes_kept();
+                    let added = seen.add(source, name, place, cell);
+                    self.bytes_kept += seen.bytes_kept() - before;
+                    added
+                }
             };
             if let Err(problem) = added
+                && self.problems.len() < MOST_PROBLEMS
                 && !self.problems.iter().any(|other| other.column() == Some(name))
             {
                 self.problems.push(problem);
@@ -276,7 +298,8 @@ impl Tally {
                     all.notes.push(Note::ColumnLeftOut { column: name.clone(), reason });
                     all.left_out.push(name.clone());
                 }
-                Err(problem) => all.problems.push(problem),
+                Err(problem) if all.problems.len() < MOST_PROBLEMS => all.problems.push(problem),
+                Err(_) => {}
             }
         }
         all
@@ -319,6 +342,12 @@ impl Tally {
         let (path, column) = (source.path().into(), source.names()[column].clone());
         Err(Error::Missing { path, place, column, others, advice })
     }
+}
+
+/// The columns have more different values than may be kept of a file of so many bytes.
+fn many_values(source: &Source, most: u64, file: u64) -> Error {
+    let times = (most / file.max(1) + 1).saturating_mul(10);
+    Error::ManyValues { path: source.path().into(), limit: bytes(most), file: bytes(file), times }
 }
 
 /// What to do about a missing cell, which may be of a column that cannot be filled in.

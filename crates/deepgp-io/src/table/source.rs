@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use super::content::{Content, LARGEST_KEPT};
 use super::detect::{self, Format};
 use super::dialect::{self, Dialect, Header, Sample};
+use super::limits::{ReadOptions, TableLimits};
 use super::memory::{self, ColumnCells, MemoryRows};
 use super::writing::{TranslatedRows, Writings};
 use super::{Note, Place, Rows, names, npy, npz, parquet, text};
@@ -55,9 +56,9 @@ impl Source {
         Self::open_with(path, Header::Auto)
     }
 
-    /// The same for a text of which somebody knows whether it has a header.
-    pub fn open_with(path: &Path, header: Header) -> Result<Self> {
-        Self::of(Content::open(path, LARGEST_KEPT)?, header)
+    /// The same for a text of which somebody knows whether it has a header, and with other limits of its size.
+    pub fn open_with(path: &Path, options: impl Into<ReadOptions>) -> Result<Self> {
+        Self::of(Content::open(path, LARGEST_KEPT)?, options.into())
     }
 
     /// The same for somebody who goes through the rows but once, or asks for the names alone: no bytes are kept, whatever
@@ -66,9 +67,9 @@ impl Source {
         Self::open_streamed_with(path, Header::Auto)
     }
 
-    /// The same for a text of which somebody knows whether it has a header.
-    pub fn open_streamed_with(path: &Path, header: Header) -> Result<Self> {
-        Self::of(Content::open(path, 0)?, header)
+    /// The same for a text of which somebody knows whether it has a header, and with other limits of its size.
+    pub fn open_streamed_with(path: &Path, options: impl Into<ReadOptions>) -> Result<Self> {
+        Self::of(Content::open(path, 0)?, options.into())
     }
 
     /// A table in memory, from its columns by their names; `name` is what messages call it. Of several columns with one name, all but the
@@ -97,18 +98,20 @@ impl Source {
         Self::read_with(name, reader, Header::Auto)
     }
 
-    /// The same for a text of which somebody knows whether it has a header.
-    pub fn read_with(name: &Path, reader: &mut dyn Read, header: Header) -> Result<Self> {
-        Self::of(Content::read(name, reader)?, header)
+    /// The same for a text of which somebody knows whether it has a header, and with other limits of its size.
+    pub fn read_with(name: &Path, reader: &mut dyn Read, options: impl Into<ReadOptions>) -> Result<Self> {
+        Self::of(Content::read(name, reader)?, options.into())
     }
 
     /// The table that these bytes are.
-    fn of(content: Content, header: Header) -> Result<Self> {
+    fn of(content: Content, options: ReadOptions) -> Result<Self> {
+        let ReadOptions { header, limits } = options;
+        let content = content.within(limits);
         let (path, mut notes) = (content.path(), Vec::new());
         let (layout, mut names) = match detect::format(&content)? {
             format @ (Format::Text | Format::Gzip) => {
                 let gzip = format == Format::Gzip;
-                let sample = Sample::read(path, &mut text::open(&content, gzip)?)?;
+                let sample = Sample::read(path, &mut text::open(&content, gzip)?, content.limits())?;
                 if let Some(inside) = detect::binary(|magic| gzip && sample.starts_with(magic)) {
                     let what = format!("the file is {inside} compressed with gzip");
                     return Err(Error::Unsupported { path: path.into(), what, advice: "decompress it first".into() });
@@ -121,8 +124,19 @@ impl Source {
             Format::Npy => (Layout::Npy, npy::names(&content)?),
             Format::Zip => (Layout::Npz, npz::names(&content)?),
         };
+        limits.check_columns(path, names.len())?;
         notes.extend(names::make_distinct(&mut names));
         Ok(Self { content, layout, names, notes })
+    }
+
+    /// How large the table may be, and how many bytes its file has; `None` for columns in memory, which are there already.
+    pub(super) fn limits(&self) -> Option<(TableLimits, u64)> {
+        match self.layout {
+            Layout::Memory(_) => None,
+            Layout::Text(_) | Layout::Parquet | Layout::Npy | Layout::Npz => {
+                Some((self.content.limits(), self.content.length()))
+            }
+        }
     }
 
     /// The names of the columns, all different.
@@ -231,7 +245,7 @@ mod tests {
             let before = levels_and_digest(&Source::open(&path).unwrap());
             std::fs::write(&path, "x,y\nred,1\nblue,2\n\n\n\n").unwrap();
             assert_eq!(std::fs::metadata(&path).unwrap().len(), 20);
-            let source = Source::of(Content::open(&path, limit).unwrap(), Header::Auto).unwrap();
+            let source = Source::of(Content::open(&path, limit).unwrap(), ReadOptions::default()).unwrap();
             let opened = levels_and_digest(&source);
             assert_eq!(opened.0, ["x=blue", "x=red"]);
             std::fs::write(&path, "x,y\nred,1\nred,2\n").unwrap();

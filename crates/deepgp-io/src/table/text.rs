@@ -9,6 +9,7 @@ use flate2::bufread::MultiGzDecoder;
 use super::content::Content;
 use super::csv::Records;
 use super::dialect::Dialect;
+use super::limits::{Allowance, Bounded};
 use super::{Cell, Note, Rows, names};
 use crate::error::{Error, Result};
 
@@ -16,7 +17,11 @@ use crate::error::{Error, Result};
 pub(super) fn open(content: &Content, gzip: bool) -> Result<Box<dyn BufRead + Send>> {
     let bytes = content.reader()?;
     // A compressed file may be several, one after the other.
-    Ok(if gzip { Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(bytes))) } else { Box::new(bytes) })
+    if !gzip {
+        return Ok(Box::new(bytes));
+    }
+    let text = Bounded::new(MultiGzDecoder::new(bytes), Allowance::new(content.limits(), content.length()));
+    Ok(Box::new(BufReader::with_capacity(1 << 16, text)))
 }
 
 /// Rows of delimited text.
@@ -35,7 +40,7 @@ impl TextRows {
     /// From the first row on; a header is skipped. Every column is read, but only what is in the used ones must make sense.
     pub(super) fn new(content: &Content, dialect: Dialect, used: Vec<bool>) -> Result<Self> {
         let path = content.path();
-        let mut records = Records::new(open(content, dialect.gzip)?, path.into(), dialect.delimiter);
+        let mut records = Records::new(open(content, dialect.gzip)?, path.into(), dialect.delimiter, content.limits());
         if dialect.header {
             records.next()?;
         }

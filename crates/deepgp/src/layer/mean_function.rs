@@ -2,14 +2,14 @@
 //!
 //! A hidden layer starts as the identity, so that a deep model starts as a shallow one. Mean functions have no parameters.
 
+use super::principal_directions::principal_directions;
 use crate::data::compressed::{pack, packed_len};
 use crate::data::sparse::SparseRows;
 use crate::data::{InputLayout, Inputs};
 use crate::error::{Error, Result};
-use crate::numeric::linalg::{self, Accumulate, product};
+use crate::numeric::linalg::{Accumulate, product};
 use crate::numeric::mat::{Mat, View, ViewMut};
 use crate::numeric::real::Real;
-use crate::numeric::scratch::Scratch;
 
 /// A fixed function `m(x)` that a layer adds to its mean, `[N, D] → [N, P]`.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,7 +35,8 @@ impl MeanFunction {
         })
     }
 
-    /// The linear function onto the `width` directions in which `x` (taken as centred) varies most: leading eigenvectors of `xᵀx`.
+    /// The linear function onto the `width` directions in which `x` (taken as centred) varies most: leading eigenvectors of `xᵀx`,
+    /// and 0 where there are more columns than rows and `width` is more than the directions that these vary along.
     pub fn principal_directions(x: View<'_>, width: usize) -> Result<Self> {
         if width > x.ncols() {
             return Err(Error::Shape {
@@ -44,15 +45,7 @@ impl MeanFunction {
                 found: width.to_string(),
             });
         }
-        let largest = x.as_slice().iter().fold(0.0f64, |a, v| a.max(v.abs()));
-        // Squares of huge numbers would overflow; a power of two keeps all digits.
-        let unit = if largest > 1e100 { largest.log2().floor().exp2() } else { 1.0 };
-        let x = Mat::from_fn(x.nrows(), x.ncols(), |i, j| x[(i, j)] / unit);
-        let scatter = linalg::times(x.view().faer().transpose(), x.view().faer(), &mut Scratch::default());
-        let axes = linalg::principal_axes(&scatter)
-            .filter(|axes| axes.as_slice().iter().all(|v| v.is_finite()))
-            .ok_or_else(|| Error::Overflow { what: "principal directions of the inputs".into() })?;
-        Ok(Self::Linear(Mat::from_fn(x.ncols(), width, |i, j| axes[(i, j)])))
+        principal_directions(x, width).map(Self::Linear)
     }
 
     /// Fails unless the function maps width `input` to width `output`.

@@ -19,6 +19,7 @@ mod inducing;
 mod mean;
 mod mean_function;
 pub mod pieces;
+mod principal_directions;
 mod quadratic_forms;
 mod rows;
 mod symmetric_sums;

@@ -8,6 +8,7 @@ pub mod batch;
 pub mod build;
 mod explicit;
 pub mod inducing;
+pub mod memory;
 pub mod params;
 mod shared;
 mod sites;

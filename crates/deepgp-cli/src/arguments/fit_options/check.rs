@@ -79,6 +79,9 @@ impl FitOptions {
             ("covariance-inducing", self.covariance_inducing, limits::INDUCING),
             ("samples", self.samples, limits::SAMPLES),
             ("sites", self.sites, limits::SAMPLES),
+            ("max-columns", self.max_columns, limits::TABLE_SIZE),
+            ("max-cell", self.max_cell, limits::TABLE_SIZE),
+            ("max-expansion", self.max_expansion, limits::TABLE_SIZE),
         ] {
             if let Some(size) = size
                 && let Err(advice) = limits::allowed(size, &sizes)

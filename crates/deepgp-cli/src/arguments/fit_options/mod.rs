@@ -29,6 +29,7 @@ use super::value::choice::{
     OBJECTIVES, PRECISIONS, TASKS, TRANSFORMS, VALIDATION_SCORES, choice,
 };
 use super::value::duration::{CheckpointInterval, Seconds};
+use super::value::limits::{self, within};
 use super::value::share::share;
 use super::value::stdio_path;
 use super::value::test_rows::TestRows;
@@ -220,6 +221,16 @@ pub struct FitOptions {
     /// Save the state every so often: a time (30s, 5m) or a number of steps
     #[arg(long, help_heading = "Training")]
     pub checkpoint_every: Option<CheckpointInterval>,
+
+    /// The most columns that the table may have [default: 50000]
+    #[arg(long, value_name = "N", value_parser = within(limits::TABLE_SIZE), help_heading = "Limits")]
+    pub max_columns: Option<usize>,
+    /// The most bytes of one cell of text [default: 1048576]
+    #[arg(long, value_name = "BYTES", value_parser = within(limits::TABLE_SIZE), help_heading = "Limits")]
+    pub max_cell: Option<usize>,
+    /// How many times as large as its file a compressed table may be [default: 100; 16 MiB in all where the file is below 1 MiB]
+    #[arg(long, value_name = "TIMES", value_parser = within(limits::TABLE_SIZE), help_heading = "Limits")]
+    pub max_expansion: Option<usize>,
 }
 
 impl FitOptions {
@@ -304,6 +315,9 @@ impl FitOptions {
             patience: self.patience.or(config_patience),
             time_limit: self.time_limit.or(config.time_limit),
             checkpoint_every: self.checkpoint_every.or(config.checkpoint_every),
+            max_columns: self.max_columns.or(config.max_columns),
+            max_cell: self.max_cell.or(config.max_cell),
+            max_expansion: self.max_expansion.or(config.max_expansion),
         }
     }
 }

@@ -4,9 +4,10 @@ use deepgp::{
     ConstantColumns, FitSettings, InducingSize, LikelihoodChoice, LikelihoodForm, ModelSettings, ObjectiveChoice,
     Schedule, Sites, TrainSettings, TransformChoice,
 };
-use deepgp_io::table::{ConstantInputs, Header, Missing, RowColumns, Source, Wanted};
+use deepgp_io::table::{ConstantInputs, Header, Missing, ReadOptions, RowColumns, Source, Wanted};
 
 use super::{FitOptions, RateSchedule};
+use crate::arguments::TableLimitOptions;
 
 impl FitOptions {
     /// How missing values are treated.
@@ -27,6 +28,13 @@ impl FitOptions {
     /// Whether the first line of a text names the columns.
     pub fn header(&self) -> Header {
         self.header.unwrap_or_default()
+    }
+
+    /// How the table is read.
+    pub fn read_options(&self) -> ReadOptions {
+        let Self { max_columns, max_cell, max_expansion, .. } = *self;
+        let limits = TableLimitOptions { max_columns, max_cell, max_expansion };
+        ReadOptions { header: self.header(), limits: limits.limits() }
     }
 
     /// What the fit wants of the table: targets, columns that are no inputs, categorical ones, missing values.

@@ -28,6 +28,8 @@ pub const PREDICTED_ROWS: Sizes = 0..=*ROWS.end();
 pub const COLUMNS: Sizes = 1..=100_000;
 /// Numbers of classes of synthetic data.
 pub const CLASSES: Sizes = 2..=10_000;
+/// Limits of tables: columns, bytes of a cell, multiples of a file.
+pub const TABLE_SIZE: Sizes = 1..=1_000_000_000;
 /// Numbers of steps to time.
 pub const TIMED_STEPS: Sizes = 1..=1_000_000_000;
 /// Numbers of models that are trained side by side, each from a thread.
