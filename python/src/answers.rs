@@ -21,6 +21,9 @@ const MATRIX: usize = 8;
 /// Mean and variance of the function, mean and variance of observations.
 type Moments<'py> = (Matrix<'py>, Matrix<'py>, Matrix<'py>, Matrix<'py>, Matrix<'py>);
 
+/// Names of columns, their shares of the variance, and the standard errors of these.
+type Shares<'py> = (Vec<String>, Matrix<'py>, Matrix<'py>);
+
 /// The mixture to ask: samples of the hidden layers, their seed, and threads.
 #[derive(Clone, Copy, FromPyObject)]
 pub struct Sampling(usize, u64, usize);
@@ -181,7 +184,7 @@ pub fn importance<'py>(
     engine: &Engine,
     x: PyReadonlyArray2<'_, f64>,
     sampling: Sampling,
-) -> PyResult<(Vec<String>, Matrix<'py>, Matrix<'py>)> {
+) -> PyResult<Shares<'py>> {
     let (file, x) = (engine.file(), arrays::matrix(&x)?);
     let names: Vec<String> = file.schema.inputs.iter().map(|column| column.name.clone()).collect();
     let groups = file.schema.inputs_of_columns();

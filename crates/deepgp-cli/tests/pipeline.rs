@@ -432,7 +432,9 @@ fn targets_that_a_transform_cannot_have_are_named_by_their_rows() {
 #[test]
 fn help_and_completions_are_there() {
     let place = Place::new();
-    for command in ["demo", "fit", "resume", "predict", "evaluate", "info", "report", "completions"] {
+    for command in
+        ["demo", "fit", "resume", "predict", "evaluate", "compare", "explain", "info", "report", "completions"]
+    {
         let help = place.done(&format!("{command} --help")).stdout;
         assert!(help.contains("Example"), "{command}");
     }
