@@ -40,7 +40,12 @@ fn leaving_nothing(lock: Option<&Arc<Lock>>, voice: Voice) -> Abandonable {
 }
 
 /// The same work, which is a failure if it is not done when the time of the command is up; `when` says what there was no time for.
-fn until_limit(work: Abandonable, lock: Option<&Arc<Lock>>, limit: Option<TimeLimit>, when: &'static str) -> Abandonable {
+fn until_limit(
+    work: Abandonable,
+    lock: Option<&Arc<Lock>>,
+    limit: Option<TimeLimit>,
+    when: &'static str,
+) -> Abandonable {
     let Some(limit) = limit else { return work };
     let lock = lock.cloned();
     work.until(limit.end(), move || {
