@@ -127,8 +127,9 @@ fn spread_out(model: &DeepGp, seed: u8) -> DeepGp {
 
 /// Along one direction in all parameters, differences that agree with each other agree with the gradient.
 fn check_gradient(model: &DeepGp, data: &Dataset, objective: ObjectiveForm) {
-    if model.precision() == Precision::Mixed {
-        return; // Its differences are rough.
+    // Differences in `mixed` are rough, and the faithful objective's mean follows another slope on purpose.
+    if model.precision() == Precision::Mixed || matches!(objective, ObjectiveForm::Faithful { .. }) {
+        return;
     }
     let rows: Vec<u32> = (0..data.len() as u32).collect();
     let objective = objective.objective();
