@@ -35,8 +35,8 @@ fn refused(bytes: &[u8], part: &str) {
     let (file, started) = (TableFile::new(bytes), Instant::now());
     let error = read(&file, TableLimits::default()).unwrap_err();
     assert!(error.contains(part), "{part}: {error}");
-    // Two on an idle machine.
-    assert!(started.elapsed() < Duration::from_secs(20), "{part}: {:?}", started.elapsed());
+    // A bound that a busy machine keeps, too.
+    assert!(started.elapsed() < Duration::from_secs(60), "{part}: {:?}", started.elapsed());
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn names_that_are_all_the_same_or_missing_take_no_time() {
         assert_eq!(source.names().len(), columns);
         // Not a note for each.
         assert!(source.notes().len() <= 11, "{}", source.notes().len());
-        assert!(started.elapsed() < Duration::from_secs(20), "`{name}`: {:?}", started.elapsed());
+        assert!(started.elapsed() < Duration::from_secs(60), "`{name}`: {:?}", started.elapsed());
     }
 }
 

@@ -87,7 +87,7 @@ mod tests {
 
     fn seen(numbers: impl IntoIterator<Item = f64>) -> Codes {
         let mut codes = Codes::default();
-        numbers.into_iter().for_each(|number| codes.add(number));
+        numbers.into_iter().for_each(|number| _ = codes.add(number));
         codes
     }
 
