@@ -114,12 +114,12 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The lines on which the keyword stands: not those of attributes, comments and texts.
+/// The lines on which the keyword stands: not those of lints, comments and texts.
 fn unsafe_lines(text: &str) -> Vec<usize> {
     let opens = |line: &str| {
         let code = line.split("//").next().unwrap_or_default();
-        !code.contains('"')
-            && ["unsafe {", "unsafe impl ", "unsafe fn ", "unsafe extern "].iter().any(|own| code.contains(own))
+        let keywords = ["unsafe {", "unsafe impl ", "unsafe fn ", "unsafe extern "];
+        code.trim().starts_with("#[unsafe(") || (!code.contains('"') && keywords.iter().any(|own| code.contains(own)))
     };
     text.lines().enumerate().filter(|(_, line)| opens(line)).map(|(number, _)| number).collect()
 }

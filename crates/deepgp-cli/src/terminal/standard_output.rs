@@ -25,9 +25,9 @@ mod before_main {
         super::WAS_CLOSED.store(closed, Ordering::Relaxed);
     }
 
-    // Sound: `.init_array` holds pointers to functions that the loader calls once each, on one thread, before `main`, and this is one of the
+    // SAFETY: `.init_array` holds pointers to functions that the loader calls once each, on one thread, before `main`, and this is one of the
     // right type. It uses no part of the standard library that `main` has to set up: paths, system calls and an atomic.
-    #[allow(unsafe_code)]
+    #[allow(unsafe_code, reason = "see above")]
     #[used]
     #[unsafe(link_section = ".init_array")]
     static LOOK: extern "C" fn() = look;
