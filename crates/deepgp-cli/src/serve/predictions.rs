@@ -39,13 +39,6 @@ pub struct Answer {
     pub rows: u64,
 }
 
-/// The levels of quantiles that are computed, and under which names they are told.
-struct Levels {
-    all: Vec<f64>,
-    /// A name, and the position of its level.
-    named: Vec<(String, usize)>,
-}
-
 impl<'a> Predictions<'a> {
     /// The model of a file, which reads rows as `schema` says.
     pub fn new(file: &'a ModelFile, schema: Schema, settings: PredictSettings, limits: Limits) -> anyhow::Result<Self> {
@@ -55,7 +48,7 @@ impl<'a> Predictions<'a> {
 
     /// The JSON Schema of a row, and what is told of one.
     pub fn row_schema(&self) -> Value {
-        row_schema::of(self.file, &self.schema, &self.columns(&[], 0).names())
+        row_schema::of(self.file, &self.schema, &self.columns(&[], &[], 0).names())
     }
 
     /// The limits of requests.
@@ -66,8 +59,9 @@ impl<'a> Predictions<'a> {
     /// Answers a body. `go_on` is asked before each chunk of rows, and its refusal is the answer.
     pub fn answer(&self, body: &[u8], go_on: &dyn Fn() -> Result<(), Refusal>) -> Result<Answer, Refusal> {
         let request = PredictRequest::read(body, &self.limits)?;
-        let levels = self.levels(&request)?;
-        let columns = self.columns(&levels.all, request.draws);
+        let intervals: Vec<f64> = request.interval.into_iter().collect();
+        self.check_answerable(&request)?;
+        let columns = self.columns(&request.quantiles, &intervals, request.draws);
         let (names, rows) = (columns.names(), request.rows.len());
         if names.len().saturating_mul(rows) > ANSWERED_NUMBERS {
             let (told, most) = (names.len(), ANSWERED_NUMBERS);
@@ -83,11 +77,15 @@ impl<'a> Predictions<'a> {
             None => None,
         };
         let predictor = of_seed.as_ref().unwrap_or(&self.predictor);
-        predictor.quantiles(Mat::zeros(0, self.schema.width()).view(), &levels.all).map_err(refused)?;
+        if let Answers::Numbers { .. } | Answers::Counts = self.answers {
+            let no_rows = Mat::zeros(0, self.schema.width());
+            predictor.quantiles(no_rows.view(), &request.quantiles).map_err(refused)?;
+            predictor.intervals(no_rows.view(), &intervals).map_err(refused)?;
+        }
         let source = Source::of_json_rows(NAME, &self.schema, &request.rows).map_err(refused)?;
         let mut encoder = self.schema.encoder(&source, Targets::Unneeded).map_err(refused)?;
-        let rows_at_once = chunks::rows_at_once(self.settings.samples.saturating_add(request.draws));
-        let fields = self.fields(&names, &levels, request.draws);
+        let rows_at_once =
+            chunks::rows_at_once(self.settings.samples.saturating_add(request.draws), self.schema.width());
         let (mut predicted, mut told) = (0, vec![Value::Null; rows]);
         while let Some(chunk) = encoder.next_chunk(rows_at_once).map_err(refused)? {
             go_on()?;
@@ -98,8 +96,8 @@ impl<'a> Predictions<'a> {
             }
             for (i, at) in chunk.kept.iter().enumerate() {
                 let of_row =
-                    |(name, column): &(String, usize)| (name.clone(), columns.json(*column, predictions[(i, *column)]));
-                told[*at as usize] = fields.iter().map(of_row).collect::<Map<_, _>>().into();
+                    |(column, name): (usize, &String)| (name.clone(), columns.json(column, predictions[(i, column)]));
+                told[*at as usize] = names.iter().enumerate().map(of_row).collect::<Map<_, _>>().into();
             }
             predicted += chunk.kept.len() as u64;
         }
@@ -108,46 +106,21 @@ impl<'a> Predictions<'a> {
         Ok(Answer { body, rows: predicted })
     }
 
-    /// The columns of predictions with these quantiles and draws.
-    fn columns<'b>(&'b self, quantiles: &'b [f64], draws: usize) -> PredictionColumns<'b> {
-        let answers = self.answers.clone();
-        PredictionColumns { keep: &[], targets: &self.schema.targets, quantiles, draws, joint: false, answers }
+    /// The columns of predictions with these quantiles, intervals and draws.
+    fn columns<'b>(&'b self, quantiles: &'b [f64], intervals: &'b [f64], draws: usize) -> PredictionColumns<'b> {
+        let (targets, answers) = (&self.schema.targets, self.answers.clone());
+        PredictionColumns { keep: &[], targets, quantiles, intervals, draws, joint: false, answers }
     }
 
-    /// The levels that a request needs. Fails if it asks for quantiles of classes.
-    fn levels(&self, request: &PredictRequest) -> Result<Levels, Refusal> {
-        let mut all = request.quantiles.clone();
-        let mut named: Vec<(String, usize)> = all.iter().map(|level| format!("q{level}")).zip(0..).collect();
-        for (name, level) in ["lower", "upper"].into_iter().zip(request.interval_levels().into_iter().flatten()) {
-            let position = all.iter().position(|own| *own == level).unwrap_or_else(|| {
-                all.push(level);
-                all.len() - 1
-            });
-            named.push((name.into(), position));
-        }
-        match (&self.answers, named.is_empty()) {
-            (Answers::Classes { .. }, false) => Err(Refusal::of_content(
+    /// Fails if a request asks for quantiles of classes.
+    fn check_answerable(&self, request: &PredictRequest) -> Result<(), Refusal> {
+        let asks = !request.quantiles.is_empty() || request.interval.is_some();
+        match &self.answers {
+            Answers::Classes { .. } if asks => Err(Refusal::of_content(
                 "quantiles, interval: the model predicts classes, which have neither: leave them out and read the probabilities",
             )),
-            (Answers::Numbers { .. } | Answers::Classes { .. } | Answers::Counts, _) => Ok(Levels { all, named }),
+            Answers::Numbers { .. } | Answers::Classes { .. } | Answers::Counts => Ok(()),
         }
-    }
-
-    /// What is told of a row: names, and the columns of predictions that they are of. Target after target: facts, quantiles, draws.
-    fn fields(&self, names: &[String], levels: &Levels, draws: usize) -> Vec<(String, usize)> {
-        let targets = &self.schema.targets;
-        let width = names.len() / targets.len().max(1);
-        let facts = width - levels.all.len() - draws;
-        let mut fields = Vec::new();
-        for (p, target) in targets.iter().enumerate() {
-            let before = if targets.len() == 1 { String::new() } else { format!("{target}_") };
-            let column = |own: usize| (names[p * width + own].clone(), p * width + own);
-            fields.extend((0..facts).map(column));
-            let quantile = |(name, level): &(String, usize)| (format!("{before}{name}"), p * width + facts + level);
-            fields.extend(levels.named.iter().map(quantile));
-            fields.extend((width - draws..width).map(column));
-        }
-        fields
     }
 }
 

@@ -23,7 +23,7 @@ pub struct PredictRequest {
     /// Levels of quantiles.
     #[serde(default)]
     pub quantiles: Vec<f64>,
-    /// The probability of an interval around the median.
+    /// The level of a central interval.
     pub interval: Option<f64>,
     /// How many draws of the target.
     #[serde(default)]
@@ -65,11 +65,6 @@ impl PredictRequest {
                 ),
             ));
         }
-        if let Some(share) = self.interval.filter(|share| !(*share > 0.0 && *share < 1.0)) {
-            return Err(Refusal::of_content(format!(
-                "interval: {share} is no probability between 0 and 1, such as 0.9"
-            )));
-        }
         for (index, level) in self.quantiles.iter().enumerate() {
             if self.quantiles[..index].contains(level) {
                 return Err(Refusal::of_content(format!("quantiles: {level} is there twice: give each level once")));
@@ -79,13 +74,6 @@ impl PredictRequest {
             Ok(_) => Ok(()),
             Err(advice) => Err(Refusal::of_content(format!("draws: {}: {advice}", self.draws))),
         }
-    }
-
-    /// The levels of the interval's ends, if one is asked for.
-    pub fn interval_levels(&self) -> Option<[f64; 2]> {
-        // As decimals, so that 0.9 is from 0.05 to 0.95.
-        let decimal = |level: f64| (level * 1e12).round() / 1e12;
-        self.interval.map(|share| [decimal(0.5 - 0.5 * share), decimal(0.5 + 0.5 * share)])
     }
 }
 
@@ -107,7 +95,7 @@ mod tests {
         assert_eq!(list, read(r#"{"rows": [{"a": 1}]}"#).unwrap());
         let all = read(r#"{"rows": [{"a": 1}], "quantiles": [0.5], "interval": 0.9, "draws": 2, "seed": 7}"#).unwrap();
         assert_eq!((all.quantiles.as_slice(), all.draws, all.seed), (&[0.5][..], 2, Some(7)));
-        assert_eq!(all.interval_levels(), Some([0.05, 0.95]));
+        assert_eq!(all.interval, Some(0.9));
     }
 
     #[test]
@@ -121,7 +109,6 @@ mod tests {
             ("{\"rows\": [], \"draws\": 1}", 422, "no rows"),
             ("{\"row\": []}", 422, "unknown field `row`"),
             ("[{}, {}, {}]", 413, "3 rows are more than 2"),
-            ("{\"rows\": [{}], \"interval\": 1}", 422, "no probability"),
             ("{\"rows\": [{}], \"quantiles\": [0.5, 0.5]}", 422, "twice"),
             ("{\"rows\": [{}], \"draws\": 1000000000}", 422, "at most"),
             ("{\"rows\": [{}], \"draws\": -1}", 422, "expected usize"),
