@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use deepgp_io::ModelFile;
+use deepgp_io::table::TableLimits;
 use serde_json::json;
 
 use crate::arguments::{CompareArgs, paths};
@@ -28,14 +29,17 @@ pub fn compare(args: CompareArgs) -> Result<Outcome> {
     let (read, of) = match &table {
         Some(path) => {
             let mut read = |file: &ModelFile| -> Result<PlacedRows> {
-                let (rows, more) = rows::to_score(file, &sampling.schema(file), (path, sampling.header), None, voice)?;
+                let (rows, more) =
+                    rows::to_score(file, &sampling.schema(file), (path, sampling.read_options()), None, voice)?;
                 let new = more.into_iter().filter(|note| !notes.contains(note)).collect::<Vec<_>>();
                 notes.extend(new);
                 Ok(rows)
             };
             ([read(&own)?, read(&other)?], format!("of {}", paths::file_name(path)))
         }
-        None => (held_out_by_both(&own, &other, voice)?, "that neither model has seen".into()),
+        None => {
+            (held_out_by_both(&own, &other, sampling.limits.limits(), voice)?, "that neither model has seen".into())
+        }
     };
     output::notes(voice, &notes);
     let [rows, others] = comparison::common_rows(&read[0], &read[1], &own.schema.targets)?;
@@ -75,14 +79,19 @@ pub fn compare(args: CompareArgs) -> Result<Outcome> {
 }
 
 /// The rows of the table that both models were fitted to which each held out.
-fn held_out_by_both(first: &ModelFile, second: &ModelFile, voice: Voice) -> Result<[PlacedRows; 2]> {
+fn held_out_by_both(
+    first: &ModelFile,
+    second: &ModelFile,
+    limits: TableLimits,
+    voice: Voice,
+) -> Result<[PlacedRows; 2]> {
     let table = |file: &ModelFile| file.record.data.table().map(|table| table.sha256.clone());
     if table(first) != table(second) {
         bail!("the models were not fitted to the same table: name one with known targets to compare them on");
     }
     let held_out = |file: &ModelFile| -> Result<PlacedRows> {
-        let all =
-            rows::of_fit(file, None, voice).context("name a table with known targets to compare the models on")?;
+        let all = rows::of_fit(file, None, limits, voice)
+            .context("name a table with known targets to compare the models on")?;
         let none = "a model held no test rows out: name a table with known targets to compare them on";
         rows::split_of_fit(file, &all)?.test.context(none)
     };

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use deepgp_io::ModelFile;
-use deepgp_io::table::{Header, Source};
+use deepgp_io::table::{Header, ReadOptions, Source};
 use serde_json::json;
 
 use crate::arguments::{ExplainArgs, paths};
@@ -30,7 +30,7 @@ pub fn explain(args: ExplainArgs) -> Result<Outcome> {
             (PathBuf::from(&of_fit.path), header)
         }
     };
-    let source = Source::open_with(&path, header)?;
+    let source = Source::open_with(&path, ReadOptions { header, limits: sampling.limits.limits() })?;
     let (x, notes) = rows::inputs(&sampling.schema(&file), &source, rows::reading(voice))?;
     output::notes(voice, &notes);
     sampling.device.place(&mut file.regressor.model, voice)?;
