@@ -247,6 +247,10 @@ mod tests {
             "test",
             "folds",
             "time_limit",
+            // Told where they stand, for all commands that read tables.
+            "max_columns",
+            "max_cell",
+            "max_expansion",
         ];
         let options = <FitOptions as clap::Args>::augment_args(clap::Command::new("options"));
         for argument in options.get_arguments() {
