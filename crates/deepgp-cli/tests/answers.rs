@@ -12,7 +12,7 @@ const SMALL: &str = "--hidden-layers 0 --inducing 15 --steps 60 --threads 1";
 
 /// Counts of two rates.
 fn calls(rows: usize) -> String {
-    let count = |i: usize| if i % 2 == 0 { (i * 7) % 3 } else { 4 + (i * 5) % 6 };
+    let count = |i: usize| if i.is_multiple_of(2) { (i * 7) % 3 } else { 4 + (i * 5) % 6 };
     format!("shift,calls\n{}", (0..rows).map(|i| format!("{},{}\n", i % 2, count(i))).collect::<String>())
 }
 
@@ -200,9 +200,9 @@ fn a_model_compared_with_itself_is_no_better_and_a_worse_one_is_told_of() {
     let ended = place.run("compare counts.deepgp classes.deepgp calls.csv");
     assert!(ended.code == Some(1) && ended.stderr.contains("as counts, the second as classes"), "{}", ended.stderr);
     place.write("percent.csv", place.read("houses.csv"));
-    place.done(&format!(
-        "fit percent.csv --target price --out other.deepgp --hidden-layers 0 --inducing 10 --steps 5 --threads 1"
-    ));
+    place.done(
+        "fit percent.csv --target price --out other.deepgp --hidden-layers 0 --inducing 10 --steps 5 --threads 1",
+    );
     assert_eq!(place.json("compare good.deepgp other.deepgp new.csv")["rows"], 200);
     let ended = place.run("compare good.deepgp other.deepgp");
     assert!(ended.code == Some(1) && ended.stderr.contains("held no test rows out"), "{}", ended.stderr);
