@@ -93,7 +93,7 @@ fn what_would_need_more_memory_than_there_is_is_refused_with_its_size() {
     // A limit on the address space counts as well.
     let fit = "fit arm.csv --target distance --steps 2 --threads 1 --width 3000";
     place.done(&format!("{fit} --out fits.deepgp"));
-    let ended = from_shell(&place, &format!("ulimit -v 1000000; exec \"$0\" {fit}"));
+    let ended = from_shell(&place, &format!("ulimit -v 600000; exec \"$0\" {fit}"));
     assert!(ended.code == Some(1) && ended.stderr.contains("of memory, but"), "{}", ended.stderr);
     assert_eq!(place.files(), ["arm.csv", "fits.deepgp"]);
 }

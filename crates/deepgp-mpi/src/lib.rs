@@ -9,7 +9,7 @@
 //! | loaded at run time, as here | nothing | Open MPI, or MPICH and what has its ABI (Intel MPI, MVAPICH, Cray MPICH) |
 //!
 //! Open MPI and MPICH differ in what a program sees of a communicator or a type: a pointer to an object of the library, or a number. The
-//! functions that are needed are a dozen, so both are written down here, once ([`Functions`](functions::Functions) is generic in the handle), and
+//! functions that are needed are a dozen, so both are written down here, once (`Functions` is generic in the handle), and
 //! one program runs on a laptop and on whatever MPI a cluster has.
 //!
 //! # Sums

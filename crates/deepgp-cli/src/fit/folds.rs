@@ -75,7 +75,11 @@ impl FoldPlan<'_> {
             let threads = settings.train.threads;
             let weighted = rows::weighted(&train, self.options.class_weights())?;
             check_memory(weighted.len(), weighted.x().ncols(), &settings)?;
-            let starting = interruption::before_training(self.lock, self.limit, self.voice);
+            let (known, columns, voice) = (scores.clone(), self.schema.clone(), self.voice);
+            let starting = interruption::before_fold(self.lock, self.limit, move || {
+                // Nobody is left to hear that it could not be told.
+                let _ = tell_interrupted(known.as_ref(), &columns, voice);
+            });
             let begun = start(&Processes::alone(), &weighted, &settings, limit, self.voice);
             let (mut training, _) = begun.map_err(|error| in_words_of(&schema, error))?;
             *training.model_mut() = training.model().clone().computed_on(self.accelerator.clone());
@@ -107,19 +111,25 @@ impl FoldPlan<'_> {
 
     /// Tells of the folds that were finished when somebody interrupted the others.
     pub fn interrupted(&self, scores: Option<&FoldScores>) -> Result<Outcome> {
-        if let Some(scores) = scores {
-            output::say(self.voice, &format!("\n{}", in_words(scores, self.schema)));
-        }
-        output::say(self.voice, "interrupted: there is no model, which is fitted to all rows after the folds");
-        if self.voice.json {
-            output::json(&json!({
-                "version": env!("CARGO_PKG_VERSION"),
-                "interrupted": true,
-                "cross_validation": scores.map(as_json),
-            }))?;
-        }
+        tell_interrupted(scores, self.schema, self.voice)?;
         Ok(Outcome::Interrupted)
     }
+}
+
+/// Tells people and scripts of the folds that were finished when somebody interrupted the others.
+fn tell_interrupted(scores: Option<&FoldScores>, schema: &Schema, voice: Voice) -> Result<()> {
+    if let Some(scores) = scores {
+        output::say(voice, &format!("\n{}", in_words(scores, schema)));
+    }
+    output::say(voice, "interrupted: there is no model, which is fitted to all rows after the folds");
+    if voice.json {
+        output::json(&json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "interrupted": true,
+            "cross_validation": scores.map(as_json),
+        }))?;
+    }
+    Ok(())
 }
 
 /// The scores of cross-validation for people: what they are of, and their table.

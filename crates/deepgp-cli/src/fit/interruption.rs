@@ -14,29 +14,43 @@ const OUT_OF_TIME: u8 = 1;
 
 /// Work before training begins, which leaves nothing if a signal ends it, or the time of the command. The lock file goes too, if there is one.
 pub fn before_training(lock: Option<&Arc<Lock>>, limit: Option<TimeLimit>, voice: Voice) -> Abandonable {
-    until_limit(leaving_nothing(lock, voice), lock, limit, "before training could begin")
+    until_limit(leaving_nothing(lock, move || nothing_was_written(voice)), lock, limit, "before training could begin")
+}
+
+/// Work before a fold's training begins: if a signal ends it, `last_words` tell of the folds before.
+pub fn before_fold(
+    lock: Option<&Arc<Lock>>,
+    limit: Option<TimeLimit>,
+    last_words: impl FnOnce() + Send + 'static,
+) -> Abandonable {
+    until_limit(leaving_nothing(lock, last_words), lock, limit, "before training could begin")
 }
 
 /// Reading a table before training begins. If there is no time left for anything else, that is a failure: nothing can be learnt from a table
 /// that is not there yet.
 pub fn while_reading(lock: Option<&Arc<Lock>>, limit: Option<TimeLimit>, voice: Voice) -> Abandonable {
-    until_limit(leaving_nothing(lock, voice), lock, limit, "while the table was read")
+    until_limit(leaving_nothing(lock, move || nothing_was_written(voice)), lock, limit, "while the table was read")
 }
 
-/// Work that leaves nothing if a signal ends it.
-fn leaving_nothing(lock: Option<&Arc<Lock>>, voice: Voice) -> Abandonable {
+/// Work that leaves no file if a signal ends it.
+fn leaving_nothing(lock: Option<&Arc<Lock>>, last_words: impl FnOnce() + Send + 'static) -> Abandonable {
     let lock = lock.cloned();
     Abandonable::new(move || {
         lock.iter().for_each(|lock| lock.remove_file());
-        output::say(voice, "interrupted before training began: nothing was written");
-        if voice.json {
-            let _ = output::json(&json!({
-                "version": env!("CARGO_PKG_VERSION"),
-                "model": null,
-                "interrupted": true,
-            }));
-        }
+        last_words();
     })
+}
+
+/// Tells that a fit ended before there was anything to keep.
+fn nothing_was_written(voice: Voice) {
+    output::say(voice, "interrupted before training began: nothing was written");
+    if voice.json {
+        let _ = output::json(&json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "model": null,
+            "interrupted": true,
+        }));
+    }
 }
 
 /// The same work, which is a failure if it is not done when the time of the command is up; `when` says what there was no time for.
