@@ -163,6 +163,9 @@ pub fn fit(args: FitArgs, processes: &Processes) -> Result<Outcome> {
         None => start(processes, &weighted, &settings, limit, voice),
     };
     let (mut training, cut_short) = begun.map_err(|e| in_words_of(&schema, e))?;
+    // There is a model now, and whatever the clock says, it makes a step.
+    starting.done();
+    let starting = interruption::before_training(lock.as_ref(), None, voice);
     notes.extend(Note::fewer_inducing(&settings, training.model()).into_iter().chain(cut_short));
     let findings = schema.targets.iter().zip(training.transform_findings());
     // Who asked for nothing need not be told that nothing was done.
