@@ -34,9 +34,8 @@ else
 fi
 RUSTDOCFLAGS="-D warnings" step cargo doc --workspace --no-deps --locked
 # Python: the package is built and tested as a user has it, in a virtual environment of its own, beside the command just tested.
-# What was compiled for them serves the wheel as well.
 export DEEPGP="${CARGO_TARGET_DIR:-$PWD/target}/debug/deepgp"
-PROFILE=dev step python/check.sh
+step python/check.sh
 # The book: its commands and programs are run, with that command, package and the examples that cargo has built; then it is built itself.
 step python/.venv/bin/python docs/book/check.py
 # Several processes: where there is an MPI, or one can be had quietly.

@@ -33,8 +33,7 @@ step "$here/mypy" deepgp
 step env MYPYPATH=../experiments/paper:../experiments/continued:../experiments/classes "$here/mypy" "${scripts[@]}"
 
 rm -rf dist
-# PROFILE=dev, which optimises too, keeps assertions and takes over what `cargo test` has compiled.
-step "$here/maturin" build --profile "${PROFILE:-release}" --out dist --interpreter "$here/python"
+step "$here/maturin" build --release --out dist --interpreter "$here/python"
 step "$here/pip" install --quiet --disable-pip-version-check --force-reinstall --no-deps dist/*.whl
 # The other half of the tests that cross the language: the command line, built here unless DEEPGP names it.
 if [ -z "${DEEPGP:-}" ]; then
