@@ -99,6 +99,13 @@ def number(name: str, value: Any) -> float:
     return float(value)
 
 
+def truth(name: str, value: Any) -> bool:
+    """`value` as True or False; the error names the setting."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"`{name}` is {value!r}, but must be True or False")
+    return bool(value)
+
+
 def time_limit(value: Any) -> float | None:
     """Seconds, or nothing for no limit."""
     if value is None or (isinstance(value, numbers.Real) and float(value) == float("inf")):
@@ -112,6 +119,9 @@ def time_limit(value: Any) -> float | None:
 def checked(name: str, value: Any) -> Any:
     """A setting of the type that its default has."""
     default = DEFAULTS[name]
+    # Before integers, as True and False are.
+    if isinstance(default, bool):
+        return truth(name, value)
     if isinstance(default, int):
         return integer(name, value)
     if isinstance(default, float) and value is not None:

@@ -66,6 +66,7 @@ def test_a_classifier_has_the_arguments_of_the_regressor_and_its_own():
         ("width", "ten", "`width` is 'ten', but must be an integer"),
         ("width", 2.0, "`width` is 2.0, but must be an integer"),
         ("steps", True, "`steps` is True, but must be an integer"),
+        ("calibrate", 1, "`calibrate` is 1, but must be True or False"),
         ("mean_inducing", "many", "`mean_inducing` is 'many'"),
         ("jitter", -1.0, "`jitter` is -1.0"),
         ("time_limit", "1h", "`time_limit` is '1h'"),
