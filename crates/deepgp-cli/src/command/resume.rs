@@ -70,6 +70,9 @@ pub fn resume(args: ResumeArgs, processes: &Processes) -> Result<Outcome> {
     file.record.out = paths::absolute(&out);
     file.record.checkpoint_every = every.to_string();
     file.record.device = device.name().into();
+    // There is a model, and whatever the clock says, it makes a step.
+    reading.done();
+    let starting = interruption::before_training(lock.as_ref(), None, voice);
     output::say(voice, &beginning(&file, &from));
     let weighted = processes.share(rows::weighted(&train, file.record.class_weights)?)?;
     drop(all);
@@ -86,7 +89,7 @@ pub fn resume(args: ResumeArgs, processes: &Processes) -> Result<Outcome> {
         limit.with_scoring(training.regressor(), &train, test, threads, report.is_some())
     };
     let time_limit = limit.filter(|_| processes.is_first()).map(room).transpose()?;
-    drop(reading);
+    starting.done();
     let is_new = file.state.is_none();
     if is_new {
         file.state = Some(training.state());
