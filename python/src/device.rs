@@ -21,11 +21,21 @@ fn gpu() -> deepgp::Result<Arc<Cuda>> {
             what: "a forked process cannot use the GPU of its parent; start processes with `spawn`".into(),
         }),
         None => {
+            // Without the variable a GPU works as well, only several models at once do not.
+            let _ = Python::attach(fill_all_queues);
             let found = Arc::new(Cuda::open(0)?);
             *place = Some((std::process::id(), found.clone()));
             Ok(found)
         }
     }
+}
+
+/// Lets this process fill all 32 queues of a GPU, as the command does, unless somebody said how many or has opened the GPU already: several models
+/// trained at once get in each other's way in the eight that are usual.
+fn fill_all_queues(py: Python<'_>) -> PyResult<()> {
+    let environment = py.import("os")?.getattr("environ")?;
+    environment.call_method1("setdefault", ("CUDA_DEVICE_MAX_CONNECTIONS", "32"))?;
+    Ok(())
 }
 
 /// The accelerator of that name; `None` is the CPU, which `auto` falls back to.

@@ -33,6 +33,7 @@ use terminal::interrupt;
 use terminal::output::{self, Outcome};
 
 fn main() -> ExitCode {
+    model::device::fill_all_queues();
     quiet_expected_panics();
     let command = match Cli::try_parse() {
         Ok(Cli { command }) => command,

@@ -11,6 +11,19 @@ use serde::{Deserialize, Serialize};
 use crate::terminal::output;
 use crate::terminal::output::Voice;
 
+/// The variable by which the driver knows how many queues a process may fill on a GPU, of 32 that there are; 8 if nobody says.
+const QUEUES: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
+
+/// Lets this process fill all queues of a GPU, unless its user said how many: a step has lanes of work beside one another, and several models
+/// trained at once get in each other's way in eight queues. Only the first statement of `main` may call it.
+#[allow(unsafe_code, reason = "the driver asks the environment and nothing else")]
+pub fn fill_all_queues() {
+    if std::env::var_os(QUEUES).is_none() {
+        // SAFETY: nobody reads the environment meanwhile, since `main` has started no thread yet.
+        unsafe { std::env::set_var(QUEUES, "32") };
+    }
+}
+
 /// A device to compute on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
