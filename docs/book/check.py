@@ -1,6 +1,6 @@
 """Runs what the book says, and builds it: `python docs/book/check.py [--update] [PAGE …]`.
 
-Each page of `docs/` is run by itself, top to bottom, in an empty folder with the files of `docs/book/tables`:
+Each page of `docs/`, and the README, is run by itself, top to bottom, in an empty folder with the files of `docs/book/tables`:
 
 - `console` blocks: lines after `$ ` are commands, the others what they print (both streams);
 - `sh` blocks: commands that must succeed, whatever they print;
@@ -342,14 +342,15 @@ def build():
 
 def main():
     """Runs the pages that are named, or all of them, draws the pictures again, and builds the book."""
-    pages = [Path(name).resolve() for name in ARGUMENTS.pages] or sorted((ROOT / "docs").rglob("*.md"))
+    pages = [Path(name).resolve() for name in ARGUMENTS.pages]
+    pages = pages or [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     wrong, began = [], time.monotonic()
     with tempfile.TemporaryDirectory() as outer:
         tools = Path(outer) / "tools"
         tools.mkdir()
         environment = environment_in(tools)
         for path in pages:
-            folder, started = Path(outer) / path.stem, time.monotonic()
+            folder, started = Path(outer) / "pages" / path.relative_to(ROOT), time.monotonic()
             shutil.copytree(BOOK / "tables", folder)
             try:
                 page = Page(path, folder, environment)

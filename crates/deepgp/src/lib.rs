@@ -122,7 +122,7 @@
 
 /// The README's program must run too.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;
 
 mod answers;
