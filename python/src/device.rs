@@ -13,6 +13,9 @@ use pyo3::prelude::*;
 static GPU: Mutex<Option<(u32, Arc<Cuda>)>> = Mutex::new(None);
 
 fn gpu() -> deepgp::Result<Arc<Cuda>> {
+    // Without the variable a GPU works as well, only several models at once do not. It comes before the lock: whoever holds the interpreter may wait
+    // for the lock, so whoever holds the lock must not wait for the interpreter.
+    let _ = Python::attach(fill_all_queues);
     let mut place = GPU.lock().unwrap_or_else(PoisonError::into_inner);
     match &*place {
         Some((process, found)) if *process == std::process::id() => Ok(found.clone()),
@@ -21,8 +24,6 @@ fn gpu() -> deepgp::Result<Arc<Cuda>> {
             what: "a forked process cannot use the GPU of its parent; start processes with `spawn`".into(),
         }),
         None => {
-            // Without the variable a GPU works as well, only several models at once do not.
-            let _ = Python::attach(fill_all_queues);
             let found = Arc::new(Cuda::open(0)?);
             *place = Some((std::process::id(), found.clone()));
             Ok(found)

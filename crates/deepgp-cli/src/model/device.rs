@@ -13,6 +13,8 @@ use crate::terminal::output::Voice;
 
 /// The variable by which the driver knows how many queues a process may fill on a GPU, of 32 that there are; 8 if nobody says.
 const QUEUES: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
+/// All queues that there are.
+const ALL: &str = "32";
 
 /// Lets this process fill all queues of a GPU, unless its user said how many: a step has lanes of work beside one another, and several models
 /// trained at once get in each other's way in eight queues. Only the first statement of `main` may call it.
@@ -20,7 +22,7 @@ const QUEUES: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
 pub fn fill_all_queues() {
     if std::env::var_os(QUEUES).is_none() {
         // SAFETY: nobody reads the environment meanwhile, since `main` has started no thread yet.
-        unsafe { std::env::set_var(QUEUES, "32") };
+        unsafe { std::env::set_var(QUEUES, ALL) };
     }
 }
 
