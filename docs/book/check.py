@@ -1,6 +1,7 @@
 """Runs what the book says, and builds it: `python docs/book/check.py [--update] [PAGE …]`.
 
-Each page of `docs/`, and the README, is run by itself, top to bottom, in an empty folder with the files of `docs/book/tables`:
+Each page of `docs/`, and the README, is run by itself, top to bottom, in an empty folder with the files of
+`docs/book/tables`:
 
 - `console` blocks: lines after `$ ` are commands, the others what they print (both streams);
 - `sh` blocks: commands that must succeed, whatever they print;

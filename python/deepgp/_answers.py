@@ -44,9 +44,7 @@ class Answers:
             `f` and `y`, each with `mean`, `variance` and `std` of shape (N, P), and `noise`, (N, P), the part of the
             variance of `y` that no knowledge of `f` would take away.
         """
-        inputs = self._inputs(X)
-        exposures, sampling = _arrays.exposures(exposure, len(inputs)), _sampling(samples, seed, threads)
-        found = _core.moments(self._engine, inputs, exposures, sampling)
+        found = _core.moments(self._question(X, exposure, samples, seed, threads))
         return Prediction(Moments(*found[:2]), Moments(*found[2:4]), found[4])
 
     def quantiles(
@@ -74,10 +72,9 @@ class Answers:
         -------
         ndarray of shape (N, P, levels)
         """
-        inputs, wanted = self._inputs(X), np.atleast_1d(np.asarray(levels, dtype=np.float64)).ravel().tolist()
-        exposures, sampling = _arrays.exposures(exposure, len(inputs)), _sampling(samples, seed, threads)
-        flat = _core.quantiles(self._engine, inputs, wanted, exposures, sampling)
-        return flat.reshape(len(inputs), self.n_outputs, len(wanted))
+        wanted = np.atleast_1d(np.asarray(levels, dtype=np.float64)).ravel().tolist()
+        flat = _core.quantiles(self._question(X, exposure, samples, seed, threads), wanted)
+        return flat.reshape(len(flat), self.n_outputs, len(wanted))
 
     def intervals(
         self,
@@ -104,10 +101,9 @@ class Answers:
         -------
         ndarray of shape (N, P, levels, 2)
         """
-        inputs, wanted = self._inputs(X), np.atleast_1d(np.asarray(levels, dtype=np.float64)).ravel().tolist()
-        exposures, sampling = _arrays.exposures(exposure, len(inputs)), _sampling(samples, seed, threads)
-        flat = _core.intervals(self._engine, inputs, wanted, exposures, sampling)
-        return flat.reshape(len(inputs), self.n_outputs, len(wanted), 2)
+        wanted = np.atleast_1d(np.asarray(levels, dtype=np.float64)).ravel().tolist()
+        flat = _core.intervals(self._question(X, exposure, samples, seed, threads), wanted)
+        return flat.reshape(len(flat), self.n_outputs, len(wanted), 2)
 
     def importance(self, X: Any, *, samples: int = 20, seed: int = 0, threads: int = 0) -> Importance:
         """How much each column matters: the share of the variance of predictions in which it has a part.
@@ -128,7 +124,7 @@ class Answers:
         Importance
             With arrays of shape (P, columns); of classes, (1, columns).
         """
-        names, share, error = _core.importance(self._engine, self._inputs(X), _sampling(samples, seed, threads))
+        names, share, error = _core.importance(self._question(X, None, samples, seed, threads))
         return Importance(tuple(names), share, error)
 
     def class_probabilities(self, X: Any, *, samples: int = 100, seed: int = 0, threads: int = 0) -> Floats:
@@ -146,7 +142,7 @@ class Answers:
         ndarray of shape (N, C)
             Classes in the order of `labels`.
         """
-        return _core.class_probabilities(self._engine, self._inputs(X), _sampling(samples, seed, threads))
+        return _core.class_probabilities(self._question(X, None, samples, seed, threads))
 
     def log_density(
         self, X: Any, y: Any, *, exposure: Any = None, samples: int = 100, seed: int = 0, threads: int = 0
@@ -166,9 +162,7 @@ class Answers:
         -------
         ndarray of shape (N,)
         """
-        inputs = self._inputs(X)
-        exposures, sampling = _arrays.exposures(exposure, len(inputs)), _sampling(samples, seed, threads)
-        return _core.log_density(self._engine, inputs, self._targets(y), exposures, sampling)
+        return _core.log_density(self._question(X, exposure, samples, seed, threads), self._targets(y))
 
     def below(
         self, X: Any, y: Any, *, exposure: Any = None, samples: int = 100, seed: int = 0, threads: int = 0
@@ -188,9 +182,7 @@ class Answers:
         -------
         ndarray of shape (N, P)
         """
-        inputs = self._inputs(X)
-        exposures, sampling = _arrays.exposures(exposure, len(inputs)), _sampling(samples, seed, threads)
-        return _core.below(self._engine, inputs, self._targets(y), exposures, sampling)
+        return _core.below(self._question(X, exposure, samples, seed, threads), self._targets(y))
 
     def draws(
         self, X: Any, count: int, *, exposure: Any = None, samples: int = 100, seed: int = 0, threads: int = 0
@@ -210,9 +202,8 @@ class Answers:
         -------
         ndarray of shape (count, N, P)
         """
-        inputs = self._inputs(X)
-        exposures, sampling = _arrays.exposures(exposure, len(inputs)), _sampling(samples, seed, threads)
-        return _core.draws(self._engine, inputs, _settings.integer("count", count), exposures, sampling)
+        question = self._question(X, exposure, samples, seed, threads)
+        return _core.draws(question, _settings.integer("count", count))
 
     def joint_draws(self, X: Any, count: int, *, samples: int = 100, seed: int = 0, threads: int = 0) -> Floats:
         """Draws of observations of whole functions, over up to 2000 rows.
@@ -233,9 +224,8 @@ class Answers:
         -------
         ndarray of shape (count, N, P)
         """
-        return _core.joint_draws(
-            self._engine, self._inputs(X), _settings.integer("count", count), _sampling(samples, seed, threads)
-        )
+        question = self._question(X, None, samples, seed, threads)
+        return _core.joint_draws(question, _settings.integer("count", count))
 
     def joint_moments(self, X: Any, *, samples: int = 100, seed: int = 0, threads: int = 0) -> tuple[Floats, Floats]:
         """Mean and covariance of the function over up to 2000 rows.
@@ -252,7 +242,7 @@ class Answers:
         mean : ndarray of shape (N, P)
         covariance : ndarray of shape (P, N, N)
         """
-        return _core.joint_moments(self._engine, self._inputs(X), _sampling(samples, seed, threads))
+        return _core.joint_moments(self._question(X, None, samples, seed, threads))
 
     def input_gradient(self, X: Any, *, samples: int = 100, seed: int = 0, threads: int = 0) -> tuple[Floats, Floats]:
         """Slopes of the function's mean and variance in the inputs.
@@ -269,9 +259,8 @@ class Answers:
         mean, variance : ndarray of shape (N, P, D)
             For each latent function: where noise follows the inputs, a target has two, the second for the noise.
         """
-        inputs = self._inputs(X)
-        shape = (len(inputs), -1, self.n_inputs)
-        mean, variance = _core.input_gradient(self._engine, inputs, _sampling(samples, seed, threads))
+        mean, variance = _core.input_gradient(self._question(X, None, samples, seed, threads))
+        shape = (len(mean), -1, self.n_inputs)
         return mean.reshape(shape), variance.reshape(shape)
 
     @property
@@ -288,6 +277,10 @@ class Answers:
     def labels(self) -> list[str] | None:
         """The labels of all classes, in the order of their numbers; None if targets are no classes."""
         return self._engine.labels()
+
+    def _question(self, X: Any, exposure: Any, samples: int, seed: int, threads: int) -> _core.Question:
+        inputs = self._inputs(X)
+        return self._engine, inputs, _arrays.exposures(exposure, len(inputs)), _sampling(samples, seed, threads)
 
     def _inputs(self, X: Any) -> Floats:
         if _frames.is_frame(X) and self._engine.is_of_table():

@@ -35,15 +35,87 @@ impl Sampling {
     }
 }
 
-/// Asks about all rows at once.
-fn ask<T: Send + 'static>(
-    py: Python<'_>,
-    file: Arc<ModelFile>,
-    sampling: Sampling,
-    question: impl FnOnce(&UserPredictor<'_>) -> deepgp::Result<T> + Send + 'static,
-) -> PyResult<T> {
-    let work = move |_: &_| question(&file.regressor.predictor(sampling.settings())?);
-    background::run(py, work)?.map_err(errors::library)
+/// What is asked: a model, rows with their exposures, and the mixture.
+#[derive(FromPyObject)]
+pub struct Question<'py>(PyRef<'py, Engine>, PyReadonlyArray2<'py, f64>, Exposures<'py>, Sampling);
+
+impl Question<'_> {
+    fn file(&self) -> Arc<ModelFile> {
+        self.0.file()
+    }
+
+    /// The inputs, owned by whoever works on them; of questions that no exposure changes the answer to.
+    fn x(&self) -> PyResult<Mat> {
+        arrays::matrix(&self.1)
+    }
+
+    /// The number of rows.
+    fn len(&self) -> usize {
+        self.1.shape()[0]
+    }
+
+    /// The number of targets.
+    fn outputs(&self) -> usize {
+        self.0.widths().1
+    }
+
+    /// The rows with what they add to log rates, for the thread that works on them.
+    fn asked(&self) -> PyResult<Asked> {
+        let x = self.x()?;
+        let offsets = exposures::offsets_for(&self.file(), &self.2, x.nrows())?;
+        Ok(Asked { x, offsets })
+    }
+
+    /// Targets of these rows.
+    fn targets(&self, y: &PyReadonlyArray2<'_, f64>) -> PyResult<Mat> {
+        let (expected, found) = (self.len(), y.shape()[0]);
+        if expected != found {
+            return Err(PyValueError::new_err(format!("y: expected {expected} rows, as many as X has, found {found}")));
+        }
+        arrays::matrix(y)
+    }
+
+    /// Asks about all rows at once.
+    fn at_once<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        answer: impl FnOnce(&UserPredictor<'_>) -> deepgp::Result<T> + Send + 'static,
+    ) -> PyResult<T> {
+        let (file, sampling) = (self.file(), self.3);
+        let work = move |_: &_| answer(&file.regressor.predictor(sampling.settings())?);
+        background::run(py, work)?.map_err(errors::library)
+    }
+
+    /// Asks about some of these rows after the others, until nobody waits for the answer any more; puts the answers one below the other. What
+    /// answers is told the number of the first of its rows.
+    fn in_parts<const K: usize>(
+        &self,
+        py: Python<'_>,
+        asked: Asked,
+        answer: impl Fn(&UserPredictor<'_>, Rows<'_>, usize) -> deepgp::Result<[Mat; K]> + Send + 'static,
+    ) -> PyResult<[Mat; K]> {
+        let (file, sampling) = (self.file(), self.3);
+        let work = move |caller: &background::Caller<_>| {
+            let predictor = file.regressor.predictor(sampling.settings())?;
+            let rows = chunks::rows_at_once(sampling.0, asked.x.ncols());
+            let mut answers = vec![answer(&predictor, asked.some(0, rows), 0)?];
+            for first in (rows..asked.x.nrows()).step_by(rows).take_while(|_| !caller.has_left()) {
+                answers.push(answer(&predictor, asked.some(first, rows), first)?);
+            }
+            below_each_other(answers)
+        };
+        background::run(py, work)?.map_err(errors::library)
+    }
+
+    /// One matrix of answers to all rows.
+    fn matrix<'py>(
+        &self,
+        py: Python<'py>,
+        answer: impl Fn(&UserPredictor<'_>, Rows<'_>) -> deepgp::Result<Mat> + Send + 'static,
+    ) -> PyResult<Matrix<'py>> {
+        let [all] = self.in_parts(py, self.asked()?, move |predictor, rows, _| Ok([answer(predictor, rows)?]))?;
+        arrays::array(py, all)
+    }
 }
 
 /// Rows to ask about, owned by the thread that works on them.
@@ -53,13 +125,6 @@ struct Asked {
 }
 
 impl Asked {
-    /// Rows to ask the model of `file` about.
-    fn new(file: &ModelFile, x: &PyReadonlyArray2<'_, f64>, exposure: &Exposures<'_>) -> PyResult<Self> {
-        let x = arrays::matrix(x)?;
-        let offsets = exposures::offsets_for(file, exposure, x.nrows())?;
-        Ok(Self { x, offsets })
-    }
-
     /// So many rows from `first` on, or as many as there are.
     fn some(&self, first: usize, rows: usize) -> Rows<'_> {
         let own = first..self.x.nrows().min(first + rows);
@@ -70,27 +135,6 @@ impl Asked {
     fn all(&self) -> Rows<'_> {
         self.some(0, self.x.nrows())
     }
-}
-
-/// Asks about some rows after the others, until nobody waits for the answer any more; puts the answers one below the other. The question
-/// has the number of the first of these rows.
-fn ask_rows<const K: usize>(
-    py: Python<'_>,
-    file: Arc<ModelFile>,
-    sampling: Sampling,
-    asked: Asked,
-    question: impl Fn(&UserPredictor<'_>, Rows<'_>, usize) -> deepgp::Result<[Mat; K]> + Send + 'static,
-) -> PyResult<[Mat; K]> {
-    let work = move |caller: &background::Caller<_>| {
-        let predictor = file.regressor.predictor(sampling.settings())?;
-        let rows = chunks::rows_at_once(sampling.0, asked.x.ncols());
-        let mut answers = vec![question(&predictor, asked.some(0, rows), 0)?];
-        for first in (rows..asked.x.nrows()).step_by(rows).take_while(|_| !caller.has_left()) {
-            answers.push(question(&predictor, asked.some(first, rows), first)?);
-        }
-        below_each_other(answers)
-    };
-    background::run(py, work)?.map_err(errors::library)
 }
 
 /// Answers about all rows, from those about some rows after the others.
@@ -111,85 +155,43 @@ fn below_each_other<const K: usize>(answers: Vec<[Mat; K]>) -> deepgp::Result<[M
 
 /// Mean and variance of the function and of observations at each row, and the noise's part of the latter.
 #[pyfunction]
-pub fn moments<'py>(
-    py: Python<'py>,
-    engine: &Engine,
-    x: PyReadonlyArray2<'_, f64>,
-    exposure: Exposures<'_>,
-    sampling: Sampling,
-) -> PyResult<Moments<'py>> {
-    let file = engine.file();
-    let asked = Asked::new(&file, &x, &exposure)?;
-    let [f_mean, f_variance, y_mean, y_variance, noise] = ask_rows(py, file, sampling, asked, |predictor, rows, _| {
-        let prediction = predictor.moments(rows)?;
-        let (f, y) = (prediction.f, prediction.y);
-        Ok([f.mean, f.variance, y.mean, y.variance, prediction.noise])
-    })?;
+pub fn moments<'py>(py: Python<'py>, question: Question<'_>) -> PyResult<Moments<'py>> {
+    let [f_mean, f_variance, y_mean, y_variance, noise] =
+        question.in_parts(py, question.asked()?, |predictor, rows, _| {
+            let prediction = predictor.moments(rows)?;
+            let (f, y) = (prediction.f, prediction.y);
+            Ok([f.mean, f.variance, y.mean, y.variance, prediction.noise])
+        })?;
     let out = |m| arrays::array(py, m);
     Ok((out(f_mean)?, out(f_variance)?, out(y_mean)?, out(y_variance)?, out(noise)?))
 }
 
 /// Quantiles of observations, `[N, P · levels]`.
 #[pyfunction]
-pub fn quantiles<'py>(
-    py: Python<'py>,
-    engine: &Engine,
-    x: PyReadonlyArray2<'_, f64>,
-    levels: Vec<f64>,
-    exposure: Exposures<'_>,
-    sampling: Sampling,
-) -> PyResult<Matrix<'py>> {
-    let file = engine.file();
-    let asked = Asked::new(&file, &x, &exposure)?;
-    let question = move |predictor: &UserPredictor<'_>, rows: Rows<'_>, _| Ok([predictor.quantiles(rows, &levels)?]);
-    let [all] = ask_rows(py, file, sampling, asked, question)?;
-    arrays::array(py, all)
+pub fn quantiles<'py>(py: Python<'py>, question: Question<'_>, levels: Vec<f64>) -> PyResult<Matrix<'py>> {
+    question.matrix(py, move |predictor, rows| predictor.quantiles(rows, &levels))
 }
 
 /// Central intervals of observations, `[N, P · levels · 2]`.
 #[pyfunction]
-pub fn intervals<'py>(
-    py: Python<'py>,
-    engine: &Engine,
-    x: PyReadonlyArray2<'_, f64>,
-    levels: Vec<f64>,
-    exposure: Exposures<'_>,
-    sampling: Sampling,
-) -> PyResult<Matrix<'py>> {
-    let file = engine.file();
-    let asked = Asked::new(&file, &x, &exposure)?;
-    let question = move |predictor: &UserPredictor<'_>, rows: Rows<'_>, _| Ok([predictor.intervals(rows, &levels)?]);
-    let [all] = ask_rows(py, file, sampling, asked, question)?;
-    arrays::array(py, all)
+pub fn intervals<'py>(py: Python<'py>, question: Question<'_>, levels: Vec<f64>) -> PyResult<Matrix<'py>> {
+    question.matrix(py, move |predictor, rows| predictor.intervals(rows, &levels))
 }
 
 /// The probability of each class, `[N, C]`.
 #[pyfunction]
-pub fn class_probabilities<'py>(
-    py: Python<'py>,
-    engine: &Engine,
-    x: PyReadonlyArray2<'_, f64>,
-    sampling: Sampling,
-) -> PyResult<Matrix<'py>> {
-    let file = engine.file();
-    let asked = Asked::new(&file, &x, &None)?;
-    let [all] = ask_rows(py, file, sampling, asked, |predictor, rows, _| Ok([predictor.class_probabilities(rows)?]))?;
-    arrays::array(py, all)
+pub fn class_probabilities<'py>(py: Python<'py>, question: Question<'_>) -> PyResult<Matrix<'py>> {
+    question.matrix(py, |predictor, rows| predictor.class_probabilities(rows))
 }
 
 /// The columns of the table, and the share of the variance of predictions in which each has a part with its standard error, `[answers, columns]`.
 #[pyfunction]
-pub fn importance<'py>(
-    py: Python<'py>,
-    engine: &Engine,
-    x: PyReadonlyArray2<'_, f64>,
-    sampling: Sampling,
-) -> PyResult<Shares<'py>> {
-    let (file, x) = (engine.file(), arrays::matrix(&x)?);
+pub fn importance<'py>(py: Python<'py>, question: Question<'_>) -> PyResult<Shares<'py>> {
+    let (file, x, seed) = (question.file(), question.x()?, question.3.1);
     let names: Vec<String> = file.schema.inputs.iter().map(|column| column.name.clone()).collect();
     let groups = file.schema.inputs_of_columns();
-    let found = ask(py, file, sampling, move |predictor| {
-        importance_of(x.view(), &groups, importance_rows(groups.len()), sampling.1, |rows| predictor.central(rows))
+    let found = question.at_once(py, move |predictor| {
+        importance_of(x.view(), &groups, importance_rows(groups.len()), seed, |rows| predictor.central(rows))
     })?;
     let matrix = |of: fn(&Importance) -> f64| Mat::from_fn(found.len(), names.len(), |a, c| of(&found[a][c]));
     let (shares, errors) = (arrays::array(py, matrix(|own| own.share))?, arrays::array(py, matrix(|own| own.error))?);
@@ -200,15 +202,11 @@ pub fn importance<'py>(
 #[pyfunction]
 pub fn log_density<'py>(
     py: Python<'py>,
-    engine: &Engine,
-    x: PyReadonlyArray2<'_, f64>,
+    question: Question<'_>,
     y: PyReadonlyArray2<'_, f64>,
-    exposure: Exposures<'_>,
-    sampling: Sampling,
 ) -> PyResult<Vector<'py>> {
-    let file = engine.file();
-    let (asked, y) = (Asked::new(&file, &x, &exposure)?, as_many(&x, &y)?);
-    let [all] = ask_rows(py, file, sampling, asked, move |predictor, rows, first| {
+    let (asked, y) = (question.asked()?, question.targets(&y)?);
+    let [all] = question.in_parts(py, asked, move |predictor, rows, first| {
         Ok([Mat::column(predictor.log_density(rows, y.view().rows(first..first + rows.x.nrows()))?)])
     })?;
     Ok(arrays::vector(py, all.into_vec()))
@@ -216,17 +214,9 @@ pub fn log_density<'py>(
 
 /// `P(observation ≤ y)` for each target, `[N, P]`.
 #[pyfunction]
-pub fn below<'py>(
-    py: Python<'py>,
-    engine: &Engine,
-    x: PyReadonlyArray2<'_, f64>,
-    y: PyReadonlyArray2<'_, f64>,
-    exposure: Exposures<'_>,
-    sampling: Sampling,
-) -> PyResult<Matrix<'py>> {
-    let file = engine.file();
-    let (asked, y) = (Asked::new(&file, &x, &exposure)?, as_many(&x, &y)?);
-    let [all] = ask_rows(py, file, sampling, asked, move |predictor, rows, first| {
+pub fn below<'py>(py: Python<'py>, question: Question<'_>, y: PyReadonlyArray2<'_, f64>) -> PyResult<Matrix<'py>> {
+    let (asked, y) = (question.asked()?, question.targets(&y)?);
+    let [all] = question.in_parts(py, asked, move |predictor, rows, first| {
         Ok([predictor.cumulative(rows, y.view().rows(first..first + rows.x.nrows()))?])
     })?;
     arrays::array(py, all)
@@ -234,15 +224,10 @@ pub fn below<'py>(
 
 /// Slopes of the function's mean and variance in the inputs, `[N, P · D]` each.
 #[pyfunction]
-pub fn input_gradient<'py>(
-    py: Python<'py>,
-    engine: &Engine,
-    x: PyReadonlyArray2<'_, f64>,
-    sampling: Sampling,
-) -> PyResult<(Matrix<'py>, Matrix<'py>)> {
+pub fn input_gradient<'py>(py: Python<'py>, question: Question<'_>) -> PyResult<(Matrix<'py>, Matrix<'py>)> {
     // An exposure shifts a log rate, and bends nothing.
-    let asked = Asked { x: arrays::matrix(&x)?, offsets: None };
-    let [mean, variance] = ask_rows(py, engine.file(), sampling, asked, |predictor, rows, _| {
+    let asked = Asked { x: question.x()?, offsets: None };
+    let [mean, variance] = question.in_parts(py, asked, |predictor, rows, _| {
         let slopes = predictor.input_gradient(rows.x)?;
         Ok([slopes.mean, slopes.variance])
     })?;
@@ -251,57 +236,36 @@ pub fn input_gradient<'py>(
 
 /// Draws of observations, each row by itself, `[draws, N, P]`.
 #[pyfunction]
-pub fn draws<'py>(
-    py: Python<'py>,
-    engine: &Engine,
-    x: PyReadonlyArray2<'_, f64>,
-    count: usize,
-    exposure: Exposures<'_>,
-    sampling: Sampling,
-) -> PyResult<Tensor<'py>> {
-    let (rows, (_, outputs, _)) = (x.shape()[0], engine.widths());
+pub fn draws<'py>(py: Python<'py>, question: Question<'_>, count: usize) -> PyResult<Tensor<'py>> {
+    let (rows, outputs) = (question.len(), question.outputs());
     // What the library hands over, and the array that it becomes.
     check_room(count, rows, 2 * outputs)?;
-    let file = engine.file();
-    let asked = Asked::new(&file, &x, &exposure)?;
-    let all = ask(py, file, sampling, move |predictor| predictor.draws_of_y(asked.all(), count))?;
+    let asked = question.asked()?;
+    let all = question.at_once(py, move |predictor| predictor.draws_of_y(asked.all(), count))?;
     arrays::stack(py, all, rows, outputs)
 }
 
 /// Draws of observations of whole functions, `[draws, N, P]`.
 #[pyfunction]
-pub fn joint_draws<'py>(
-    py: Python<'py>,
-    engine: &Engine,
-    x: PyReadonlyArray2<'_, f64>,
-    count: usize,
-    sampling: Sampling,
-) -> PyResult<Tensor<'py>> {
-    let (rows, (_, outputs, _)) = (x.shape()[0], engine.widths());
+pub fn joint_draws<'py>(py: Python<'py>, question: Question<'_>, count: usize) -> PyResult<Tensor<'py>> {
+    let (rows, outputs) = (question.len(), question.outputs());
     // Functions too.
     check_room(count, rows, 3 * outputs)?;
-    let file = engine.file();
-    if file.schema.exposure.is_some() {
+    if question.file().schema.exposure.is_some() {
         return Err(PyValueError::new_err(
             "counts that grow with an exposure are not drawn jointly: draw each row by itself, with `joint=False`",
         ));
     }
-    let x = arrays::matrix(&x)?;
-    let all = ask(py, file, sampling, move |predictor| Ok(predictor.joint_draws(x.view(), count)?.y))?;
+    let x = question.x()?;
+    let all = question.at_once(py, move |predictor| Ok(predictor.joint_draws(x.view(), count)?.y))?;
     arrays::stack(py, all, rows, outputs)
 }
 
 /// Mean `[N, P]` and covariance `[P, N, N]` of the function over all rows.
 #[pyfunction]
-pub fn joint_moments<'py>(
-    py: Python<'py>,
-    engine: &Engine,
-    x: PyReadonlyArray2<'_, f64>,
-    sampling: Sampling,
-) -> PyResult<(Matrix<'py>, Tensor<'py>)> {
-    let x = arrays::matrix(&x)?;
-    let rows = x.nrows();
-    let all = ask(py, engine.file(), sampling, move |predictor| predictor.joint_moments(x.view()))?;
+pub fn joint_moments<'py>(py: Python<'py>, question: Question<'_>) -> PyResult<(Matrix<'py>, Tensor<'py>)> {
+    let (x, rows) = (question.x()?, question.len());
+    let all = question.at_once(py, move |predictor| predictor.joint_moments(x.view()))?;
     Ok((arrays::array(py, all.mean)?, arrays::stack(py, all.covariance, rows, rows)?))
 }
 
@@ -317,13 +281,4 @@ fn check_room(count: usize, rows: usize, width: usize) -> PyResult<()> {
     let fits = numbers.is_some_and(|numbers| Vec::<f64>::new().try_reserve_exact(numbers).is_ok());
     let message = || format!("there is no memory for {count} draws at {rows} rows: ask for fewer at a time");
     if fits { Ok(()) } else { Err(PyMemoryError::new_err(message())) }
-}
-
-/// Targets of as many rows as there are inputs.
-fn as_many(x: &PyReadonlyArray2<'_, f64>, y: &PyReadonlyArray2<'_, f64>) -> PyResult<Mat> {
-    let (expected, found) = (x.shape()[0], y.shape()[0]);
-    if expected != found {
-        return Err(PyValueError::new_err(format!("y: expected {expected} rows, as many as X has, found {found}")));
-    }
-    arrays::matrix(y)
 }
