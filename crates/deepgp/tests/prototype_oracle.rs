@@ -174,7 +174,7 @@ fn check_all(kind: &Kind) {
     let given = std::env::var_os("DEEPGP_PROTOTYPE_ORACLE").map(PathBuf::from);
     let mut files: Vec<PathBuf> = (std::fs::read_dir(given.as_ref().unwrap_or(&own)).unwrap())
         .map(|entry| entry.unwrap().path())
-        .filter(|path| path.to_string_lossy().contains(kind.name))
+        .filter(|path| path.to_string_lossy().replace('-', "_").contains(kind.name))
         .collect();
     files.sort();
     assert!(files.len() == kind.files || given.is_some() && files.len() > kind.files, "{} files", files.len());
