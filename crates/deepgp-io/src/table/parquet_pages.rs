@@ -417,7 +417,7 @@ mod tests {
     /// A data page of 9 bytes, 5 when compressed, with a minimum of one byte in its statistics; what follows it.
     fn header() -> Vec<u8> {
         let statistics = [0x28, 1, b'a', 0x11, 0];
-        let data = [&[0x15, 4, 0x15, 0, 0x15, 6, 0x15, 6, 0x1c][..], &statistics[1..], &[0]].concat();
+        let data = [&[0x15, 4, 0x15, 0, 0x15, 6, 0x15, 6, 0x1c][..], &statistics, &[0]].concat();
         [&[0x15, 0, 0x15, 18, 0x15, 10, 0x2c][..], &data, &[0]].concat()
     }
 
