@@ -249,7 +249,7 @@ fn targets_that_are_no_classes_or_counts_are_refused() {
     };
     refused("fit one.csv --target moon --out m.deepgp", 1, "the target `moon` is \"up\" in all 40 rows");
     place.write("negative.csv", "x,y\n1,0\n2,3\n3,-2\n4,1\n");
-    let said = "line 4, column `y`: \"-2\" is not a count (0, 1, 2, …)";
+    let said = "line 4, column `y`: \"-2\" is not a count (0, 1, 2, …, up to 10^12)";
     refused("fit negative.csv --target y --task counts --out m.deepgp", 1, said);
     refused("fit negative.csv --target y --likelihood poisson --out m.deepgp", 1, said);
     place.write("moons.csv", moons(40, "up", "down"));

@@ -128,3 +128,9 @@ fn limits_that_are_lowered_count() {
     assert!(lower(3, 10).unwrap_err().contains("line 3: a cell is longer than 10 bytes"));
     lower(3, 11).unwrap();
 }
+
+/// Each text of a column is the one before it, of 6 MB, and nothing more.
+#[test]
+fn texts_of_parquet_that_repeat_each_other_are_refused() {
+    refused(include_bytes!("../../../fuzz/corpus/parquet/prefixes"), "holds a table of more than 16 MiB");
+}

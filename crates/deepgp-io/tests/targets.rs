@@ -74,7 +74,7 @@ fn what_cannot_be_classes_or_counts_is_refused() {
     assert!(said(&["7"; 3], Task::Counts).contains("is \"7\" in all 3 rows"));
     assert_eq!(
         said(&["3", "0", "-2", "1"], Task::Counts),
-        ", line 4, column `y`: \"-2\" is not a count (0, 1, 2, …); mend the cell, or leave out --task counts to predict numbers"
+        ", line 4, column `y`: \"-2\" is not a count (0, 1, 2, …, up to 10^12); mend the cell, or leave out --task counts to predict numbers"
     );
     assert!(said(&["3", "0.5"], Task::Counts).contains("line 3, column `y`: \"0.5\" is not a count"));
     assert!(said(&["3", "many"], Task::Counts).contains("\"many\" is not a count"));
@@ -144,7 +144,7 @@ fn a_later_table_is_numbered_by_the_first_ones_labels() {
     assert!(
         read(&schema, b"x,y\n1,-1\n")
             .unwrap_err()
-            .contains("\"-1\" is not a count (0, 1, 2, …); the model was fitted to counts")
+            .contains("\"-1\" is not a count (0, 1, 2, …, up to 10^12); the model was fitted to counts")
     );
 }
 

@@ -40,9 +40,6 @@ const COVARIANCES: [CovarianceForm; 4] =
     [CovarianceForm::Diagonal, CovarianceForm::Whitened, CovarianceForm::Standard, CovarianceForm::Dual];
 const SIZES: [InducingSize; 3] = [InducingSize::Tied(4), InducingSize::decoupled(5, 3), InducingSize::nested(5, 3)];
 
-/// The largest count. Near 10^14 the gradient of a Poisson model was not its slope (`open/step-huge-counts`); why is not known yet.
-const MOST_COUNTED: f64 = 1e6;
-
 /// A table, a model and three steps, as the bytes choose them.
 pub fn step(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
@@ -107,7 +104,7 @@ fn table(choices: &mut Choices<'_>, likelihood: LikelihoodForm) -> Option<Datase
             | LikelihoodForm::StudentT { .. } => target,
             LikelihoodForm::Bernoulli { .. } => f64::from(target > 0.0),
             LikelihoodForm::Softmax { .. } | LikelihoodForm::Ordered { .. } => target.abs().floor() % 4.0,
-            LikelihoodForm::Poisson | LikelihoodForm::NegativeBinomial { .. } => target.abs().floor().min(MOST_COUNTED),
+            LikelihoodForm::Poisson | LikelihoodForm::NegativeBinomial { .. } => target.abs().floor(),
         };
     }
     Dataset::new(x, y).ok()

@@ -179,6 +179,14 @@ pub(super) enum Reader {
 }
 
 impl Reader {
+    /// The same from the first byte on, of which so many are read from disk at once.
+    pub(super) fn with_buffer(self, bytes: usize) -> Self {
+        match self {
+            Self::Memory(all) => Self::Memory(all),
+            Self::Disk(file) => Self::Disk(BufReader::with_capacity(bytes, file.into_inner())),
+        }
+    }
+
     /// How many bytes there are, those included that have been read.
     pub(super) fn length(&self) -> io::Result<u64> {
         match self {

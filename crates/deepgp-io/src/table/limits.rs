@@ -96,7 +96,7 @@ impl From<Header> for ReadOptions {
 }
 
 /// What is left of the text that a file may hold.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Allowance {
     file: u64,
     most: u64,

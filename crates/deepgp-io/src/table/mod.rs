@@ -36,6 +36,8 @@ mod npy;
 mod npy_header;
 mod npz;
 mod parquet;
+mod parquet_delta;
+mod parquet_pages;
 mod parquet_type;
 mod parquet_writer;
 mod random_split;

@@ -7,14 +7,17 @@ use std::borrow::Cow;
 use std::io::{Read, Seek, SeekFrom};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
-use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::basic::Encoding;
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
 use super::content::{Content, Reader};
-use super::limits::{Allowance, LEAST_CELL};
+use super::limits::{Allowance, Expanded, LEAST_CELL};
+use super::parquet_pages::{Budget, Pages};
 use super::parquet_type::{Meaning, Value};
 use super::{Cell, Rows, names};
 use crate::error::{Error, Result};
@@ -30,6 +33,10 @@ fn fault(path: &Path, fault: ParquetError) -> Error {
             path: path.into(),
             what,
             advice: "save the table as CSV, or with other settings".into(),
+        },
+        ParquetError::External(cause) => match cause.downcast_ref::<Expanded>() {
+            Some(expanded) => expanded.of(path),
+            None => Error::damaged(path, cause),
         },
         other => Error::damaged(path, other),
     }
@@ -122,12 +129,16 @@ pub(super) struct ParquetRows {
     row: u64,
     /// What the file may still hold.
     allowance: Allowance,
+    /// What its pages may still hold.
+    budget: Arc<Mutex<Budget>>,
 }
 
 struct Column {
     reader: ColumnReader,
     meaning: Meaning,
     nullable: bool,
+    /// Whether a text may be a part of the one before and a few bytes more, so that a small page holds long texts.
+    has_prefixes: bool,
     /// Those that are decoded; `None` where there is nothing.
     values: Vec<Option<Value>>,
 }
@@ -149,6 +160,7 @@ impl ParquetRows {
             given: 0,
             row: 0,
             allowance: Allowance::new(content.limits(), content.length()),
+            budget: Budget::new(content)?,
         })
     }
 
@@ -165,18 +177,24 @@ impl ParquetRows {
                 usize::try_from(rows).map_err(|_| Error::damaged(&self.path, format!("a row group of {rows} rows")))?;
             self.columns.clear();
             for (index, column) in group.metadata().schema_descr().columns().iter().enumerate() {
+                let pages = group.get_column_page_reader(index).map_err(fault)?;
+                let chunk = group.metadata().column(index);
+                let has_prefixes = chunk.encodings().any(|encoding| encoding == Encoding::DELTA_BYTE_ARRAY);
+                let pages = Pages::new(pages, chunk, has_prefixes, &self.budget);
                 self.columns.push(Column {
-                    reader: group.get_column_reader(index).map_err(fault)?,
+                    reader: get_column_reader(column.clone(), Box::new(pages)),
                     meaning: Meaning::of(column),
                     nullable: column.max_def_level() > 0,
+                    has_prefixes,
                     values: Vec::new(),
                 });
             }
             self.group += 1;
         }
         let rows = self.remaining.min(BATCH).min((BATCH_CELLS / self.columns.len().max(1)).max(1));
+        let mut room = self.allowance.clone();
         for column in &mut self.columns {
-            column.values = column.read(rows).map_err(fault)?;
+            column.values = column.read(rows, &mut room).map_err(fault)?;
             let found = column.values.len();
             if found != rows {
                 let what = format!("a row group ends {} rows too early", self.remaining - found.min(rows));
@@ -224,8 +242,24 @@ impl Rows for ParquetRows {
 }
 
 impl Column {
-    /// The next values, as many as `rows` if there are that many.
-    fn read(&mut self, rows: usize) -> std::result::Result<Vec<Option<Value>>, ParquetError> {
+    /// The next values, as many as `rows` if there are that many; texts that are put together take from `room`.
+    fn read(&mut self, rows: usize, room: &mut Allowance) -> std::result::Result<Vec<Option<Value>>, ParquetError> {
+        if !self.has_prefixes {
+            return self.decode(rows);
+        }
+        let mut values = Vec::new();
+        while values.len() < rows {
+            let Some(value) = self.decode(1)?.pop() else { break };
+            if let Some(Value::Bytes(text)) = &value {
+                room.take(text.len() as u64).map_err(|expanded| ParquetError::External(Box::new(expanded)))?;
+            }
+            values.push(value);
+        }
+        Ok(values)
+    }
+
+    /// The next values at once.
+    fn decode(&mut self, rows: usize) -> std::result::Result<Vec<Option<Value>>, ParquetError> {
         let nullable = self.nullable;
         match &mut self.reader {
             ColumnReader::BoolColumnReader(reader) => batch(reader, rows, nullable, Value::Boolean),

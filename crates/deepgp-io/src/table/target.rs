@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use deepgp::likelihood::Outcomes;
 use serde::{Deserialize, Serialize};
 
 use super::cell::{mostly_digits, number_label};
@@ -67,8 +68,9 @@ const FEW_VALUES: usize = 20;
 const ROWS_EACH: u64 = 10;
 /// In fewer rows whole numbers say nothing.
 const FEW_ROWS: u64 = 30;
-/// The largest count: beyond, a number and the next one are the same.
-const LARGEST_COUNT: f64 = 9_007_199_254_740_992.0;
+
+/// What a count must be.
+const COUNT: &str = "a count (0, 1, 2, …, up to 10^12)";
 
 /// What the first pass has seen of a target.
 #[derive(Debug, Default)]
@@ -151,7 +153,7 @@ impl SeenTarget {
             Task::Counts => {
                 if let Some((place, cell)) = &self.no_count {
                     let advice = "mend the cell, or leave out --task counts to predict numbers";
-                    return Err(scan::value(source, name, *place, cell, "a count (0, 1, 2, …)", advice));
+                    return Err(scan::value(source, name, *place, cell, COUNT, advice));
                 }
                 if self.values.len() == 1 {
                     return Err(self.one_value(source, name, &self.class_rows()[0].label));
@@ -281,7 +283,7 @@ impl SeenTarget {
 
 /// Whether a cell is a number of events.
 fn is_count(cell: &Cell) -> bool {
-    matches!(cell, Cell::Number(value) if (0.0..LARGEST_COUNT).contains(value) && value.fract() == 0.0)
+    matches!(cell, Cell::Number(value) if Outcomes::Counts.holds(*value))
 }
 
 /// How a target's cell becomes a number.
@@ -330,7 +332,7 @@ impl TargetCode {
             Self::Count if is_count(cell) || *cell == Cell::Missing => number(source, name, place, cell),
             Self::Count => {
                 let advice = "the model was fitted to counts: mend the cell";
-                Err(scan::value(source, name, place, cell, "a count (0, 1, 2, …)", advice))
+                Err(scan::value(source, name, place, cell, COUNT, advice))
             }
         }
     }

@@ -14,16 +14,20 @@ pub enum Outcomes {
     Counts,
 }
 
-/// The largest count: beyond, a number of type `f64` and the next one are the same.
-const LARGEST_COUNT: f64 = 9_007_199_254_740_992.0;
-
 impl Outcomes {
+    /// The largest count.
+    ///
+    /// The terms of `log p(y | f) = y x − exp x − ln y!` are of the size `y ln y`, and cancel: at `10¹²` rounding leaves 0.004 of uncertainty
+    /// in each density, at `10¹⁴` more than a whole unit, and a gradient is no slope any more. What is counted in larger numbers is known
+    /// no better than as a number.
+    pub const LARGEST_COUNT: f64 = 1e12;
+
     /// Whether this value is one of them.
     pub fn holds(self, y: f64) -> bool {
         match self {
             Self::Real => y.is_finite(),
             Self::Classes(classes) => y >= 0.0 && y < classes as f64 && y.fract() == 0.0,
-            Self::Counts => (0.0..LARGEST_COUNT).contains(&y) && y.fract() == 0.0,
+            Self::Counts => (0.0..=Self::LARGEST_COUNT).contains(&y) && y.fract() == 0.0,
         }
     }
 
@@ -34,7 +38,7 @@ impl Outcomes {
             Self::Real => "a finite number",
             Self::Classes(2) => "0 or 1",
             Self::Classes(_) => "a class number: 0, 1, …, up to one less than there are classes",
-            Self::Counts => "a count: 0, 1, 2, …",
+            Self::Counts => "a count: 0, 1, 2, …, up to 10^12",
         };
         let (row, value) = (at / y.ncols(), y.as_slice()[at]);
         Err(Error::Target { row, value, likelihood: likelihood.into(), requirement })
@@ -58,6 +62,8 @@ mod tests {
         assert!(message(Outcomes::Counts, &[3.0, -1.0]).contains("row 1 is -1"));
         assert!(message(Outcomes::Counts, &[f64::NAN]).contains("must be a count: 0, 1, 2"));
         assert!(message(Outcomes::Counts, &[1e300]).contains("row 0"));
+        assert!(message(Outcomes::Counts, &[1e12, 1e12 + 1.0]).contains("row 1 is 1000000000001,"));
+        assert!(message(Outcomes::Counts, &[1e13]).contains("up to 10^12"));
         assert!(Outcomes::Counts.check(Mat::column(vec![0.0, 7.0]).view(), "some").is_ok());
         assert!(Outcomes::Real.holds(-0.3) && !Outcomes::Real.holds(f64::INFINITY));
     }
