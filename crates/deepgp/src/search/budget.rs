@@ -27,6 +27,8 @@ pub struct SearchTime {
     pub until: Instant,
     /// Seconds that are kept for what follows that fit.
     pub afterwards: f64,
+    /// What follows it in steps of training: how many would take as long as its predictions.
+    pub predictions: f64,
     /// The rows of that fit, as a multiple of those that candidates are trained on.
     pub growth: f64,
     /// The steps of a whole fit, unless there is no time for so many.
@@ -55,7 +57,7 @@ impl SearchTime {
     /// Seconds that are left for the search now, if a step of the best candidate takes so many.
     pub(super) fn left(&self, pace: f64, steps: u64) -> f64 {
         let left = self.until.saturating_duration_since(Instant::now()).as_secs_f64();
-        left - self.afterwards - self.seconds_of_fit(pace, steps)
+        left - self.afterwards - MARGIN * self.predictions * pace - self.seconds_of_fit(pace, steps)
     }
 
     /// The seconds of the fit after the search.
@@ -106,7 +108,7 @@ mod tests {
     fn time(seconds: u64) -> SearchTime {
         let began = Instant::now();
         let until = began + Duration::from_secs(seconds);
-        SearchTime { began, until, afterwards: 0.0, growth: 1.0, steps: 3000 }
+        SearchTime { began, until, afterwards: 0.0, predictions: 0.0, growth: 1.0, steps: 3000 }
     }
 
     #[test]

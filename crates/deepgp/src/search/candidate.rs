@@ -43,12 +43,13 @@ impl Candidate {
     }
 
     /// A new candidate around another: each setting of the space is drawn anew with a probability of a third, the others are those of `centre`.
-    /// A draw whose settings `base` does not go with, or that one of `known` has, is drawn again; `None` if there is nothing new to be found.
+    /// A draw that makes no sense, is not possible, or that one of `known` is already, is drawn again; `None` if there is nothing new to be found.
     pub(super) fn around(
         centre: &Self,
         number: usize,
         space: &SearchSpace,
         (base, known): (&FitSettings, &[Self]),
+        is_possible: &dyn Fn(&FitSettings) -> bool,
         seed: u64,
     ) -> Option<Self> {
         let key = Key::new(seed, Purpose::Search);
@@ -62,7 +63,7 @@ impl Candidate {
             let drawn = Self { number, changes: changes.collect() };
             let settings = drawn.settings(base);
             let is_new = known.iter().all(|other| other.settings(base) != settings);
-            (is_new && go_together(&settings)).then(|| drawn.without_effects(base))
+            (is_new && go_together(&settings) && is_possible(&settings)).then(|| drawn.without_effects(base))
         })
     }
 
@@ -89,7 +90,7 @@ mod tests {
     fn drawn(space: &SearchSpace, count: usize, seed: u64) -> Vec<Candidate> {
         let (base, mut known) = (FitSettings::default(), vec![Candidate::unchanged()]);
         for number in 1..count {
-            let next = Candidate::around(&known[0], number, space, (&base, &known), seed);
+            let next = Candidate::around(&known[0], number, space, (&base, &known), &|_| true, seed);
             known.extend(next);
         }
         known

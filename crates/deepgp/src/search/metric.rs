@@ -3,7 +3,6 @@
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::likelihood::Outcomes;
-use crate::predict::metrics::Score;
 use crate::regressor::Regressor;
 use crate::settings::PredictSettings;
 
@@ -74,47 +73,60 @@ impl SearchMetric {
         if self.more_is_better() { -score } else { score }
     }
 
-    /// The score of a model on rows with known targets. Of several targets, CRPS and errors are means over targets in units of their standard deviations.
+    /// The score of a model on rows with known targets.
     pub fn score(self, regressor: &Regressor, rows: &Dataset, settings: PredictSettings) -> Result<f64> {
-        let outcomes = regressor.model.likelihood().outcomes();
-        let predictor = regressor.predictor(settings)?;
-        if !self.suits(outcomes) {
+        let all = Self::scores(regressor, rows, settings)?;
+        let own = all.into_iter().find(|(metric, _)| *metric == self);
+        own.map(|(_, score)| score).ok_or_else(|| {
             let requirement = "one that such targets have";
-            return Err(Error::Setting { name: "metric", value: format!("{self:?}"), requirement });
-        }
-        Ok(match outcomes {
+            Error::Setting { name: "metric", value: format!("{self:?}"), requirement }
+        })
+    }
+
+    /// All scores of a model on rows with known targets that such targets have. Of several targets, CRPS and errors are means over targets in units of
+    /// their standard deviations.
+    pub fn scores(regressor: &Regressor, rows: &Dataset, settings: PredictSettings) -> Result<Vec<(Self, f64)>> {
+        let predictor = regressor.predictor(settings)?;
+        Ok(match regressor.model.likelihood().outcomes() {
             Outcomes::Real => {
                 let score = predictor.score(rows)?;
                 let several = rows.y().ncols() > 1;
                 let score = if several { score.standardised(regressor.standardiser.original()) } else { score };
-                let Score { log_likelihood, rmse, mae, crps, .. } = &score;
-                match self {
-                    Self::LogLikelihood => *log_likelihood,
-                    Self::Rmse => mean(rmse),
-                    Self::Mae => mean(mae),
-                    Self::Crps | Self::LogLoss | Self::Brier | Self::Accuracy | Self::Deviance => mean(crps),
-                }
+                vec![
+                    (Self::Crps, mean(&score.crps)),
+                    (Self::LogLikelihood, score.log_likelihood),
+                    (Self::Rmse, mean(&score.rmse)),
+                    (Self::Mae, mean(&score.mae)),
+                ]
             }
             Outcomes::Classes(_) => {
                 let score = predictor.class_score(rows)?;
-                match self {
-                    Self::Brier => score.brier,
-                    Self::Accuracy => score.accuracy,
-                    Self::LogLoss | Self::Crps | Self::LogLikelihood | Self::Rmse | Self::Mae | Self::Deviance => {
-                        score.log_loss
-                    }
-                }
+                vec![(Self::LogLoss, score.log_loss), (Self::Brier, score.brier), (Self::Accuracy, score.accuracy)]
             }
             Outcomes::Counts => {
                 let score = predictor.count_score(rows)?;
-                match self {
-                    Self::Rmse => score.rmse,
-                    Self::Mae => score.mae,
-                    Self::Deviance => score.deviance,
-                    Self::LogLikelihood | Self::Crps | Self::LogLoss | Self::Brier | Self::Accuracy => score.log_score,
-                }
+                vec![
+                    (Self::LogLikelihood, score.log_score),
+                    (Self::Deviance, score.deviance),
+                    (Self::Rmse, score.rmse),
+                    (Self::Mae, score.mae),
+                ]
             }
         })
+    }
+
+    /// The name that options and files have for the metric.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Crps => "crps",
+            Self::LogLikelihood => "log-likelihood",
+            Self::Rmse => "rmse",
+            Self::Mae => "mae",
+            Self::LogLoss => "log-loss",
+            Self::Brier => "brier",
+            Self::Accuracy => "accuracy",
+            Self::Deviance => "deviance",
+        }
     }
 }
 

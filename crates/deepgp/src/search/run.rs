@@ -16,6 +16,7 @@ use super::store::SearchStore;
 use super::trial::{Advance, SearchPart, TrialModel, advance};
 use crate::backend::{BURST, Backend};
 use crate::error::{Error, Result};
+use crate::model::memory::FitMemory;
 use crate::settings::{FitSettings, PredictSettings};
 
 /// How often whoever watches is asked.
@@ -38,6 +39,8 @@ pub struct SearchSettings {
     pub seed: u64,
     /// The number of candidates that are trained at once; nothing but time depends on it.
     pub jobs: usize,
+    /// The bytes of memory that there are for all that are trained at once, if that is known: candidates that take more are none.
+    pub memory: Option<u64>,
 }
 
 /// A search for the settings of a fit.
@@ -197,6 +200,15 @@ impl Search {
         Ok(Some(time.plan(pace, look_every, self.crowd())))
     }
 
+    /// Whether there is memory for a fit with these settings beside others.
+    fn fits(&self, settings: &FitSettings) -> bool {
+        let (Some(memory), Some(part)) = (self.settings.memory, self.parts.first()) else { return true };
+        let latent = settings.model.likelihood.start(part.train.y().ncols()).latent_width();
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let one = FitMemory::of(part.train.len(), part.train.x().ncols(), latent, settings, threads);
+        one.total().saturating_mul(self.settings.jobs.max(1) as u64) <= memory
+    }
+
     fn crowd(&self) -> Crowd {
         Crowd { parts: self.parts.len(), jobs: self.settings.jobs }
     }
@@ -227,7 +239,7 @@ impl Search {
             all.push(Candidate::unchanged());
         }
         while all.len() < made + size {
-            let next = Candidate::around(&centre, all.len(), space, (base, &all), *seed);
+            let next = Candidate::around(&centre, all.len(), space, (base, &all), &|own| self.fits(own), *seed);
             match next {
                 Some(next) => all.push(next),
                 None => break,
@@ -467,7 +479,7 @@ mod tests {
         (base.model.hidden_layers, base.model.width, base.model.inducing) = (1, 2, InducingSize::nested(12, 8));
         let space = SearchSpace::usual(&parts[0].train, &base).without(&[Setting::HiddenLayers, Setting::Width]);
         let budget = SearchBudget::Candidates { candidates, steps: 90 };
-        let settings = SearchSettings { base, space, metric: SearchMetric::Crps, budget, seed: 1, jobs };
+        let settings = SearchSettings { base, space, metric: SearchMetric::Crps, budget, seed: 1, jobs, memory: None };
         Search { parts, settings, accelerator: None }
     }
 
@@ -548,7 +560,8 @@ mod tests {
 
         let mut hasty = search(2, 1);
         let began = Instant::now();
-        let time = super::super::SearchTime { began, until: began, afterwards: 0.0, growth: 1.0, steps: 90 };
+        let time =
+            super::super::SearchTime { began, until: began, afterwards: 0.0, predictions: 0.0, growth: 1.0, steps: 90 };
         hasty.settings.budget = SearchBudget::Time(time);
         let mut log = SearchLog::new(SearchMetric::Crps);
         assert_eq!(hasty.run(&mut log, &mut store, &mut go_on), Ok(SearchEnd::OutOfTime));
