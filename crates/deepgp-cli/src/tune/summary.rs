@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
 use deepgp::search::{Candidate, SearchEnd, SearchLog, SettingValue, TrialOutcome};
 use deepgp_io::{ModelFile, SearchRecord};
 use serde_json::{Map, Value, json};
