@@ -3,7 +3,7 @@
 `DeepGPRegressor` is an estimator for scikit-learn: from arrays or frames to predictions with honest uncertainty, of
 numbers and of counts. `DeepGPClassifier` is one of classes.
 `Model` is the engine itself: parameters, the bound in its parts, its gradient, a step, predictions.
-`datasets` simulates data to try them on; `split_rows` says which rows the command line holds out.
+`tune` searches for better settings. `datasets` simulates data to try them on; `split_rows` says which rows the command line holds out.
 
 >>> from deepgp import DeepGPRegressor, datasets
 >>> X, y = datasets.step_curve(60, seed=1)
@@ -21,6 +21,7 @@ from ._core import __version__
 from ._model import Model
 from ._results import Elbo, Importance, Moments, Prediction, StepReport
 from ._split import split_rows
+from ._tune import Tuned, tune
 
 if TYPE_CHECKING:
     from ._classifier import DeepGPClassifier
@@ -35,9 +36,11 @@ __all__ = [
     "Moments",
     "Prediction",
     "StepReport",
+    "Tuned",
     "__version__",
     "datasets",
     "split_rows",
+    "tune",
 ]
 
 

@@ -90,6 +90,20 @@ def fit(
     progress: Callable[[dict[str, Any]], None] | None,
     callback: Callable[[dict[str, Any]], bool] | None,
 ) -> tuple[Engine | None, BaseException | None]: ...
+def tune(
+    *,
+    x: _Floats | Table,
+    y: _Floats,
+    weights: _Floats | None,
+    exposure: _Floats | None,
+    words: str,
+    names: dict[str, Any],
+    balanced: bool,
+    device: str,
+    groups: list[int] | None,
+    wanted: str,
+    progress: Callable[[str], None] | None,
+) -> tuple[str, BaseException | None]: ...
 def check_device(name: str) -> None: ...
 def default_settings() -> str: ...
 def limits() -> list[tuple[str, int]]: ...

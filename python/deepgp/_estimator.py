@@ -111,10 +111,10 @@ class Estimator(_base.BaseEstimator):  # type: ignore[misc]
         if trouble is not None:
             warnings.warn(trouble, _base.ConvergenceWarning, stacklevel=3)
 
-    def _train(
+    def _checked(
         self, X: Any, y: Any, sample_weight: Any, exposure: Any
-    ) -> tuple[_core.Engine | None, BaseException | None, dict[str, Any]]:
-        """The model, if there is one, the exception that ended training, if one did, and the estimator's attributes."""
+    ) -> tuple[dict[str, Any], Model | None, dict[str, Any]]:
+        """What the engine wants of checked data, the model to go on with, if any, and the estimator's attributes."""
         X, before = _arrays.dense(X), self._before()
         if before is not None:
             _settings.check_structure(self, self._structure)
@@ -133,30 +133,40 @@ class Estimator(_base.BaseEstimator):  # type: ignore[misc]
             new = {"n_features_in_": len(names), "feature_names_in_": names}
             self._restore(new if before is None else known)
         words = _settings.to_json(_settings.of_estimator(self, rows.likelihood))
-        time_limit = _settings.time_limit(self.time_limit)
-        progress = Progress(self.steps) if self.verbose else None
-        engine, error = _core.fit(
-            x=_arrays.matrix("X", rows.X) if table is None else table,
-            y=rows.y,
-            weights=rows.weights,
-            exposure=_arrays.exposures(exposure, len(rows.X)),
-            words=words,
-            names={
+        arguments = {
+            "x": _arrays.matrix("X", rows.X) if table is None else table,
+            "y": rows.y,
+            "weights": rows.weights,
+            "exposure": _arrays.exposures(exposure, len(rows.X)),
+            "words": words,
+            "names": {
                 "inputs": self._feature_names(),
                 "targets": target_names,
                 "exposure": None if exposure is None else exposure_name,
                 "labels": rows.labels,
             },
-            balanced=rows.balanced,
+            "balanced": rows.balanced,
+            "device": self.device,
+        }
+        return arguments, before, rows.learnt
+
+    def _train(
+        self, X: Any, y: Any, sample_weight: Any, exposure: Any
+    ) -> tuple[_core.Engine | None, BaseException | None, dict[str, Any]]:
+        """The model, if there is one, the exception that ended training, if one did, and the estimator's attributes."""
+        arguments, before, learnt = self._checked(X, y, sample_weight, exposure)
+        time_limit = _settings.time_limit(self.time_limit)
+        progress = Progress(self.steps) if self.verbose else None
+        engine, error = _core.fit(
+            **arguments,
             engine=None if before is None else before._engine,
-            device=self.device,
             time_limit=time_limit,
             progress=progress,
             callback=self._callback(),
         )
         if progress is not None:
             progress.finish()
-        return engine, error, rows.learnt
+        return engine, error, learnt
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file that `load` and the command `deepgp` open.

@@ -283,7 +283,7 @@ impl Order {
 
 /// Equal rows as one that weighs as much, so that repeated rows and their counts as weights give the same bits. Other weights do not say how
 /// many rows there were, which matters where some are held out: then these rows stay as they are, without those of weight 0.
-fn merged(data: Dataset, settings: &FitSettings) -> deepgp::Result<Dataset> {
+pub fn merged(data: Dataset, settings: &FitSettings) -> deepgp::Result<Dataset> {
     let (Some(weights), Some(_)) = (data.weights(), settings.validation) else { return data.merged() };
     let merged = data.clone().merged()?;
     if merged.weights().is_none_or(|all| all.iter().all(|weight| weight.fract() == 0.0)) {

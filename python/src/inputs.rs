@@ -4,6 +4,7 @@ use deepgp::{ConstantColumns, Dataset, FitSettings, Mat};
 use deepgp_io::table::{ConstantInputs, Schema, TargetKind};
 use deepgp_io::{ModelFile, Note};
 use numpy::PyReadonlyArray2;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::columns::{self, Names};
@@ -87,6 +88,30 @@ impl Inputs<'_> {
 }
 
 impl Meaning {
+    /// Rows to train on and rows to judge by, by their numbers in `data`, which has these inputs: what levels say about the targets is learnt from the
+    /// former alone.
+    pub fn settle_apart(
+        &self,
+        data: &Dataset,
+        (train, judge): (&[u32], &[u32]),
+        settings: &FitSettings,
+    ) -> PyResult<(Dataset, Dataset)> {
+        let gather = |data: &Dataset, rows: &[u32]| data.gather(rows).map_err(errors::library);
+        let (schema, data) = match self.origin {
+            Origin::Array => return Ok((gather(data, train)?, gather(data, judge)?)),
+            Origin::KnownTable => (self.schema.clone(), data.clone()),
+            Origin::NewTable => {
+                let (schema, data, _) =
+                    constant(settings).settle(self.schema.clone(), data.clone()).map_err(errors::table)?;
+                (schema, data)
+            }
+        };
+        let (train, judge) = (gather(&data, train)?, gather(&data, judge)?);
+        let settled = schema.settle(train, Some(judge), settings.train.seed).map_err(errors::library)?;
+        let judge = settled.others.ok_or_else(|| PyValueError::new_err("there are no rows to judge by"))?;
+        Ok((settled.train, judge))
+    }
+
     /// The rows to train on: those of `data`, which has these inputs. Of a table, columns that never vary are left out, and levels of categories
     /// with very many become what they say about the targets.
     pub fn settle(self, data: Dataset, settings: &FitSettings) -> PyResult<TrainingInputs> {
@@ -95,16 +120,20 @@ impl Meaning {
             Origin::Array => return Ok(TrainingInputs { data, schema, notes }),
             Origin::KnownTable => (schema, data),
             Origin::NewTable => {
-                let constant = match settings.constant_columns {
-                    ConstantColumns::Keep => ConstantInputs::Drop,
-                    ConstantColumns::Reject => ConstantInputs::Reject,
-                };
-                let (schema, data, left_out) = constant.settle(schema, data).map_err(errors::table)?;
+                let (schema, data, left_out) = constant(settings).settle(schema, data).map_err(errors::table)?;
                 notes.extend(left_out);
                 (schema, data)
             }
         };
         let settled = schema.settle(data, None, settings.train.seed).map_err(errors::library)?;
         Ok(TrainingInputs { data: settled.train, schema: settled.schema, notes })
+    }
+}
+
+/// What becomes of columns of a table that never vary.
+fn constant(settings: &FitSettings) -> ConstantInputs {
+    match settings.constant_columns {
+        ConstantColumns::Keep => ConstantInputs::Drop,
+        ConstantColumns::Reject => ConstantInputs::Reject,
     }
 }

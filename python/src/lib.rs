@@ -19,6 +19,7 @@ mod settings;
 mod simulate;
 mod split;
 mod targets;
+mod tune;
 
 /// The compiled part of `deepgp`.
 #[pyo3::pymodule]
@@ -44,6 +45,8 @@ mod _core {
     use crate::simulate::{eight_link_arm, step_curve};
     #[pymodule_export]
     use crate::split::split_rows;
+    #[pymodule_export]
+    use crate::tune::tune;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -19,6 +19,7 @@ mod report;
 mod reproduce;
 mod serve;
 mod terminal;
+mod tune;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -69,6 +70,7 @@ fn run(command: Command, processes: &Processes) -> anyhow::Result<Outcome> {
     match command {
         Command::Demo(args) => command::demo(args),
         Command::Fit(args) => command::fit(*args, processes),
+        Command::Tune(args) => command::tune(*args),
         Command::Resume(args) => command::resume(args, processes),
         Command::Predict(args) => command::predict(args),
         Command::Serve(args) => command::serve(args),

@@ -14,7 +14,7 @@ pub mod words;
 pub use error::{Error, Result};
 pub use model::{
     Baseline, Bound, ClassWeights, FoldScore, FoldScores, FoldSubject, History, HistoryPoint, ImplausibleNumbers,
-    LikelihoodWatch, Metric, ModelError, ModelFile, Provenance, Record, RowSample, ScoreRecord, SplitRule, StopReason,
-    Subject, TableRecord, TrainingProgress, noise_of_first_target, now,
+    LikelihoodWatch, Metric, ModelError, ModelFile, Provenance, Record, RowSample, ScoreRecord, SearchRecord,
+    SplitRule, StopReason, Subject, TableRecord, TrainingProgress, noise_of_first_target, now,
 };
 pub use note::Note;

@@ -138,6 +138,7 @@ pub mod objective;
 mod predict;
 mod random;
 mod regressor;
+pub mod search;
 mod settings;
 #[cfg(test)]
 mod testing;

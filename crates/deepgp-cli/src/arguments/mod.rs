@@ -18,6 +18,7 @@ mod report;
 mod reproduce;
 mod serve;
 mod table_limits;
+mod tune;
 pub mod unknown_option;
 pub mod usage;
 pub mod value;
@@ -37,6 +38,9 @@ pub use report::ReportArgs;
 pub use reproduce::ReproduceArgs;
 pub use serve::ServeArgs;
 pub use table_limits::TableLimitOptions;
+#[cfg(test)]
+pub use tune::METRICS;
+pub use tune::TuneArgs;
 
 /// Deep Gaussian processes: from a table to a calibrated model, predictions with honest uncertainty, and a report.
 #[derive(Debug, Parser)]
@@ -61,6 +65,14 @@ pub enum Command {
         deepgp fit houses.parquet --target price --hidden-layers 1 --time-limit 10m --out price.deepgp"
     )]
     Fit(Box<FitArgs>),
+    /// Search for better settings than those of fit, and fit a model with the best
+    #[command(
+        allow_negative_numbers = true,
+        mut_args(fit_options::with_default),
+        after_help = "Examples:\n  deepgp tune houses.csv --target price --test 0.2 --time-limit 10m\n  \
+        deepgp tune houses.csv --target price --candidates 18 --steps 1000 --search kernel=matern32,matern52"
+    )]
+    Tune(Box<TuneArgs>),
     /// Go on with a fit that was interrupted
     #[command(allow_negative_numbers = true, after_help = "Example:\n  deepgp resume model.deepgp.checkpoint")]
     Resume(ResumeArgs),
@@ -127,6 +139,7 @@ impl Command {
         match self {
             Self::Demo(args) => args.voice.json,
             Self::Fit(args) => args.voice.json,
+            Self::Tune(args) => args.voice.json,
             Self::Resume(args) => args.voice.json,
             Self::Predict(args) => args.voice.json,
             Self::Serve(args) => args.voice.json,

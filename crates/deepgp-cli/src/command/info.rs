@@ -97,6 +97,7 @@ fn as_json(file: &ModelFile) -> Value {
         "seeds": seeds::json(file),
         "scores": scores::json_of_fit(file),
         "cross_validation": record.cross_validation.as_ref().map(fold_scores::json),
+        "search": record.search,
         "notes": notes::sentences(&notes::all(file)),
     })
 }

@@ -15,6 +15,7 @@ mod report;
 mod reproduce;
 mod resume;
 mod serve;
+mod tune;
 
 pub use benchmark::benchmark;
 pub use compare::compare;
@@ -30,6 +31,7 @@ pub use report::report;
 pub use reproduce::reproduce;
 pub use resume::resume;
 pub use serve::serve;
+pub use tune::tune;
 
 #[cfg(test)]
 mod tests {

@@ -16,6 +16,7 @@ mod progress;
 mod provenance;
 mod record;
 mod score;
+mod search;
 mod split;
 mod state;
 mod stop;
@@ -40,6 +41,7 @@ pub use progress::{Bound, TrainingProgress};
 pub use provenance::{Provenance, TableRecord};
 pub use record::{ClassWeights, Record, now};
 pub use score::{Baseline, RowSample, ScoreRecord, Subject};
+pub use search::SearchRecord;
 pub use split::SplitRule;
 pub use stop::StopReason;
 

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use deepgp::{ClassScore, CountScore, FitSettings, Training};
 use serde::{Deserialize, Serialize};
 
-use super::{FoldScores, Provenance, ScoreRecord, SplitRule, StopReason, format_1};
+use super::{FoldScores, Provenance, ScoreRecord, SearchRecord, SplitRule, StopReason, format_1};
 use crate::note::{Note, TrainingEvent};
 
 /// Kinds of event that are noted, once each.
@@ -68,6 +68,9 @@ pub struct Record {
     /// Scores of cross-validation, if there was one: of other models than this one, which was fitted to all rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cross_validation: Option<FoldScores>,
+    /// The search that found the settings, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<SearchRecord>,
     /// What is worth telling: more jitter than asked for, steps rolled back, rows dropped.
     pub notes: Vec<Note>,
     /// Where the model goes when it is done.
@@ -111,6 +114,7 @@ impl Record {
             class_scores: Vec::new(),
             count_scores: Vec::new(),
             cross_validation: None,
+            search: None,
             notes: Vec::new(),
             out: String::new(),
             checkpoint_every: String::new(),

@@ -36,6 +36,8 @@ pub enum Purpose {
     Sites = 9,
     /// The order of rows that stand in for each other.
     Importance = 10,
+    /// The candidates of a search for settings.
+    Search = 11,
 }
 
 /// The key of a stream of random numbers: a seed for one purpose.
