@@ -107,6 +107,9 @@ default="squared-exponential"
         are then positive too; that of one more; Yeo and Johnson's power; normal scores; or, by "auto", the one under
         which nearest neighbours predict clearly best, if there is one (`notes_` says which, and why). Predictions of
         observations are in the units of the data. Those of the function `f` are in units of the transformed target.
+    trend : {"none", "linear", "auto"}, default="auto"
+        Whether targets follow the dates of a frame along a line, which goes on after the last training row: always, or if by
+        it the last of the training rows are predicted better than without (`notes_` says so). Without dates there is none.
     prediction_samples : int, default=100
         Samples of the mixture in predictions.
     warm_start : bool, default=False
@@ -219,6 +222,7 @@ default="squared-exponential"
         constant_columns: str = "keep",
         keep_columns: Sequence[str] | None = None,
         transform_target: str = "auto",
+        trend: str = "auto",
         prediction_samples: int = 100,
         warm_start: bool = False,
         callbacks: Sequence[Callable[[StepReport], bool | None]] | None = None,

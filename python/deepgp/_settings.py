@@ -41,6 +41,7 @@ _AS_THEY_ARE = (
     "validation_score",
     "constant_columns",
     "transform_target",
+    "trend",
     "calibrate",
     "threads",
 )
@@ -60,6 +61,7 @@ _STRUCTURE = (
     "precision",
     "jitter",
     "transform_target",
+    "trend",
 )
 
 

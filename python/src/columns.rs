@@ -60,7 +60,7 @@ pub fn file(regressor: Regressor, schema: Schema, settings: FitSettings, data: P
 pub fn unscaled(model: DeepGp) -> ModelFile {
     let units = |width: usize| Scaling { shift: vec![0.0; width], scale: vec![1.0; width] };
     let (inputs, outputs) = (model.input_width(), model.likelihood().observed_width());
-    let standardiser = Standardiser { x: units(inputs), y: units(outputs), transform: None };
+    let standardiser = Standardiser { x: units(inputs), y: units(outputs), transform: None, trend: None };
     let schema = schema(Names::default(), inputs, outputs, TargetKind::Numbers);
     file(Regressor::new(model, standardiser), schema, FitSettings::default(), Provenance::Unfitted)
 }

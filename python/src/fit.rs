@@ -145,6 +145,7 @@ pub fn fit(
         data = data.with_offsets(offsets).map_err(errors::library)?;
     }
     let TrainingInputs { data, schema, notes } = meaning.settle(data, &settings)?;
+    settings.trend_columns = schema.inputs_of_dates();
     let order = Order {
         schema,
         notes,
@@ -248,6 +249,7 @@ impl Order {
         let start = training.regressor().clone();
         let mut file = columns::file(start, schema, settings, Provenance::Arrays { rows: data.len() });
         file.record.notes = notes;
+        file.record.notes.extend(Note::of_trend(&file.schema, training.standardiser()));
         file.record.note_start(&training, &file.schema.targets);
         file.record.steps_before = made;
         file.record.class_weights = class_weights;

@@ -11,8 +11,8 @@ use serde_json::{Map, Value, json};
 /// The parts of [`FitSettings`] that hold settings, and where `seed` stands twice.
 const PARTS: [&str; 2] = ["model", "train"];
 
-/// Settings of which there is one choice so far: they are no arguments in Python.
-const ONE_CHOICE: [&str; 1] = ["optimiser"];
+/// Settings that are no arguments in Python: there is one choice so far, or the columns of a frame decide.
+const NO_ARGUMENTS: [&str; 3] = ["optimiser", "validation_rows", "trend_columns"];
 
 /// An argument that is one word or number in Python, and only part of a setting of the library.
 #[derive(Clone, Copy)]
@@ -160,7 +160,7 @@ pub fn flat(settings: &FitSettings) -> PyResult<Map<String, Value>> {
             other => drop(all.insert(name, other)),
         }
     }
-    for name in ONE_CHOICE {
+    for name in NO_ARGUMENTS {
         all.remove(name);
     }
     for (name, argument) in DensityArgument::ALL {

@@ -35,7 +35,7 @@ def test_every_setting_reaches_the_library_under_its_own_name():
     sent = _settings.of_estimator(DeepGPRegressor(), "gaussian")
     assert set(sent) == set(_settings.DEFAULTS) - {"prediction_samples"}
     assert sent["likelihood"] == "gaussian"
-    of_numbers = {"noise", "validation_score", "transform_target"}
+    of_numbers = {"noise", "validation_score", "transform_target", "trend"}
     assert set(_settings.of_estimator(DeepGPClassifier(), "probit")) == set(sent) - of_numbers
 
 
@@ -52,7 +52,7 @@ def test_a_classifier_has_the_arguments_of_the_regressor_and_its_own():
     of_regressor, of_classifier = (inspect.signature(own).parameters for own in (DeepGPRegressor, DeepGPClassifier))
     other = {name: own.default for name, own in of_classifier.items() if own != of_regressor.get(name)}
     assert other == {"likelihood": "auto", "class_weight": None}
-    assert set(of_regressor) - set(of_classifier) == {"noise", "validation_score", "transform_target"}
+    assert set(of_regressor) - set(of_classifier) == {"noise", "validation_score", "transform_target", "trend"}
     text = inspect.getdoc(DeepGPClassifier).split("Attributes")[0]
     for name in of_classifier:
         assert re.search(rf"^(.*, )?{name}(,.*| : .*)?$", text, re.MULTILINE), name

@@ -215,31 +215,39 @@ fn one_odd_cell_does_not_refuse_a_table() {
     );
 }
 
-/// 23: a daily series has a season and weekdays, and is scored on its last fifth.
+/// 23: a daily series has a season, weekdays and a trend, and is scored on its last fifth.
 #[test]
-fn a_daily_series_has_cycles() {
+fn a_daily_series_has_cycles_and_goes_on_along_its_trend() {
     let place = Place::new();
     let mut text = String::from("day,sales\n");
     for i in 0..730usize {
         let (year, of_year) = (2022 + i / 365, i % 365);
         let (month, day) = (1 + of_year * 12 / 365, 1 + of_year * 12 % 365 / 13);
         let season = (std::f64::consts::TAU * of_year as f64 / 365.0).sin();
-        writeln!(text, "{year}-{month:02}-{:02},{}", day.clamp(1, 28), 20.0 + 8.0 * season + uniform(i, 0)).unwrap();
+        let sales = 20.0 + 0.03 * i as f64 + 8.0 * season + 3.0 * uniform(i, 0);
+        writeln!(text, "{year}-{month:02}-{:02},{sales}", day.clamp(1, 28)).unwrap();
     }
     place.write("daily.csv", text);
-    let fit =
-        place.json(
-            "fit daily.csv --target sales --test last:0.2 --hidden-layers 0 --inducing 40 --threads 1 --steps 300 --learning-rate 0.05",
-        );
+    let command = "fit daily.csv --target sales --test last:0.2 --hidden-layers 0 --inducing 40 --threads 1 --steps 300 --learning-rate 0.05";
+    let fit = place.json(command);
     assert!(
         notes(&fit).contains("dates are a trend, in seconds since 1970, and season, weekday, each as a circle"),
         "{}",
         notes(&fit)
     );
-    // A line through the days cannot know the season; the model does.
+    assert!(notes(&fit).contains("`sales` follows `day` along a line"), "{}", notes(&fit));
+    // No worse than a line through the days and their circles, however far from the last training row.
     let rmse = fit["test"]["rmse"].as_f64().unwrap();
-    let spread = fit["test"]["baselines"].to_string();
-    assert!(rmse < 3.0, "{rmse}: {spread}");
+    let line = fit["test"]["baselines"].as_array().unwrap().iter().find(|own| own["name"] == "linear regression");
+    let line = line.unwrap()["rmse"].as_f64().unwrap();
+    assert!(rmse < 1.05 * line, "{rmse}, and a line has {line}");
+    let without = place.json(&format!("{command} --trend none --out without.deepgp"));
+    assert!(without["test"]["rmse"].as_f64().unwrap() > 1.5 * rmse, "{without}");
+    // The same in the file: predictions go on along the line, and the report is drawn.
+    place.write("later.csv", "day\n2024-06-01\n2026-06-01\n");
+    let later = column(&place.done("predict model.deepgp later.csv").stdout, "mean");
+    assert!((later[1] - later[0] - 0.03 * 730.0).abs() < 6.0, "{later:?}");
+    place.done("report model.deepgp --out report.html");
 }
 
 /// Customers who leave, with ids that come again: classes, groups, weights and folds in one attempt each.

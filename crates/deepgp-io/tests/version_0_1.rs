@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use deepgp::{
     Dataset, FitSettings, InducingSize, LikelihoodForm, Mat, Precision, PredictSettings, Score, Snapshot,
-    TrainSettings, TrainState, Training, TransformChoice,
+    TrainSettings, TrainState, Training, TransformChoice, TrendChoice,
 };
 use deepgp_io::table::{Source, Targets};
 use deepgp_io::{ModelFile, Note, Provenance, Record, StopReason, TableRecord, noise_of_first_target};
@@ -107,7 +107,17 @@ fn scores(record: &Record) -> Vec<(String, Score)> {
 }
 
 fn record_settings(case: &mut Case, settings: &FitSettings) {
-    let FitSettings { model, train, validation, constant_columns, transform_target, calibrate } = settings;
+    let FitSettings {
+        model,
+        train,
+        validation,
+        constant_columns,
+        transform_target,
+        trend,
+        trend_columns,
+        calibrate,
+    } = settings;
+    assert_eq!((*trend, &trend_columns[..]), (TrendChoice::None, &[][..]), "0.1 had no trends");
     assert_eq!(*transform_target, TransformChoice::None, "0.1 had no transforms");
     assert!(!calibrate, "0.1 took predictions as they were");
     case.fact("settings.hidden_layers", model.hidden_layers);

@@ -76,6 +76,7 @@ impl Regressor {
         }
         let latent = likelihood.latent_units(&self.standardiser.y);
         let (inner, sharpness) = (self.model.predictor(settings)?.with_spread(&self.spread)?, self.sharpness);
+        let inner = inner.with_trend(self.standardiser.trend.as_ref())?;
         Ok(UserPredictor { inner, standardiser: &self.standardiser, latent, sharpness })
     }
 

@@ -25,7 +25,7 @@ fn two_targets() -> Regressor {
     ];
     let model = DeepGp::new(layers, Box::new(Gaussian { noise: vec![0.1, 0.4] })).unwrap();
     let y = Scaling { shift: vec![3.0, -1.0], scale: vec![2.0, 0.1] };
-    Regressor::new(model, Standardiser { x: Scaling::identity(2), y, transform: None })
+    Regressor::new(model, Standardiser { x: Scaling::identity(2), y, transform: None, trend: None })
 }
 
 /// The settings of a short fit of a shallow model.

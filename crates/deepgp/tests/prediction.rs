@@ -8,7 +8,8 @@ use deepgp::likelihood::Gaussian;
 use deepgp::noise::{Key, Purpose};
 use deepgp::{
     CovarianceForm, Dataset, DeepGp, FitSettings, InducingSize, JOINT_ROWS, Mat, MeanForm, MeanFunction, ModelSettings,
-    Noise, Precision, PredictSettings, Regressor, TrainSettings,
+    Noise, Precision, PredictSettings, Regressor, Scaling, Standardiser, TargetTransform, TargetTransforms,
+    TrainSettings, Trend,
 };
 
 const FORMS: (MeanForm, CovarianceForm) = (MeanForm::Whitened, CovarianceForm::Whitened);
@@ -280,4 +281,76 @@ fn predictions_are_in_the_units_of_the_user() {
     all_close("joint", other.covariance[0].as_slice(), shrunk.as_slice(), 1e-7);
     let score = b.score(&Dataset::new(far_x, far_y).unwrap()).unwrap();
     assert!(score.rmse[0] < 0.125 && score.coverage_95[0] > 0.5, "{score:?}");
+}
+
+/// The same model with a trend, and with targets that had it taken off: whatever is said of one is said of the other, moved along the line.
+#[test]
+fn a_trend_moves_every_prediction_along_its_line() {
+    let units = |trend: bool, transform: Option<TargetTransform>| {
+        let y = Scaling { shift: vec![5.0, -1.0], scale: vec![2.0, 0.5] };
+        let trend = trend.then(|| Trend { slopes: vec![vec![0.7, 0.0], vec![0.0, -0.4]], original: y.clone() });
+        let each = |own: TargetTransform| vec![own, TargetTransform::Identity];
+        let transform = transform.map(|own| TargetTransforms { each: each(own), original: y.clone() });
+        Standardiser { x: Scaling { shift: vec![1.0, 0.0], scale: vec![4.0, 2.0] }, y, transform, trend }
+    };
+    let (x, y) = (uniform(6, 2, 9).map(|v| 3.0 * v), uniform(6, 2, 10).map(|v| v + 2.0));
+    let regressor = |trend, transform| Regressor::new(two_outputs(), units(trend, transform));
+    // In the user's units, for targets that are not transformed.
+    let line = Mat::from_fn(6, 2, |i, p| match p {
+        0 => 0.7 * (x[(i, 0)] - 1.0) / 4.0 * 2.0,
+        _ => -0.4 * x[(i, 1)] / 2.0 * 0.5,
+    });
+    let moved = |m: &Mat, sign: f64| Mat::from_fn(6, 2, |i, p| m[(i, p)] + sign * line[(i, p)]);
+    let near = |what: &str, a: &Mat, b: &Mat| {
+        a.as_slice().iter().zip(b.as_slice()).for_each(|(a, b)| close(what, *a, *b, 1e-9));
+    };
+    let (with, without) = (regressor(true, None), regressor(false, None));
+    let (with, without) = (with.predictor(SETTINGS).unwrap(), without.predictor(SETTINGS).unwrap());
+    let (own, plain) = (with.moments(x.view()).unwrap(), without.moments(x.view()).unwrap());
+    near("f mean", &own.f.mean, &moved(&plain.f.mean, 1.0));
+    near("y mean", &own.y.mean, &moved(&plain.y.mean, 1.0));
+    near("y variance", &own.y.variance, &plain.y.variance);
+    let quantiles = |own: &deepgp::UserPredictor<'_>| own.quantiles(x.view(), &[0.2]).unwrap();
+    near("quantiles", &quantiles(&with), &moved(&quantiles(&without), 1.0));
+    let before = moved(&y, -1.0);
+    let densities = without.log_density(x.view(), before.view()).unwrap();
+    near("densities", &Mat::column(with.log_density(x.view(), y.view()).unwrap()), &Mat::column(densities));
+    let crps = |own: &deepgp::UserPredictor<'_>, y: &Mat| {
+        own.assess(&Dataset::new(x.clone(), y.clone()).unwrap()).unwrap().crps
+    };
+    near("crps", &crps(&with, &y), &crps(&without, &before));
+    let draws = |own: &deepgp::UserPredictor<'_>| own.draws_of_y(x.view(), 3).unwrap().pop().unwrap();
+    near("draws", &draws(&with), &moved(&draws(&without), 1.0));
+    let joint = |own: &deepgp::UserPredictor<'_>| own.joint_draws(x.view(), 2).unwrap().y.pop().unwrap();
+    near("joint draws", &joint(&with), &moved(&joint(&without), 1.0));
+    let joint = |own: &deepgp::UserPredictor<'_>| own.joint_moments(x.view()).unwrap();
+    near("joint mean", &joint(&with).mean, &moved(&joint(&without).mean, 1.0));
+    near("joint covariance", &joint(&with).covariance[0], &joint(&without).covariance[0]);
+    let slopes = |own: &deepgp::UserPredictor<'_>| own.input_gradient(x.view()).unwrap().mean;
+    let (steep, flat) = (slopes(&with), slopes(&without));
+    for i in 0..6 {
+        for (column, slope) in [0.7 / 4.0 * 2.0, 0.0, 0.0, -0.4 / 2.0 * 0.5].into_iter().enumerate() {
+            close("slopes", steep[(i, column)], flat[(i, column)] + slope, 1e-9);
+        }
+    }
+    // Training sees targets without their trend.
+    let data = Dataset::new(x.clone(), y.clone()).unwrap();
+    let seen = |trend: bool, y: &Mat| {
+        units(trend, None).apply(&Dataset::new(x.clone(), y.clone()).unwrap()).unwrap().y().clone()
+    };
+    near("targets", &seen(true, &y), &seen(false, &before));
+    // Under a transform the line is one in what it makes of targets: quantiles are those of the line moved before they are bent back.
+    let bent = regressor(true, Some(TargetTransform::Log));
+    let bent = bent.predictor(SETTINGS).unwrap();
+    let logs = Mat::from_fn(6, 2, |i, p| match p {
+        0 => bent.quantiles(x.view(), &[0.2]).unwrap()[(i, 0)].ln(),
+        _ => bent.quantiles(x.view(), &[0.2]).unwrap()[(i, 1)],
+    });
+    near("bent quantiles", &logs, &quantiles(&with));
+    let score = bent.score(&data).unwrap();
+    assert!(score.log_likelihood.is_finite() && score.rmse[0].is_finite());
+    // What a mean log density loses on its way back.
+    let (with, rows) = (units(true, Some(TargetTransform::Log)), units(true, Some(TargetTransform::Log)).apply(&data));
+    let slopes: f64 = (0..6).flat_map(|i| [0, 1].map(|p| with.log_slope(p, y[(i, p)]))).sum();
+    close("volume", with.log_volume_of(&rows.unwrap()), -slopes / 6.0, 1e-9);
 }

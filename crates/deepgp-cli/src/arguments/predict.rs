@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use deepgp::PredictSettings;
+use deepgp::{Precision, PredictSettings};
 use deepgp_io::ModelFile;
 use deepgp_io::table::{Header, Missing, ReadOptions, Schema};
 
 use super::table_limits::TableLimitOptions;
-use super::value::choice::{HEADERS, MISSING_IN_NEW_TABLES, choice};
+use super::value::choice::{HEADERS, MISSING_IN_NEW_TABLES, PRECISIONS, choice};
 use super::value::limits::{self, within};
 use super::value::stdio_path;
 use crate::model::device::{DEVICES, Device};
@@ -43,6 +43,10 @@ pub struct PredictArgs {
     /// Draw all rows together, each column from one function; up to 2000 rows
     #[arg(long)]
     pub joint: bool,
+    /// Numbers of the work on rows: those of the fit, or mixed, about twice as fast (docs/performance.md says what it costs), or f64 [default:
+    /// as in the fit]
+    #[arg(long, value_parser = choice::<Precision>(PRECISIONS))]
+    pub precision: Option<Precision>,
     /// How the rows are predicted.
     #[command(flatten)]
     pub sampling: PredictionOptions,

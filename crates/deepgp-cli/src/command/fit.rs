@@ -144,7 +144,7 @@ pub fn fit(args: FitArgs, processes: &Processes) -> Result<Outcome> {
     if cross_validation.is_some() {
         output::say(voice, &format!("all folds are scored; the model of {}:", count(train.len(), "row")));
     }
-    let mut settings = options.settings_for(train.len(), &schema.target_kind)?;
+    let mut settings = options.settings_of(train.len(), &schema)?;
     if let Some(model) = &initial {
         settings = model.settings(settings, &options);
     }
@@ -172,9 +172,20 @@ pub fn fit(args: FitArgs, processes: &Processes) -> Result<Outcome> {
     let asked = options.transform_target.is_some();
     let of_transforms = findings.map(|(target, found)| Note::of_transform(target, found));
     notes.extend(of_transforms.filter(|note| asked || !matches!(note, Note::NoTransformChosen { .. })));
+    notes.extend(Note::of_trend(&schema, training.standardiser()));
     output::notes(voice, &notes[told..]);
     output::say(voice, &describe(training.regressor()));
     device::place_on(accelerator, training.model_mut(), voice);
+    let mut limit = limit.filter(|_| processes.is_first());
+    if let Some(own) = limit {
+        let _shown = Waiting::new(voice, "finding out how long validation takes");
+        // What several processes look at is not one's to decide.
+        let (own, fewer) = match processes.are_several() {
+            false => own.with_validation(training, &mut settings)?,
+            true => (own.with_given_validation(&training, &settings)?, training),
+        };
+        (limit, training) = (Some(own), fewer);
+    }
     let mut file = begin(&schema, &table, settings, &training);
     let every = options.checkpoint_every.unwrap_or_default();
     file.record.test = test;
@@ -192,7 +203,7 @@ pub fn fit(args: FitArgs, processes: &Processes) -> Result<Outcome> {
         let test = held_out.as_ref().map(|rows| &rows.data);
         limit.with_scoring(training.regressor(), &train, test, threads, report.is_some())
     };
-    let time_limit = limit.filter(|_| processes.is_first()).map(room).transpose()?;
+    let time_limit = limit.map(room).transpose()?;
     starting.done();
     let run = RunOptions { checkpoint, every, time_limit, lock, quiet: voice.quiet };
     if !processes.is_first() {

@@ -30,7 +30,20 @@ const OTHER_FORMATS: [&str; 3] = ["npy", "npz", "gz"];
 pub fn predict(mut args: PredictArgs) -> Result<Outcome> {
     args.out = args.out.filter(|path| !stdio_path::is_meant(path));
     check(&args)?;
-    let PredictArgs { model, table, out, keep, safe_csv, quantiles, intervals, draws, joint, sampling, voice } = args;
+    let PredictArgs {
+        model,
+        table,
+        out,
+        keep,
+        safe_csv,
+        quantiles,
+        intervals,
+        draws,
+        joint,
+        precision,
+        sampling,
+        voice,
+    } = args;
     let opening = Abandonable::new(move || output::say(voice, "interrupted: nothing was written"));
     let mut file = ModelFile::load(&model)?;
     let schema = sampling.schema(&file);
@@ -52,6 +65,9 @@ pub fn predict(mut args: PredictArgs) -> Result<Outcome> {
         )));
     }
     let mut encoder = schema.encoder(&source, Targets::Unneeded)?.carrying(keep)?;
+    if let Some(precision) = precision {
+        file.regressor.model = file.regressor.model.clone().with_precision(precision);
+    }
     sampling.device.place(&mut file.regressor.model, voice)?;
     let predictor = file.regressor.predictor(sampling.settings()).map_err(device::explain)?;
     // The levels are checked before anything is written.

@@ -88,7 +88,9 @@ pub fn resume(args: ResumeArgs, processes: &Processes) -> Result<Outcome> {
         let test = held_out.as_ref().map(|rows| &rows.data);
         limit.with_scoring(training.regressor(), &train, test, threads, report.is_some())
     };
-    let time_limit = limit.filter(|_| processes.is_first()).map(room).transpose()?;
+    let limit = limit.filter(|_| processes.is_first());
+    let limit = limit.map(|own| own.with_given_validation(&training, &file.record.settings)).transpose()?;
+    let time_limit = limit.map(room).transpose()?;
     starting.done();
     let is_new = file.state.is_none();
     if is_new {

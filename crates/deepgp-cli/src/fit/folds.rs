@@ -71,7 +71,7 @@ impl FoldPlan<'_> {
             let share =
                 |limit: TimeLimit| TimeLimit::new(Instant::now(), limit.left_to_train() / (folds - fold + 1) as f64);
             let limit = self.limit.map(share);
-            let settings = self.options.settings_for(train.len(), &schema.target_kind)?;
+            let mut settings = self.options.settings_of(train.len(), &schema)?;
             let threads = settings.train.threads;
             let weighted = rows::weighted(&train, self.options.class_weights())?;
             check_memory(weighted.len(), weighted.x().ncols(), &settings)?;
@@ -83,6 +83,11 @@ impl FoldPlan<'_> {
             let begun = start(&Processes::alone(), &weighted, &settings, limit, self.voice);
             let (mut training, _) = begun.map_err(|error| in_words_of(&schema, error))?;
             *training.model_mut() = training.model().clone().computed_on(self.accelerator.clone());
+            let mut limit = limit;
+            if let Some(own) = limit {
+                let (own, fewer) = own.with_validation(training, &mut settings)?;
+                (limit, training) = (Some(own), fewer);
+            }
             let limit =
                 limit.map(|limit| limit.with_scoring(training.regressor(), &train, Some(&test), threads, false));
             starting.done();

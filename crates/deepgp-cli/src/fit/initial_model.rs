@@ -50,6 +50,7 @@ impl InitialModel {
             constant: Some(ConstantInputs::Keep),
             likelihood: Some(LikelihoodChoice::of(settings.model.likelihood)),
             transform_target: Some(settings.transform_target),
+            trend: Some(settings.trend),
             ..options
         })
     }
@@ -118,6 +119,7 @@ fn contradictions(options: &FitOptions, file: &ModelFile) -> Vec<String> {
     compare("missing", other(options.missing, schema.missing));
     compare("constant", other(options.constant, ConstantInputs::Keep));
     compare("transform-target", other(options.transform_target, settings.transform_target));
+    compare("trend", other(options.trend, settings.trend));
     compare("hidden-layers", other(options.hidden_layers, model.hidden_layers));
     compare("width", other(options.width, model.width));
     let sized = [options.inducing, options.mean_inducing, options.covariance_inducing].iter().any(Option::is_some);

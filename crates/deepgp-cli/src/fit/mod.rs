@@ -14,3 +14,4 @@ pub mod step_pace;
 pub mod summary;
 pub mod time_limit;
 pub mod training_run;
+pub mod validation_costs;

@@ -42,12 +42,24 @@ pub struct TimeLimit {
     scoring: Option<ScoringCosts>,
     /// Whether there is a report to write.
     report: bool,
+    /// How many times as long as a look at the validation rows calibration with them takes, after the last step.
+    looks_of_calibration: f64,
 }
 
 impl TimeLimit {
     /// The limit of a command that began at `started`, with nothing to do after training.
     pub fn new(started: Instant, seconds: f64) -> Self {
-        Self { started, seconds, training: seconds, scoring: None, report: false }
+        Self { started, seconds, training: seconds, scoring: None, report: false, looks_of_calibration: 1.0 }
+    }
+
+    /// The limit of a training that ends with a calibration which takes so many times as long as a look at the validation rows.
+    pub fn with_looks_of_calibration(self, looks_of_calibration: f64) -> Self {
+        Self { looks_of_calibration, ..self }
+    }
+
+    /// How many times as long as a look at the validation rows calibration with them takes.
+    pub fn looks_of_calibration(&self) -> f64 {
+        self.looks_of_calibration
     }
 
     /// Seconds after which the command is to be done, from its beginning.

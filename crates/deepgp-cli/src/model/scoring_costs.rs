@@ -105,7 +105,7 @@ fn first(rows: &Dataset, count: usize) -> Vec<u32> {
 }
 
 /// The seconds that `work` takes for a row, by ever more of them, until that takes long enough to tell.
-fn seconds_a_row(all: &Dataset, work: impl Fn(&Dataset) -> deepgp::Result<()>) -> Result<f64> {
+pub fn seconds_a_row(all: &Dataset, work: impl Fn(&Dataset) -> deepgp::Result<()>) -> Result<f64> {
     work(&all.gather(&first(all, WARM_UP_ROWS))?)?;
     let mut count = FIRST_ROWS;
     loop {

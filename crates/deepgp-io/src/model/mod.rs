@@ -25,8 +25,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 
-use deepgp::likelihood::Outcomes;
-use deepgp::{Regressor, Scaling, Score, Sharpness, Spread, Standardiser, TargetTransforms, TrainState};
+use deepgp::likelihood::{Outcomes, TargetUnits};
+use deepgp::{Regressor, Scaling, Score, Sharpness, Spread, Standardiser, TargetTransforms, TrainState, Trend};
 use safetensors::{Dtype, SafeTensors, View};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -97,6 +97,9 @@ struct Description {
     /// The transforms of targets; none in files that are older than transforms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     transform: Option<TargetTransforms>,
+    /// The trend of the targets; none in files that do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    trend: Option<Trend>,
     /// The power that class probabilities are raised to; 1 in files that do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sharpness: Option<f64>,
@@ -122,7 +125,7 @@ impl ModelFile {
     pub fn to_bytes(&self) -> Result<Vec<u8>, ModelError> {
         let mut arrays = Arrays::new();
         let model = ModelDescription::of(&self.regressor.model, &mut arrays)?;
-        let Standardiser { x, y, transform } = &self.regressor.standardiser;
+        let Standardiser { x, y, transform, trend } = &self.regressor.standardiser;
         for (name, scaling) in [("x", x), ("y", y)] {
             arrays.insert(format!("standardiser.{name}.shift"), Array::vector(&scaling.shift));
             arrays.insert(format!("standardiser.{name}.scale"), Array::vector(&scaling.scale));
@@ -130,9 +133,10 @@ impl ModelFile {
         self.history.store(&mut arrays);
         let state = self.state.as_ref().map(|state| StateDescription::of(state, &mut arrays));
         let (schema, record, transform) = (self.schema.clone(), self.record.clone(), transform.clone());
+        let trend = trend.clone();
         let sharpness = Some(self.regressor.sharpness).filter(|own| !own.is_neutral()).map(Sharpness::power);
         let spread = self.regressor.spread.factors().to_vec();
-        let description = Description { model, schema, record, state, transform, sharpness, spread };
+        let description = Description { model, schema, record, state, transform, trend, sharpness, spread };
         let unknown = |what: String| ModelError::Unknown { what };
         let description = serde_json::value::to_raw_value(&description).map_err(|e| unknown(e.to_string()))?;
         let checksum = checksum(&description, &arrays);
@@ -210,6 +214,13 @@ impl ModelFile {
         if description.transform.as_ref().is_some_and(|transform| !transform.fits(targets)) {
             return Err(format!("its transforms are not those of {targets} targets"));
         }
+        if let Some(trend) = &description.trend
+            && (!trend.fits(inputs, targets)
+                || !(0..targets).all(|p| model.likelihood().location(p).is_some())
+                || model.likelihood().target_units() != TargetUnits::Standardised)
+        {
+            return Err(format!("its trend is not one of {targets} targets that are numbers in {inputs} inputs"));
+        }
         let sharpness = match (description.sharpness, model.likelihood().outcomes()) {
             (None, _) => Sharpness::default(),
             (Some(power), Outcomes::Classes(_)) => {
@@ -224,8 +235,8 @@ impl ModelFile {
         if !spread.suits(model.likelihood()) || !(spread.factors().is_empty() || spread.factors().len() == targets) {
             return Err(format!("its spread is not one of {targets} targets that are numbers"));
         }
-        let standardiser =
-            Standardiser { x: scaling("x", inputs)?, y: scaling("y", outputs)?, transform: description.transform };
+        let (x, y) = (scaling("x", inputs)?, scaling("y", outputs)?);
+        let standardiser = Standardiser { x, y, transform: description.transform, trend: description.trend };
         Ok(Self {
             regressor: Regressor { model, standardiser, sharpness, spread },
             schema: description.schema,

@@ -7,13 +7,13 @@ mod sentence;
 
 use std::fmt;
 
-use deepgp::{DeepGp, FitSettings, InducingSize, Matrix, TransformChoice, TransformFinding};
+use deepgp::{DeepGp, FitSettings, InducingSize, Matrix, Standardiser, TransformChoice, TransformFinding};
 use serde::{Deserialize, Serialize};
 
 pub use number::Number;
 
 use crate::model::Baseline;
-use crate::table::{Cycle, Place};
+use crate::table::{Cycle, Kind, Place, Schema};
 
 /// Why an input column is left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -461,6 +461,13 @@ pub enum Note {
         /// Why.
         reason: NoTransform,
     },
+    /// A target follows dates along a line, which goes on after the last training row.
+    Trend {
+        /// The target.
+        target: String,
+        /// The columns of dates.
+        columns: Vec<String>,
+    },
     /// Something happened in training.
     Training {
         /// What.
@@ -538,6 +545,15 @@ impl Note {
         let short = [(mean, inducing.mean().nrows()), (covariance, inducing.covariance().nrows())].into_iter();
         let asked = short.filter_map(|(asked, found)| asked.filter(|asked| *asked > found).map(|asked| (asked, found)));
         asked.max().map(|(asked, found)| Self::FewerInducing { asked, found })
+    }
+
+    /// What is worth knowing of the trend in these units: a note for each target that has one.
+    pub fn of_trend(schema: &Schema, units: &Standardiser) -> Vec<Self> {
+        let Some(trend) = &units.trend else { return Vec::new() };
+        let dates = schema.inputs.iter().filter(|column| matches!(column.kind, Kind::Date { .. }));
+        let columns: Vec<String> = dates.map(|column| column.name.clone()).collect();
+        let bent = schema.targets.iter().zip(&trend.slopes).filter(|(_, slopes)| slopes.iter().any(|own| *own != 0.0));
+        bent.map(|(target, _)| Self::Trend { target: target.clone(), columns: columns.clone() }).collect()
     }
 
     /// What the library found out about the transform of a target.

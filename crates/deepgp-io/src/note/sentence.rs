@@ -353,6 +353,11 @@ impl fmt::Display for Note {
                 transform.name()
             ),
             Self::NoTransformChosen { target, reason } => write!(f, "`{target}` is not transformed: {reason}"),
+            Self::Trend { target, columns } => write!(
+                f,
+                "`{target}` follows {} along a line, which goes on after the last training row; --trend none leaves it to the model",
+                columns.iter().map(|column| format!("`{column}`")).collect::<Vec<_>>().join(" and ")
+            ),
             Self::Training { event, cause } => write!(f, "{event}: {cause}"),
             Self::Text(sentence) => f.write_str(sentence),
             Self::Unknown(fact) => write!(f, "a later version of deepgp noted {fact}"),

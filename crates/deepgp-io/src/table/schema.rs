@@ -217,6 +217,13 @@ impl Schema {
         self.inputs.iter().map(of_column).collect()
     }
 
+    /// The inputs that are made of dates, as places among all that are encoded: for each column of dates its seconds, then its cycles.
+    pub fn inputs_of_dates(&self) -> Vec<usize> {
+        let columns = self.inputs.iter().zip(self.inputs_of_columns());
+        let of_dates = columns.filter(|(column, _)| matches!(column.kind, Kind::Date { .. }));
+        of_dates.flat_map(|(column, own)| own.start..own.start + column.kind.width()).collect()
+    }
+
     /// How many inputs there are when encoded.
     pub fn width(&self) -> usize {
         self.inputs.iter().map(InputColumn::width).sum()

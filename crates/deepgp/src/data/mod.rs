@@ -1,5 +1,5 @@
 //! Rows before a model sees them: checked ([`Dataset`]), split ([`split_rows`], or [`split_rows_by_class`] for classes, or as [`SplitBy`] says), brought to the model's units ([`Standardiser`]), targets
-//! through a transform if one is asked for ([`TargetTransform`]).
+//! through a transform if one is asked for ([`TargetTransform`]), and without their [`Trend`].
 
 pub(crate) mod compressed;
 pub(crate) mod copies;
@@ -17,6 +17,7 @@ mod split_by;
 mod stratified;
 mod transform;
 mod transformed_targets;
+mod trend;
 
 pub use dataset::Dataset;
 pub(crate) use dataset::check_finite;
@@ -32,3 +33,4 @@ pub use stratified::split_rows_by_class;
 pub(crate) use transform::{FEWEST_VALUES, distinct_values};
 pub use transform::{MOST_KNOTS, MonotoneSpline, TargetTransform, TransformChoice, YeoJohnson};
 pub use transformed_targets::TargetTransforms;
+pub use trend::{Trend, TrendChoice};

@@ -10,6 +10,7 @@ use crate::backend::{Alone, Communicator};
 use crate::data::Dataset;
 use crate::data::dataset::check_finite;
 use crate::data::transformed_targets::TargetTransforms;
+use crate::data::trend::Trend;
 use crate::error::{Error, Result};
 use crate::likelihood::TargetUnits;
 use crate::numeric::mat::{Mat, View};
@@ -40,6 +41,9 @@ pub struct Standardiser {
     /// The transforms of the targets, which come before their scaling; `None` if all stay as they are.
     #[cfg_attr(feature = "serde", serde(default))]
     pub transform: Option<TargetTransforms>,
+    /// The line that is taken off the targets in the model's units; `None` if there is none.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub trend: Option<Trend>,
 }
 
 /// The change of units `(v − shift) / scale`, a column at a time.
@@ -82,12 +86,14 @@ impl Standardiser {
             TargetUnits::Standardised => Scaling::fit("y", all.y().view(), all.weights(), ConstantColumns::Reject)?,
             TargetUnits::AsTheyAre => Scaling::identity(all.y().ncols()),
         };
-        Ok(Self { x, y, transform: None })
+        Ok(Self { x, y, transform: None, trend: None })
     }
 
-    /// The dataset in the model's units; weights and offsets stay as they are. Fails if targets are outside of the domain of their transform.
+    /// The dataset in the model's units, its targets without their trend; weights and offsets stay as they are. Fails if targets are outside of the domain of their transform.
     pub fn apply(&self, data: &Dataset) -> Result<Dataset> {
-        Ok(data.with_units(self.x.apply("x", data.x().view())?, self.targets(data.y().view())?))
+        let x = self.x.apply("x", data.x().view())?;
+        let y = self.without_trend(x.view(), self.targets(data.y().view())?);
+        Ok(data.with_units(x, y))
     }
 }
 

@@ -41,7 +41,7 @@ impl Standardiser {
             return Ok(self);
         }
         let transform = Some(TargetTransforms { each, original: self.y });
-        let mut fitted = Self { x: self.x, y: Scaling::identity(targets.ncols()), transform };
+        let mut fitted = Self { x: self.x, y: Scaling::identity(targets.ncols()), transform, trend: None };
         let transformed = fitted.targets(targets.view())?;
         fitted.y = Scaling::fit("y", transformed.view(), data.weights(), ConstantColumns::Reject)?;
         Ok(fitted)
@@ -52,9 +52,10 @@ impl Standardiser {
         self.transform.as_ref().map_or(&TargetTransform::Identity, |own| &own.each[p])
     }
 
-    /// Mean and standard deviation of the targets as they are, before any transform.
+    /// Mean and standard deviation of the targets as they are, before any transform or trend.
     pub fn original(&self) -> &Scaling {
-        self.transform.as_ref().map_or(&self.y, |own| &own.original)
+        let of_trend = self.trend.as_ref().map(|own| &own.original);
+        of_trend.or(self.transform.as_ref().map(|own| &own.original)).unwrap_or(&self.y)
     }
 
     /// Fails if targets are outside of the domain of their transform, and names the rows.
@@ -63,7 +64,7 @@ impl Standardiser {
         all.take(y.ncols()).try_for_each(|(p, own)| own.choice().check_column(p, y))
     }
 
-    /// Targets in the model's units, `(T(y) − shift) / scale`. Fails if some are outside of the domain of their transform.
+    /// Targets in the model's units, `(T(y) − shift) / scale`, their trend included. Fails if some are outside of the domain of their transform.
     pub fn targets(&self, y: View<'_>) -> Result<Mat> {
         if self.transform.is_none() {
             return self.y.apply("y", y);
@@ -103,7 +104,8 @@ impl Standardiser {
         let slopes: Vec<f64> = (0..rows.len())
             .map(|i| {
                 let each = transform.each.iter().zip(rows.y().row(i)).enumerate();
-                each.map(|(p, (own, v))| own.log_slope(self.target(p, *v))).sum()
+                let trend = |p: usize| self.trend_at(p, rows.x().row(i));
+                each.map(|(p, (own, v))| own.log_slope(self.target(p, *v + trend(p)))).sum()
             })
             .collect();
         self.y.log_volume() - weighted_mean(&slopes, rows.weights())

@@ -292,7 +292,12 @@ impl Tempered for Heteroscedastic {
         let mut sum = 0.0;
         vectorised(
             #[inline(always)]
-            || sum = (0..self.noise.len()).map(|p| self.expect_power(power, p, y[p], f).log).sum(),
+            || {
+                // A loop, because the sum of an iterator is a function of its own, compiled without vectors and with a call for each multiply-add.
+                for (p, y) in y.iter().enumerate() {
+                    sum += self.expect_power(power, p, *y, f).log;
+                }
+            },
         );
         sum
     }

@@ -158,6 +158,7 @@ impl Predictor<'_> {
     ) -> Result<()> {
         let (layers, floor) = (self.model.layers(), self.model.precision().floor());
         let chain = Chain::<f64>::new(layers, self.prepared()?, floor, 1, Want::Gradients);
+        let (last, inputs) = (layers.len() - 1, within_reach(x));
         let conditional = |l: usize, x: Mat| {
             let mut rows = LayerRows::default();
             *rows.x.dense_mut() = x;
@@ -167,10 +168,13 @@ impl Predictor<'_> {
             let own = |p| chain.layers[l].joint_covariance(&rows, &prior, p);
             let covariance = outputs.into_par_iter().map(own).collect();
             let prior = (0..prior.nrows()).map(|i| prior[(i, i)]).sum::<f64>() / prior.nrows() as f64;
-            LayerJoint { mean: rows.mean, covariance, prior }
+            let mut mean = rows.mean;
+            if let (true, Some(trend)) = (l == last, &self.trend) {
+                (0..mean.nrows()).for_each(|i| trend.add(inputs.row(i), mean.row_mut(i)));
+            }
+            LayerJoint { mean, covariance, prior }
         };
-        let last = chain.layers.len() - 1;
-        let first = conditional(0, within_reach(x));
+        let first = conditional(0, inputs.clone());
         if last == 0 {
             return (0..sites.len()).try_for_each(|path| then(path, &first));
         }

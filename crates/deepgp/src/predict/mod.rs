@@ -24,6 +24,7 @@ mod rows;
 mod sharpness;
 mod spread;
 pub(crate) mod transformed;
+mod trend;
 
 pub(crate) use interval::ends_of_intervals;
 pub use rows::Rows;
@@ -37,7 +38,7 @@ use rayon::prelude::*;
 use crate::backend::Mixtures;
 use crate::backend::cpu::chain::{Chain, Workspaces};
 use crate::backend::cpu::mixtures::CpuMixtures;
-use crate::data::check_finite;
+use crate::data::{Trend, check_finite};
 use crate::error::{Error, Result};
 use crate::layer::{Prepared, Want};
 use crate::likelihood::class_distribution::ClassDistribution;
@@ -49,6 +50,7 @@ use crate::predict::count_metrics::CountAssessment;
 use crate::predict::metrics::Assessment;
 use crate::predict::mixture::Mixture;
 use crate::predict::spread::Widening;
+use crate::predict::trend::LatentTrend;
 use crate::random::noise::{Key, Noise, Purpose, RowNumbers, fill_row, row_words};
 use crate::settings::PredictSettings;
 
@@ -112,6 +114,8 @@ pub struct Predictor<'a> {
     pub(crate) weights: Option<Vec<f64>>,
     /// What is done to the mixtures; `None` where they are the model's own.
     widening: Option<Widening>,
+    /// What is added to the means; `None` where targets have no trend.
+    trend: Option<LatentTrend>,
 }
 
 impl DeepGp {
@@ -123,7 +127,8 @@ impl DeepGp {
         let threads = Threads::new(settings.threads)?;
         let mixtures = threads.run(|| self.backend().mixtures(self, settings))?;
         let weights = self.sites().map(|sites| sites.log_weights().iter().map(|own| own.exp()).collect());
-        Ok(Predictor { model: self, prepared: OnceLock::new(), settings, threads, mixtures, weights, widening: None })
+        let (prepared, widening, trend) = (OnceLock::new(), None, None);
+        Ok(Predictor { model: self, prepared, settings, threads, mixtures, weights, widening, trend })
     }
 
     /// Moments of the last layer for each row and sample of the hidden layers, in `f64`: row `n · samples + s` of the
@@ -177,6 +182,12 @@ impl<'a> Predictor<'a> {
             Some(widening) => self.widening = Some(widening),
             None => return Err(Error::NoSpread { likelihood: likelihood.name() }),
         }
+        Ok(self)
+    }
+
+    /// This predictor with a trend added to the latent functions that targets scatter around. Fails if it is not one of this model's inputs and targets.
+    pub(crate) fn with_trend(mut self, trend: Option<&Trend>) -> Result<Self> {
+        self.trend = trend.map(|own| LatentTrend::new(own, self.model)).transpose()?;
         Ok(self)
     }
 
@@ -369,8 +380,12 @@ impl<'a> Predictor<'a> {
         let mixtures = CpuMixtures::new(self.model, self.prepared()?, self.settings, Want::Gradients);
         let all = self.threads.run(|| mixtures.input_gradients(within_reach(x).view()));
         let (half, factors) = (width / 2, self.latent_factors());
+        let with_trend = |slope: f64, j: usize| match &self.trend {
+            Some(trend) => slope + trend.slope(j / x.ncols(), j % x.ncols()),
+            None => slope,
+        };
         Ok(InputGradient {
-            mean: Mat::from_fn(x.nrows(), half, |i, j| all[(i, j)]),
+            mean: Mat::from_fn(x.nrows(), half, |i, j| with_trend(all[(i, j)], j)),
             variance: Mat::from_fn(x.nrows(), half, |i, j| factors[j / x.ncols()].powi(2) * all[(i, half + j)]),
         })
     }
@@ -497,6 +512,9 @@ impl<'a> Predictor<'a> {
                 for (mean, offset) in mean.as_mut_slice().chunks_exact_mut(each).zip(&offsets[first..]) {
                     self.model.add_offset(*offset, mean);
                 }
+            }
+            if let Some(trend) = &self.trend {
+                mean.as_mut_slice().chunks_exact_mut(each).enumerate().for_each(|(i, mean)| trend.add(rows.row(i), mean));
             }
             if let Some(widening) = &self.widening {
                 let rows =

@@ -1,7 +1,7 @@
 //! The settings of a fit, from data to a trained model.
 
 use super::{ModelSettings, TrainSettings};
-use crate::data::{ConstantColumns, TransformChoice, held_out};
+use crate::data::{ConstantColumns, TransformChoice, TrendChoice, held_out};
 
 /// The settings of a fit, from data to a trained model.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +18,12 @@ pub struct FitSettings {
     /// The transform of the targets before they are standardised.
     #[cfg_attr(feature = "serde", serde(default))]
     pub transform_target: TransformChoice,
+    /// Whether targets follow a line in some inputs before the model sees them.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub trend: TrendChoice,
+    /// The inputs of that line, such as what is made of dates, the one that says when a row was first; without any there is none.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub trend_columns: Vec<usize>,
     /// Whether the rows held out for early stopping then say how sure predictions should be: by a [`Spread`](crate::Spread) of numbers, by a
     /// [`Sharpness`](crate::Sharpness) of classes.
     #[cfg_attr(feature = "serde", serde(default))]
@@ -32,6 +38,8 @@ impl Default for FitSettings {
             validation: Some(0.1),
             constant_columns: ConstantColumns::Reject,
             transform_target: TransformChoice::Auto,
+            trend: TrendChoice::Auto,
+            trend_columns: Vec::new(),
             calibrate: true,
         }
     }
@@ -43,7 +51,7 @@ impl FitSettings {
     pub fn plain() -> Self {
         let (transform_target, calibrate) = (TransformChoice::None, false);
         let (model, train) = (ModelSettings::plain(), TrainSettings::plain());
-        Self { model, train, transform_target, calibrate, ..Self::default() }
+        Self { model, train, transform_target, trend: TrendChoice::None, calibrate, ..Self::default() }
     }
 
     /// The number of rows, of so many, that are left to train on when those for early stopping are held out.

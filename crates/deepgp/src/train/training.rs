@@ -1,7 +1,7 @@
 //! [`Training`]: a fit from rows in the user's units to a trained model. Rows are split and standardised once.
 //!
 //! ```text
-//! rows → some held out for early stopping → targets transformed → standardised by the others → model at its start → Trainer → Regressor
+//! rows → some held out for early stopping → targets transformed → standardised by the others, less their trend → model at its start → Trainer → Regressor
 //! ```
 //!
 //! Several processes that hold some of the rows each go that way together ([`Training::among`], `shared_rows.rs`).
@@ -28,9 +28,8 @@ use crate::random::noise::{Key, Purpose};
 use crate::regressor::Regressor;
 use crate::settings::{FitSettings, PredictSettings, TrainSettings};
 
-/// The most held-out rows that are looked at to decide when to stop: their mean log density has a standard error of about a hundredth, and
-/// differences between two looks at the same rows have far less.
-const MOST_LOOKED_AT: usize = 10_000;
+/// The most rows that a trend is learnt from.
+const MOST_ROWS_OF_TREND: usize = 20_000;
 
 /// The result of a training run: the trained model, why training ended, and the state to go on from.
 #[derive(Clone, Debug)]
@@ -47,7 +46,7 @@ pub struct Fit {
 ///
 /// A fraction of the rows, drawn by `settings.train.seed`, is held out for early stopping if the settings say so. Where weights are
 /// multiples of a whole number and differ, they count copies, and this fraction of each row's copies is held out; else rows are held out
-/// whole. Where the data say what rows are split by ([`Dataset::with_split_by`]), whole groups are held out, or the last rows. Of more than 10,000 rows held out, so many at random are looked at: a look then costs as much for any table.
+/// whole. Where the data say what rows are split by ([`Dataset::with_split_by`]), whole groups are held out, or the last rows. Of more than [`TrainSettings::validation_rows`] held out, so many at random are looked at: a look then costs as much for any table.
 /// Units are learnt from the other rows. Freeze or change parameters of the model before it runs, if you like:
 ///
 /// ```
@@ -86,6 +85,8 @@ pub struct Training {
     calibrate: bool,
     /// What was found out about each target, where its transform was left to the library.
     findings: Vec<TransformFinding>,
+    /// The number of rows held out, those that nobody looks at included.
+    num_held_out: usize,
 }
 
 impl Training {
@@ -162,10 +163,12 @@ impl Training {
         let (transforms, findings) =
             transforms(&train, settings.transform_target, (units, &standardiser), all, &threads)?;
         let standardiser = standardiser.with_transforms(&train, transforms)?;
+        let standardiser = with_trend(standardiser, &train, settings, &*likelihood, all)?;
         let rows = processes.all_fine(standardiser.apply(&own))?;
         let first = all.start_inputs(&train, &rows, &standardiser, settings.model.seed)?;
         let model =
             threads.run(|| DeepGp::with_likelihood_watched(first.view(), likelihood, &settings.model, watch))?;
+        let num_held_out = held_out.as_ref().map_or(0, Dataset::len);
         let held_out = held_out.map(|rows| looked_at(all, &rows, &standardiser, settings)).transpose()?;
         let mut model = model.computed_on(Some(backend));
         if !processes.is_alone() {
@@ -183,6 +186,7 @@ impl Training {
             state: None,
             calibrate: settings.calibrate,
             findings,
+            num_held_out,
         })
     }
 
@@ -210,9 +214,19 @@ impl Training {
     fn of_shared(regressor: Regressor, all: &SharedRows<'_>, settings: &FitSettings) -> Result<Self> {
         let (train, held_out) = hold_out_of(all.outline(), settings, regressor.model.likelihood().outcomes())?;
         let rows = all.processes().all_fine(all.own(&train).and_then(|own| regressor.standardiser.apply(&own)))?;
+        let num_held_out = held_out.as_ref().map_or(0, Dataset::len);
         let held_out = held_out.map(|rows| looked_at(all, &rows, &regressor.standardiser, settings)).transpose()?;
-        let (num_data, calibrate, findings) = (train.len(), settings.calibrate, Vec::new());
-        Ok(Self { regressor, rows, num_data, held_out, settings: settings.train, state: None, calibrate, findings })
+        Ok(Self {
+            regressor,
+            rows,
+            num_data: train.len(),
+            held_out,
+            settings: settings.train,
+            state: None,
+            calibrate: settings.calibrate,
+            findings: Vec::new(),
+            num_held_out,
+        })
     }
 
     /// This training with other minibatches and noise, as after runs that took `steps_before` steps. The optimiser's state, the schedule
@@ -234,6 +248,34 @@ impl Training {
     pub fn with_steps(mut self, steps: u64) -> Self {
         self.settings.steps = steps;
         self
+    }
+
+    /// This training with at most so many of the held-out rows to decide when to stop, for whoever has little time: as with
+    /// [`TrainSettings::validation_rows`] of that number. Those of a run that is gone on with have to be as many.
+    pub fn with_validation_rows(mut self, rows: usize) -> Result<Self> {
+        let before = self.settings;
+        self.settings.validation_rows = rows;
+        self.settings.check()?;
+        let Some(held_out) = self.held_out.take() else { return Ok(self) };
+        let fewer = rows < held_out.len();
+        self.held_out = Some(held_out);
+        if fewer {
+            let (known, wanted) = (some_of(self.num_held_out, &before), some_of(self.num_held_out, &self.settings));
+            let places: Vec<u32> =
+                wanted.iter().filter_map(|row| known.binary_search(row).ok()).map(|at| at as u32).collect();
+            self.held_out = self.held_out.map(|own| own.gather(&places)).transpose()?;
+        }
+        Ok(self)
+    }
+
+    /// A model as sure of its predictions as these rows say, in the model's units, if the settings ask for that: what a run does last, with the rows that were
+    /// held out.
+    pub fn calibrated(&self, regressor: Regressor, rows: &Dataset) -> Result<Regressor> {
+        if !self.calibrate {
+            return Ok(regressor);
+        }
+        let TrainSettings { validation_samples: samples, seed, threads, .. } = self.settings;
+        regressor.calibrated_by(rows, PredictSettings { samples, seed, threads })
     }
 
     /// The model at its starting point and its units.
@@ -266,7 +308,7 @@ impl Training {
         self.num_data
     }
 
-    /// The rows that decide when to stop, in the model's units: those held out, or 10,000 of them at random if there are more.
+    /// The rows that decide when to stop, in the model's units: those held out, or [`TrainSettings::validation_rows`] of them at random if there are more.
     pub fn held_out(&self) -> Option<&Dataset> {
         self.held_out.as_ref()
     }
@@ -310,11 +352,8 @@ impl Training {
         let model = if together { model.computed_on(None) } else { model };
         let regressor = Regressor::new(model, standardiser);
         let regressor = match held_out {
-            Some(rows) if self.calibrate => {
-                let TrainSettings { validation_samples: samples, seed, threads, .. } = self.settings;
-                regressor.calibrated_by(rows, PredictSettings { samples, seed, threads })?
-            }
-            Some(_) | None => regressor,
+            Some(rows) => self.calibrated(regressor, rows)?,
+            None => regressor,
         };
         Ok(Fit { regressor, stop, state })
     }
@@ -350,6 +389,25 @@ fn transforms(
     }
 }
 
+/// The units with the trend that `settings` ask for, as some of these training rows have it.
+fn with_trend(
+    standardiser: Standardiser,
+    train: &Dataset,
+    settings: &FitSettings,
+    likelihood: &dyn Likelihood,
+    all: &SharedRows<'_>,
+) -> Result<Standardiser> {
+    if settings.trend_columns.is_empty() {
+        return Ok(standardiser);
+    }
+    let mut some: Vec<u32> = (0..train.len() as u32).collect();
+    if some.len() > MOST_ROWS_OF_TREND {
+        some = Key::new(0, Purpose::Split).permutation(train.len(), 6);
+        some.truncate(MOST_ROWS_OF_TREND);
+    }
+    standardiser.with_trend(&all.fetch_rows(train, &some)?, (settings.trend, &settings.trend_columns), likelihood)
+}
+
 /// The rows to train on, and those held out for early stopping, if `settings` ask for any: the split of every run with these settings.
 /// Rows of weight 0 are in neither. Where targets are classes, every class gives its share. Groups and times are respected
 /// ([`Dataset::with_split_by`]).
@@ -380,20 +438,25 @@ fn hold_out_of(data: &Dataset, settings: &FitSettings, outcomes: Outcomes) -> Re
     Ok((train, Some(held_out)))
 }
 
-/// The rows among those held out that decide when to stop, in the model's units: all of them, or [`MOST_LOOKED_AT`] at random.
+/// The rows among those held out that decide when to stop, in the model's units: all of them, or so many as `settings` allow at random.
 fn looked_at(
     all: &SharedRows<'_>,
     held_out: &Dataset,
     units: &Standardiser,
     settings: &FitSettings,
 ) -> Result<Dataset> {
-    if held_out.len() <= MOST_LOOKED_AT {
+    if held_out.len() <= settings.train.validation_rows {
         return units.apply(&*all.fetch(held_out)?);
     }
-    let mut chosen = Key::new(settings.train.seed, Purpose::Split).permutation(held_out.len(), 1);
-    chosen.truncate(MOST_LOOKED_AT);
+    units.apply(&all.fetch_rows(held_out, &some_of(held_out.len(), &settings.train))?)
+}
+
+/// The numbers, in ascending order, of those rows among so many held out that decide when to stop; of fewer rows all are among those of more.
+fn some_of(held_out: usize, settings: &TrainSettings) -> Vec<u32> {
+    let mut chosen = Key::new(settings.seed, Purpose::Split).permutation(held_out, 1);
+    chosen.truncate(settings.validation_rows);
     chosen.sort_unstable();
-    units.apply(&all.fetch_rows(held_out, &chosen)?)
+    chosen
 }
 
 /// The seed of a run after others that took `steps_before` steps; without any steps it is theirs.

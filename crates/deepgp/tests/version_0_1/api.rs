@@ -125,7 +125,7 @@ fn run(mut trainer: Trainer<'_>) -> Trained {
     let model = trainer.finish();
     let unit = |width| Scaling { shift: vec![0.0; width], scale: vec![1.0; width] };
     let (x, y) = (unit(model.input_width()), unit(model.likelihood().observed_width()));
-    let standardiser = Standardiser { x, y, transform: None };
+    let standardiser = Standardiser { x, y, transform: None, trend: None };
     Trained { regressor: Regressor::new(model, standardiser), state, stop: stop(&stopped), reports }
 }
 
@@ -166,7 +166,7 @@ pub fn record_training(case: &mut Case, trained: &Trained) {
     case.fact("clamped", taken().map(|elbo| elbo.clamped).sum::<usize>());
     case.numbers("report.data_term", &taken().map(|elbo| elbo.data_term).collect::<Vec<f64>>());
     case.numbers("report.kl", &taken().flat_map(|elbo| elbo.kl.clone()).collect::<Vec<f64>>());
-    let Standardiser { x, y, transform: None } = &regressor.standardiser else { panic!("0.1 had no transforms") };
+    let Standardiser { x, y, transform: None, trend: None } = &regressor.standardiser else { panic!("0.1 had no transforms") };
     case.numbers("standardiser.x", &[x.shift.clone(), x.scale.clone()].concat());
     case.numbers("standardiser.y", &[y.shift.clone(), y.scale.clone()].concat());
     let raw = regressor.model.raw();

@@ -6,7 +6,7 @@ use deepgp::{LikelihoodChoice, SMALL_TABLE, Schedule, Sites, inducing_for, learn
 use super::{FitOptions, RateSchedule, SCHEDULES};
 use crate::arguments::value::choice::{
     CLASS_WEIGHTS, CONSTANT_INPUTS, COVARIANCE_FORMS, DATE_ORDERS, HEADERS, KERNELS, LIKELIHOODS, MEAN_FORMS, MISSING,
-    OBJECTIVES, PRECISIONS, TASKS, VALIDATION_SCORES, name_of,
+    OBJECTIVES, PRECISIONS, TASKS, TRENDS, VALIDATION_SCORES, name_of,
 };
 
 /// An argument of `deepgp fit` whose help ends with `[default: …]`, if the option has one.
@@ -38,6 +38,7 @@ fn default_of(option: &str) -> Option<String> {
         "missing" => name_of(MISSING, nothing.missing()).into(),
         "constant" => name_of(CONSTANT_INPUTS, nothing.constant()).into(),
         "calibrate" => settings.calibrate.to_string(),
+        "trend" => name_of(TRENDS, settings.trend).into(),
         "transform_target" => settings.transform_target.name().into(),
         "hidden_layers" => model.hidden_layers.to_string(),
         "width" => model.width.to_string(),
@@ -129,8 +130,16 @@ mod tests {
 
     #[test]
     fn the_help_of_fit_shows_the_defaults_of_the_settings() {
-        let FitSettings { model, train, validation, constant_columns: _, transform_target, calibrate } =
-            FitSettings::default();
+        let FitSettings {
+            model,
+            train,
+            validation,
+            constant_columns: _,
+            transform_target,
+            trend,
+            trend_columns: _,
+            calibrate,
+        } = FitSettings::default();
         // Written out, so that the compiler asks here whether a new setting is an option. Those without a name are none.
         let ModelSettings {
             hidden_layers,
@@ -156,6 +165,7 @@ mod tests {
             kl_warm_up: _,
             validate_every,
             patience,
+            validation_rows: _,
             validation_samples: _,
             validation_score,
             seed,
@@ -193,6 +203,7 @@ mod tests {
         assert_default("fit", "validation", validation.unwrap());
         assert_default("fit", "constant", "drop");
         assert_default("fit", "transform_target", name(transform_target));
+        assert_default("fit", "trend", name(trend));
         assert_default("fit", "calibrate", calibrate);
         assert!(help("fit", "patience").contains(&format!("one every {} steps", validate_every)));
     }

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clap::Args;
 use deepgp::{
-    CovarianceForm, KernelChoice, LikelihoodChoice, MeanForm, ObjectiveChoice, Precision, TransformChoice,
+    CovarianceForm, KernelChoice, LikelihoodChoice, MeanForm, ObjectiveChoice, Precision, TransformChoice, TrendChoice,
     ValidationScore,
 };
 use deepgp_io::ClassWeights;
@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use super::usage::Usage;
 use super::value::choice::{
     CLASS_WEIGHTS, CONSTANT_INPUTS, COVARIANCE_FORMS, DATE_ORDERS, HEADERS, KERNELS, LIKELIHOODS, MEAN_FORMS, MISSING,
-    OBJECTIVES, PRECISIONS, TASKS, TRANSFORMS, VALIDATION_SCORES, choice,
+    OBJECTIVES, PRECISIONS, TASKS, TRANSFORMS, TRENDS, VALIDATION_SCORES, choice,
 };
 use super::value::duration::{CheckpointInterval, Seconds};
 use super::value::limits::{self, within};
@@ -110,6 +110,10 @@ pub struct FitOptions {
     /// normal scores, or what nearest neighbours predict best under (auto)
     #[arg(long, value_parser = choice::<TransformChoice>(TRANSFORMS))]
     pub transform_target: Option<TransformChoice>,
+    /// Whether targets follow dates along a line, which goes on after the last training row: with auto, if a line in the dates predicts the
+    /// last of the training rows better than none
+    #[arg(long, value_parser = choice::<TrendChoice>(TRENDS))]
+    pub trend: Option<TrendChoice>,
 
     /// Layers before the last one
     #[arg(long, help_heading = "Model")]
@@ -278,6 +282,7 @@ impl FitOptions {
             missing: self.missing.or(config.missing),
             constant: self.constant.or(config.constant),
             transform_target: self.transform_target.or(config.transform_target),
+            trend: self.trend.or(config.trend),
             hidden_layers: self.hidden_layers.or(config.hidden_layers),
             width: self.width.or(config.width),
             inducing: if sizes { self.inducing } else { config.inducing },

@@ -109,6 +109,8 @@ impl FitOptions {
             // A column that varies in the table may well not in a part of it.
             constant_columns: ConstantColumns::Keep,
             transform_target: self.transform_target(),
+            trend: self.trend.unwrap_or(FitSettings::default().trend),
+            trend_columns: Vec::new(),
             calibrate: self.calibrate.unwrap_or(FitSettings::default().calibrate),
         }
     }

@@ -1,9 +1,9 @@
 //! What a fit predicts, numbers, classes or counts, and what follows from it: the likelihood, and options that make no sense.
 
 use anyhow::Result;
-use deepgp::{FitSettings, LikelihoodChoice, LikelihoodForm, TransformChoice, ValidationScore};
+use deepgp::{FitSettings, LikelihoodChoice, LikelihoodForm, TransformChoice, TrendChoice, ValidationScore};
 use deepgp_io::ClassWeights;
-use deepgp_io::table::{TargetKind, Task};
+use deepgp_io::table::{Schema, TargetKind, Task};
 
 use super::FitOptions;
 use crate::arguments::usage::Usage;
@@ -47,6 +47,17 @@ impl FitOptions {
         Ok(())
     }
 
+    /// The settings of a fit of so many rows of such a table. Fails if options are given that are not for it.
+    pub fn settings_of(&self, rows: usize, schema: &Schema) -> Result<FitSettings> {
+        let mut settings = self.settings_for(rows, &schema.target_kind)?;
+        settings.trend_columns = schema.inputs_of_dates();
+        if self.trend == Some(TrendChoice::Linear) && settings.trend_columns.is_empty() {
+            let text = "--trend linear is a line in dates, and no input column is one: leave it out";
+            return Err(Usage(text.into()).into());
+        }
+        Ok(settings)
+    }
+
     /// The settings of a fit of so many rows to targets of this kind. Fails if options are given that are not for such targets.
     pub fn settings_for(&self, rows: usize, kind: &TargetKind) -> Result<FitSettings> {
         let wrong = |text: String| Err(Usage(text).into());
@@ -73,6 +84,9 @@ impl FitOptions {
             return wrong(format!(
                 "--transform-target {name} is for numbers, and the target is one of {what}: leave it out"
             ));
+        }
+        if self.trend == Some(TrendChoice::Linear) {
+            return wrong(format!("--trend linear is for numbers, and the target is one of {what}: leave it out"));
         }
         let classes = kind.labels().map_or(0, <[String]>::len);
         let likelihood = self.likelihood.unwrap_or(match kind {

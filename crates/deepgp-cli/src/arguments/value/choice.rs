@@ -45,6 +45,9 @@ pub const VALIDATION_SCORES: &[&str] = &["log-density", "crps"];
 /// Names of the transforms of targets, [`TransformChoice`](deepgp::TransformChoice).
 pub const TRANSFORMS: &[&str] = &["none", "log", "log1p", "yeo-johnson", "quantile", "auto"];
 
+/// Names of the trends of targets, [`TrendChoice`](deepgp::TrendChoice).
+pub const TRENDS: &[&str] = &["none", "linear", "auto"];
+
 /// A parser of the enum `T` that knows its values by `names`, those that serde gives them.
 pub fn choice<T: DeserializeOwned + Clone + Send + Sync + 'static>(
     names: &'static [&'static str],
@@ -62,7 +65,7 @@ pub fn name_of<T: DeserializeOwned + PartialEq>(names: &'static [&'static str], 
 mod tests {
     use super::*;
     use deepgp::{
-        CovarianceForm, KernelChoice, LikelihoodChoice, MeanForm, ObjectiveChoice, Precision, TransformChoice,
+        CovarianceForm, KernelChoice, LikelihoodChoice, MeanForm, ObjectiveChoice, Precision, TransformChoice, TrendChoice,
         ValidationScore,
     };
     use deepgp_io::ClassWeights;
@@ -87,6 +90,7 @@ mod tests {
         assert_known::<KernelChoice>(KERNELS);
         assert_known::<Precision>(PRECISIONS);
         assert_known::<TransformChoice>(TRANSFORMS);
+        assert_known::<TrendChoice>(TRENDS);
         assert_known::<LikelihoodChoice>(LIKELIHOODS);
         assert_known::<ObjectiveChoice>(OBJECTIVES);
         assert_known::<ValidationScore>(VALIDATION_SCORES);
