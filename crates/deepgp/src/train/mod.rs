@@ -5,9 +5,11 @@
 
 pub(crate) mod adam;
 pub(crate) mod optimiser;
+mod minibatch_reader;
 mod row_order;
 mod shared_rows;
 pub(crate) mod state;
+mod stored_start;
 mod trainer;
 mod training;
 mod transform_choice;
