@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::column_moments::RowBlocks;
 use super::row_set::RowSet;
 use super::split::{check_split, held_out, sample};
-use super::{Dataset, Stratify, split_rows_by_class};
+use super::{Dataset, Stratify, TransformChoice, split_rows_by_class};
 use crate::error::{Error, Result};
 use crate::numeric::mat::{Mat, View};
 use crate::random::noise::{Key, Purpose};
@@ -158,8 +158,26 @@ impl StoredRows {
         Ok(Dataset::without_inputs(Mat::from_vec(self.len(), targets, y)?, offsets))
     }
 
+    /// The smallest value of each target.
+    pub(crate) fn smallest_targets(&self) -> Result<Vec<f64>> {
+        let mut all = vec![f64::INFINITY; self.targets()];
+        self.each_target(&mut |y| all.iter_mut().zip(y).for_each(|(least, v)| *least = least.min(*v)))?;
+        Ok(all)
+    }
+
+    /// Fails if targets are outside of the domain of a transform, and names the rows by their places.
+    pub fn check_targets(&self, choice: TransformChoice) -> Result<()> {
+        if choice.contains(f64::NEG_INFINITY) {
+            return Ok(());
+        }
+        match self.smallest_targets()?.iter().all(|least| choice.contains(*least)) {
+            true => Ok(()),
+            false => choice.check(self.targets_alone()?.y().view()),
+        }
+    }
+
     /// Calls `visit` with the targets of each row, in order.
-    pub(crate) fn each_target(&self, visit: &mut dyn FnMut(&[f64])) -> Result<()> {
+    fn each_target(&self, visit: &mut dyn FnMut(&[f64])) -> Result<()> {
         let targets = self.inputs()..self.inputs() + self.targets();
         self.each(&mut |_, rows| rows.as_slice().chunks_exact(rows.ncols()).for_each(|row| visit(&row[targets.clone()])))
     }

@@ -44,7 +44,7 @@ pub(super) fn begin(rows: &StoredRows, settings: &FitSettings, watch: &mut Start
         Outcomes::Classes(_) | Outcomes::Counts => form.start_for(&rows.targets_alone()?)?,
     };
     let units = likelihood.target_units();
-    check_domain(rows, settings.transform_target)?;
+    rows.check_targets(settings.transform_target)?;
     let (train, held_out) = hold_out(rows, settings, likelihood.outcomes())?;
     // An input that varies may be constant among the rows left to train on: whether it is refused, all rows decide.
     Standardiser::fit_stored(rows, settings.constant_columns, units)?;
@@ -94,21 +94,6 @@ fn looked_at(held_out: &StoredRows, units: &Standardiser, settings: &FitSettings
     units.apply(&held_out.gather(&places_looked_at(held_out.len(), settings))?)
 }
 
-/// Fails if targets are outside of the domain of the transform that was asked for, and names the rows.
-fn check_domain(rows: &StoredRows, choice: TransformChoice) -> Result<()> {
-    match smallest_targets(rows)?.iter().all(|least| choice.contains(*least)) {
-        true => Ok(()),
-        false => choice.check(rows.targets_alone()?.y().view()),
-    }
-}
-
-/// The smallest value of each target.
-fn smallest_targets(rows: &StoredRows) -> Result<Vec<f64>> {
-    let mut all = vec![f64::INFINITY; rows.targets()];
-    rows.each_target(&mut |y| all.iter_mut().zip(y).for_each(|(least, v)| *least = least.min(*v)))?;
-    Ok(all)
-}
-
 /// The transform of each target, with what was found out about it if the choice was left to the library.
 fn transforms(
     train: &StoredRows,
@@ -123,7 +108,7 @@ fn transforms(
             Ok((vec![TargetTransform::Identity; train.targets()], Vec::new()))
         }
         (Choice::Auto, TargetUnits::Standardised) => {
-            let (some, smallest) = (some()?, smallest_targets(train)?);
+            let (some, smallest) = (some()?, train.smallest_targets()?);
             let fetch = |rows: &[u32]| some.gather(rows);
             Ok(transform_choice::choose(&some, &smallest, plain, &fetch, threads)?.into_iter().unzip())
         }
