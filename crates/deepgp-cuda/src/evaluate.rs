@@ -22,7 +22,7 @@ pub fn evaluate<T: Real>(
     noise: Noise<'_>,
 ) -> Outcome<(Evaluation, Vec<f64>)> {
     let objective = known_objective(batch.objective)?;
-    if batch.shard.is_some() {
+    if batch.shard.is_some() || batch.places.is_some() {
         return Err(Fault::Device(
             "a share of a batch cannot be evaluated on this device; compute it on the CPU".into(),
         ));

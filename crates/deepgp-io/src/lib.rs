@@ -2,12 +2,14 @@
 
 pub mod atomic;
 pub mod chunks;
+pub mod disk;
 pub mod error;
 pub mod limits;
 pub mod memory;
 mod model;
 pub mod note;
 pub mod onnx;
+mod row_file;
 pub mod table;
 pub mod words;
 
@@ -18,3 +20,4 @@ pub use model::{
     SplitRule, StopReason, Subject, TableRecord, TrainingProgress, noise_of_first_target, now,
 };
 pub use note::Note;
+pub use row_file::{RowFile, RowFileWriter};

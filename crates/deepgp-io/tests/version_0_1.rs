@@ -107,16 +107,8 @@ fn scores(record: &Record) -> Vec<(String, Score)> {
 }
 
 fn record_settings(case: &mut Case, settings: &FitSettings) {
-    let FitSettings {
-        model,
-        train,
-        validation,
-        constant_columns,
-        transform_target,
-        trend,
-        trend_columns,
-        calibrate,
-    } = settings;
+    let FitSettings { model, train, validation, constant_columns, transform_target, trend, trend_columns, calibrate } =
+        settings;
     assert_eq!((*trend, &trend_columns[..]), (TrendChoice::None, &[][..]), "0.1 had no trends");
     assert_eq!(*transform_target, TransformChoice::None, "0.1 had no transforms");
     assert!(!calibrate, "0.1 took predictions as they were");

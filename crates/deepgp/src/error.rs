@@ -32,6 +32,15 @@ pub enum Error {
         value: f64,
     },
 
+    /// Rows that are kept elsewhere than in memory cannot be read.
+    #[error(
+        "rows that are not in memory cannot be read: {reason}; see to their disk, and go on from the last checkpoint"
+    )]
+    StoredRows {
+        /// What went wrong.
+        reason: String,
+    },
+
     /// A number is so far from the training rows that it overflows in their units.
     #[error(
         "{what}: row {row}, column {column} is {value}, out of all proportion to the training rows, whose standard deviation there \

@@ -9,6 +9,7 @@ use super::table_limits::TableLimitOptions;
 use super::value::choice::choice;
 use super::value::duration::{CheckpointInterval, Seconds};
 use super::value::stdio_path;
+use crate::fit::rows_in::{PLACES, RowsIn};
 use crate::model::device::{DEVICES, Device};
 use crate::terminal::output::Voice;
 
@@ -63,6 +64,9 @@ pub struct ResumeArgs {
     /// Where to compute [default: as in the fit]; on another device than before, last digits differ
     #[arg(long, value_parser = choice::<Device>(DEVICES))]
     pub device: Option<Device>,
+    /// Where rows are kept: in memory, or on disk in a file beside the checkpoint; auto is memory if they fit there
+    #[arg(long, value_parser = choice::<RowsIn>(PLACES), default_value = "auto")]
+    pub rows_in: RowsIn,
     /// Also write a report as a web page
     #[arg(long, value_name = "FILE", value_parser = stdio_path::file("a report"))]
     pub report: Option<PathBuf>,

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use anyhow::{Result, bail};
+use deepgp::StoredRows;
 use deepgp_io::table::{Schema, Source, random_split_notes};
 use deepgp_io::{Note, TableRecord};
 
@@ -14,16 +15,16 @@ use crate::fit::finish::finish;
 use crate::fit::folds::{CrossValidation, FoldPlan};
 use crate::fit::initial_model::InitialModel;
 use crate::fit::interruption;
-use crate::fit::start::{begin, check_memory, start};
+use crate::fit::read::{Read, ReadPlan, SplitFit};
+use crate::fit::start::{TrainingRows, begin, check_memory, start};
 use crate::fit::time_limit::TimeLimit;
 use crate::fit::training_run::{self, RunOptions};
 use crate::model::description::{columns_in_words, describe, target_in_words};
 use crate::model::device;
 use crate::model::notes::{repeated_values, sites_note};
-use crate::model::row_facts;
-use crate::model::rows::{self, LoadedRows, PlacedRows, SplitRows};
+use crate::model::rows;
 use crate::processes::Processes;
-use crate::terminal::explain::{impossible_in_table, in_words_of};
+use crate::terminal::explain::in_words_of;
 use crate::terminal::output::{self, Outcome};
 use crate::terminal::stage::{Extent, Stage};
 use crate::terminal::text::count;
@@ -84,26 +85,13 @@ pub fn fit(args: FitArgs, processes: &Processes) -> Result<Outcome> {
     drop(stage);
     // Before the rows are read: options that are not for such a target are wrong whatever the rows.
     options.settings_for(1, &schema.target_kind)?;
-    let loaded = rows::load(
-        &schema,
-        &source,
-        Stage::new(voice, "reading", if all > 0 { Extent::Rows(all) } else { Extent::UnknownRows }),
-    )?;
-    if let Some(model) = &initial {
-        model.check(&loaded)?;
-    }
     let (split, by_time) = options.split_rule(&schema);
-    let loaded = row_facts::of_fit(loaded, &schema, &source, &split)?;
-    notes.extend(by_time.map(|note| note.with_undated(row_facts::undated(&loaded))));
+    let plan = ReadPlan { options: &options, initial: initial.as_ref(), split: &split, records: all, device, voice };
+    let Read { schema, rows, notes: more, constant, undated } = plan.read(schema, &source, &checkpoint, processes)?;
+    notes.extend(by_time.map(|note| note.with_undated(undated)));
     if split.is_random() && (options.test_share().is_some() || options.folds.is_some()) {
         notes.extend(random_split_notes(&source, &schema)?);
     }
-    let LoadedRows { data, notes: more, positions } = loaded;
-    let (schema, data, constant) = options.constant().settle(schema, data)?;
-    let rows = PlacedRows { data, positions };
-    // Of the whole table, so that a message names its rows, those for testing included.
-    let possible = options.transform_target().check(rows.data.y().view());
-    possible.map_err(|error| impossible_in_table(&schema, &rows.positions, error))?;
     // Columns that are not used are those that were to be ignored.
     let known = |note: &Note| notes.contains(note) || matches!(note, Note::UnusedColumns { .. });
     let more: Vec<Note> = more.into_iter().filter(|note| !known(note)).collect();
@@ -116,15 +104,16 @@ pub fn fit(args: FitArgs, processes: &Processes) -> Result<Outcome> {
     }
     let test = options.test_share();
     let unsettled = schema;
-    let SplitRows { schema, train, test: held_out } = rows::split(&rows, &unsettled, test, options.seed.unwrap_or(0))?;
-    output::say(
-        voice,
-        &format!("{}: {}; {}", table.display(), count(rows.data.len(), "row"), columns_in_words(&schema)),
-    );
+    let SplitFit { schema, train, held_out, held_out_rows, stored, note } =
+        rows.split(&unsettled, test, options.seed.unwrap_or(0))?;
+    notes.extend(note);
+    // It has all rows on board, or none.
+    let accelerator = accelerator.filter(|_| !rows.are_on_disk());
+    output::say(voice, &format!("{}: {}; {}", table.display(), count(rows.len(), "row"), columns_in_words(&schema)));
     if let Some(target) = target_in_words(&schema) {
         output::say(voice, &target);
     }
-    let table = TableRecord { path: paths::absolute(&table), sha256: source.sha256()?, rows: rows.data.len() };
+    let table = TableRecord { path: paths::absolute(&table), sha256: source.sha256()?, rows: rows.len() };
     // Its bytes need not stay in memory while the model is trained.
     drop(source);
     drop(reading);
@@ -135,7 +124,7 @@ pub fn fit(args: FitArgs, processes: &Processes) -> Result<Outcome> {
             let lock = lock.as_ref();
             let plan =
                 FoldPlan { options: &options, schema: &unsettled, table: &table, lock, limit, accelerator, voice };
-            match plan.run(&rows, folds, &out)? {
+            match plan.run(rows.in_memory()?, folds, &out)? {
                 CrossValidation::Done(scores) => Some(scores),
                 CrossValidation::Interrupted(scores) => return plan.interrupted(scores.as_ref()),
             }
@@ -144,14 +133,15 @@ pub fn fit(args: FitArgs, processes: &Processes) -> Result<Outcome> {
     if cross_validation.is_some() {
         output::say(voice, &format!("all folds are scored; the model of {}:", count(train.len(), "row")));
     }
-    let mut settings = options.settings_of(train.len(), &schema)?;
+    let train_rows = stored.as_ref().map_or(train.len(), StoredRows::len);
+    let mut settings = options.settings_of(train_rows, &schema)?;
     if let Some(model) = &initial {
         settings = model.settings(settings, &options);
     }
-    if schema.target_kind.is_numbers() {
+    if schema.target_kind.is_numbers() && stored.is_none() {
         notes.extend(repeated_values(&schema.targets, train.y().view()));
     }
-    notes.extend(sites_note(&settings, train.len()));
+    notes.extend(sites_note(&settings, train_rows));
     let weighted = processes.share(rows::weighted(&train, options.class_weights())?)?;
     check_memory(weighted.len(), weighted.x().ncols(), &settings)?;
     drop(rows);
@@ -160,7 +150,10 @@ pub fn fit(args: FitArgs, processes: &Processes) -> Result<Outcome> {
     let starting = interruption::before_training(lock.as_ref(), limit.filter(|_| processes.is_first()), voice);
     let begun = match &initial {
         Some(model) => model.training(processes, &weighted, &settings).map(|training| (training, None)),
-        None => start(processes, &weighted, &settings, limit, voice),
+        None => {
+            let of = stored.map_or(TrainingRows::Share(&weighted), TrainingRows::OnDisk);
+            start(processes, &of, &settings, limit, voice)
+        }
     };
     let (mut training, cut_short) = begun.map_err(|e| in_words_of(&schema, e))?;
     // There is a model now, and whatever the clock says, it makes a step.
@@ -191,7 +184,7 @@ pub fn fit(args: FitArgs, processes: &Processes) -> Result<Outcome> {
     file.record.test = test;
     file.record.split = split;
     file.record.cross_validation = cross_validation;
-    file.record.test_rows = held_out.as_ref().map_or(0, |rows| rows.data.len());
+    file.record.test_rows = held_out_rows;
     file.record.notes = notes;
     file.record.out = paths::absolute(&out);
     file.record.checkpoint_every = every.to_string();

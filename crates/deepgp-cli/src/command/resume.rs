@@ -16,10 +16,11 @@ use crate::fit::continuation::Continuation;
 use crate::fit::finish::finish;
 use crate::fit::interruption;
 use crate::fit::model_place;
+use crate::fit::read::{self, SplitFit};
 use crate::fit::time_limit::TimeLimit;
 use crate::fit::training_run::{self, RunOptions};
 use crate::model::device::{self, Device};
-use crate::model::rows::{self, SplitRows};
+use crate::model::rows;
 use crate::processes::Processes;
 use crate::terminal::output::{self, Outcome};
 use crate::terminal::text::count;
@@ -28,8 +29,20 @@ use crate::terminal::waiting::Waiting;
 /// Goes on with a fit from its checkpoint or from a finished model, on the same rows.
 pub fn resume(args: ResumeArgs, processes: &Processes) -> Result<Outcome> {
     let started = Instant::now();
-    let ResumeArgs { from, table, out, steps, time_limit, checkpoint_every, threads, device, report, limits, voice } =
-        args;
+    let ResumeArgs {
+        from,
+        table,
+        out,
+        steps,
+        time_limit,
+        checkpoint_every,
+        threads,
+        device,
+        rows_in,
+        report,
+        limits,
+        voice,
+    } = args;
     let voice = processes.voice(voice);
     let Continuation { mut file, checkpoint, out, lock } = Continuation::of(&from, out, processes)?;
     let fitted = file.record.data.table().map(|table| PathBuf::from(&table.path));
@@ -55,11 +68,16 @@ pub fn resume(args: ResumeArgs, processes: &Processes) -> Result<Outcome> {
     for path in [Some(&out), report.as_ref()].into_iter().flatten().filter(|_| processes.is_first()) {
         paths::check_writable(path)?;
     }
-    let all = rows::of_fit(&file, table.as_deref(), limits.limits(), voice).map_err(|error| match table {
+    let source = rows::table_of_fit(&file, table.as_deref(), limits.limits()).map_err(|error| match table {
         None => error.context("name the table of the fit with --table FILE"),
         Some(_) => error,
     })?;
-    let SplitRows { train, test: held_out, .. } = rows::split_of_fit(&file, &all)?;
+    let rows = read::of_fit(&file, (&source, device), rows_in, &checkpoint, processes, voice)?;
+    let SplitFit { train, held_out, stored, note, .. } =
+        rows.split(&file.schema.unsettled(), file.record.test, file.record.settings.train.seed)?;
+    note.into_iter().for_each(|note| file.record.remark(note));
+    // It has all rows on board, or none.
+    let accelerator = accelerator.filter(|_| !rows.are_on_disk());
     let every = match checkpoint_every {
         Some(every) => every,
         None => file.record.checkpoint_every.parse().unwrap_or_default(),
@@ -75,11 +93,14 @@ pub fn resume(args: ResumeArgs, processes: &Processes) -> Result<Outcome> {
     let starting = interruption::before_training(lock.as_ref(), None, voice);
     output::say(voice, &beginning(&file, &from));
     let weighted = processes.share(rows::weighted(&train, file.record.class_weights)?)?;
-    drop(all);
+    drop((rows, source));
     // The process that scores keeps all rows, the others their shares.
     let (train, held_out) = if processes.is_first() { (train, held_out) } else { (weighted.clone(), None) };
-    let communicator = processes.communicator();
-    let training = Training::of_among(communicator, file.regressor.clone(), &weighted, &file.record.settings)?;
+    let (regressor, settings) = (file.regressor.clone(), &file.record.settings);
+    let training = match &stored {
+        None => Training::of_among(processes.communicator(), regressor, &weighted, settings)?,
+        Some(rows) => Training::of_stored(regressor, rows, settings)?,
+    };
     let mut training = training.further(file.record.steps_before);
     device::place_on(accelerator, training.model_mut(), voice);
     let threads = file.record.settings.train.threads;

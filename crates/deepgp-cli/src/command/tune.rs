@@ -82,11 +82,10 @@ pub fn tune(args: TuneArgs) -> Result<Outcome> {
     interrupt::listen();
 
     let SearchRows { schema, train, test, parts, .. } = &found;
-    let kind = &schema.target_kind;
-    let whole = options.settings_for(train.len(), kind)?;
+    let whole = options.settings_of(train.len(), schema)?;
     let rows: Vec<SearchPart> = parts.iter().map(|part| part.rows.clone()).collect();
     let [first, ..] = &rows[..] else { bail!("there are no rows to search with") };
-    let mut base = options.settings_for(first.train.len(), kind)?;
+    let mut base = options.settings_of(first.train.len(), schema)?;
     base.train.steps = whole.train.steps;
     check_memory(train.len(), train.x().ncols(), &whole)?;
     let outcomes = base.model.likelihood.start(train.y().ncols()).outcomes();

@@ -12,7 +12,7 @@ use deepgp_io::{FoldScores, TableRecord};
 use serde_json::json;
 
 use super::interruption;
-use super::start::{begin, check_memory, start};
+use super::start::{TrainingRows, begin, check_memory, start};
 use super::time_limit::TimeLimit;
 use super::training_run::{self, Ending, RunOptions};
 use crate::arguments::fit_options::FitOptions;
@@ -80,7 +80,7 @@ impl FoldPlan<'_> {
                 // Nobody is left to hear that it could not be told.
                 let _ = tell_interrupted(known.as_ref(), &columns, voice);
             });
-            let begun = start(&Processes::alone(), &weighted, &settings, limit, self.voice);
+            let begun = start(&Processes::alone(), &TrainingRows::Share(&weighted), &settings, limit, self.voice);
             let (mut training, _) = begun.map_err(|error| in_words_of(&schema, error))?;
             *training.model_mut() = training.model().clone().computed_on(self.accelerator.clone());
             let mut limit = limit;

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::thread;
 use std::time::Instant;
 
-use deepgp::{Dataset, FitMemory, FitSettings, Result, StartProgress, Training};
+use deepgp::{Dataset, FitMemory, FitSettings, Result, StartProgress, StoredRows, Training};
 use deepgp_io::table::Schema;
 use deepgp_io::{History, ModelFile, Note, Provenance, Record, TableRecord, memory, words};
 
@@ -38,11 +38,20 @@ pub fn check_memory(rows: usize, columns: usize, settings: &FitSettings) -> anyh
     Ok(memory::check(&what, memory.total(), advice)?)
 }
 
+/// The rows that a model is trained on.
+#[derive(Debug)]
+pub enum TrainingRows<'a> {
+    /// This process's share of all, in memory.
+    Share(&'a Dataset),
+    /// All of them, on disk.
+    OnDisk(StoredRows),
+}
+
 /// The training of a new model on these rows, and those of other processes. Progress is shown; if the time is up meanwhile, the choice of
 /// inducing inputs is cut short, and the note says so.
 pub fn start(
     processes: &Processes,
-    train: &Dataset,
+    rows: &TrainingRows<'_>,
     settings: &FitSettings,
     limit: Option<TimeLimit>,
     voice: Voice,
@@ -51,7 +60,7 @@ pub fn start(
     // Until inducing inputs are chosen, which is told of by itself.
     let mut waiting = Some(Waiting::new(voice, "preparing the rows"));
     let (mut shown, mut note): (Option<(usize, usize, Stage)>, _) = (None, None);
-    let training = Training::among(processes.communicator(), train, settings, |progress| {
+    let watch = |progress| {
         let StartProgress { layer, inducing, share } = progress;
         drop(waiting.take());
         if shown.as_ref().is_none_or(|(of_layer, count, _)| (*of_layer, *count) != (layer, inducing)) {
@@ -70,7 +79,11 @@ pub fn start(
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
-    })?;
+    };
+    let training = match rows {
+        TrainingRows::Share(share) => Training::among(processes.communicator(), share, settings, watch),
+        TrainingRows::OnDisk(rows) => Training::stored(rows, settings, watch),
+    }?;
     Ok((training, note))
 }
 

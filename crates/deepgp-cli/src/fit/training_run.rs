@@ -84,7 +84,8 @@ pub fn train(mut file: ModelFile, training: Training, run: &RunOptions) -> Resul
     let watch = LikelihoodWatch::new(&start);
     let earlier = file.record.train_seconds;
     let known_notes = file.record.notes.len();
-    let mut pace = StepPace::new(&training, &settings, run.time_limit.map_or(1.0, |limit| limit.looks_of_calibration()));
+    let mut pace =
+        StepPace::new(&training, &settings, run.time_limit.map_or(1.0, |limit| limit.looks_of_calibration()));
     let mut progress = Progress::new(settings.train.steps, first_step, run.quiet);
     let started = Instant::now();
     let mut saved = Instant::now();

@@ -74,6 +74,11 @@ pub fn reading(voice: Voice) -> Stage {
 /// Loads the rows that a model was fitted to, to be split as they were then, from where its table was or from `elsewhere`; fails if that is
 /// another table.
 pub fn of_fit(file: &ModelFile, elsewhere: Option<&Path>, limits: TableLimits, voice: Voice) -> Result<PlacedRows> {
+    of_table_of_fit(file, &table_of_fit(file, elsewhere, limits)?, voice)
+}
+
+/// The table that a model was fitted to, where it was or `elsewhere`; fails if that is another one.
+pub fn table_of_fit(file: &ModelFile, elsewhere: Option<&Path>, limits: TableLimits) -> Result<Source> {
     let TableRecord { path, sha256, .. } = match &file.record.data {
         Provenance::Table(table) => table,
         Provenance::Arrays { .. } => bail!("the model was fitted to arrays in Python, which no file keeps"),
@@ -94,9 +99,14 @@ pub fn of_fit(file: &ModelFile, elsewhere: Option<&Path>, limits: TableLimits, v
             short(&found)
         );
     }
+    Ok(source)
+}
+
+/// Loads the rows of the table that a model was fitted to.
+pub fn of_table_of_fit(file: &ModelFile, source: &Source, voice: Voice) -> Result<PlacedRows> {
     let schema = file.schema.unsettled();
-    let loaded = load(&schema, &source, reading(voice))?;
-    Ok(row_facts::of_fit(loaded, &schema, &source, &file.record.split)?.into())
+    let loaded = load(&schema, source, reading(voice))?;
+    Ok(row_facts::of_fit(loaded, &schema, source, &file.record.split)?.into())
 }
 
 /// Loads rows to score a model on, with notes that name their table: on what was found in it, and on whether training

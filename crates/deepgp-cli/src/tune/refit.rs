@@ -16,7 +16,7 @@ use crate::arguments::paths;
 use crate::fit::checkpoint as checkpoints;
 use crate::fit::finish::finish;
 use crate::fit::interruption;
-use crate::fit::start::{begin, check_memory, start};
+use crate::fit::start::{TrainingRows, begin, check_memory, start};
 use crate::fit::time_limit::TimeLimit;
 use crate::fit::training_run::{self, RunOptions};
 use crate::model::description::describe;
@@ -72,7 +72,7 @@ impl Refit<'_> {
                 (Training::of(file.regressor.clone(), &weighted, &settings)?, file)
             }
             None => {
-                let begun = start(&Processes::alone(), &weighted, &settings, limit, voice);
+                let begun = start(&Processes::alone(), &TrainingRows::Share(&weighted), &settings, limit, voice);
                 let (training, cut_short) = begun.map_err(|error| in_words_of(schema, error))?;
                 let mut file = begin(schema, table, settings.clone(), &training);
                 let mut all = notes.clone();
@@ -80,6 +80,7 @@ impl Refit<'_> {
                     all.extend(repeated_values(&schema.targets, train.y().view()));
                 }
                 all.extend(sites_note(&settings, train.len()));
+                all.extend(Note::of_trend(schema, training.standardiser()));
                 all.extend(Note::fewer_inducing(&settings, training.model()).into_iter().chain(cut_short));
                 file.record.notes = all;
                 (training, file)
@@ -120,7 +121,7 @@ impl Refit<'_> {
     /// The settings of the fit: the best ones, over as many steps as there is time for at the pace of the search.
     fn settings(&self, log: &SearchLog) -> Result<FitSettings> {
         let Self { options, rows, candidate, .. } = self;
-        let base = options.settings_for(rows.train.len(), &rows.schema.target_kind)?;
+        let base = options.settings_of(rows.train.len(), &rows.schema)?;
         let mut settings = candidate.settings(&base);
         if let (Some(limit), Some(pace)) =
             (self.limit, log.pace(candidate.number).or(log.plan().and_then(|own| own.pace)))

@@ -5,7 +5,7 @@
 //! that are written to one name at once, each is whole, and the last to be committed stays.
 
 mod lock;
-mod temporary;
+pub(crate) mod temporary;
 
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Write};

@@ -17,7 +17,7 @@ use super::{beside, folder_of};
 const ATTEMPTS: usize = 100;
 
 /// A new temporary file for `path`, locked, and its name. If it is `private`, nobody else may read it, where the system has that.
-pub(super) fn create(path: &Path, private: bool) -> io::Result<(File, PathBuf)> {
+pub(crate) fn create(path: &Path, private: bool) -> io::Result<(File, PathBuf)> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     for _ in 0..ATTEMPTS {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -45,11 +45,11 @@ fn open_new(path: &Path, private: bool) -> io::Result<File> {
     }
     #[cfg(not(unix))]
     let _ = private;
-    options.write(true).create_new(true).open(path)
+    options.read(true).write(true).create_new(true).open(path)
 }
 
 /// Removes the temporary files for `path` whose writers are dead. What cannot be listed, opened or removed stays.
-pub(super) fn sweep(path: &Path) {
+pub(crate) fn sweep(path: &Path) {
     let Ok(entries) = std::fs::read_dir(folder_of(path)) else { return };
     for entry in entries.flatten() {
         if !is_temporary_of(path, &entry.file_name()) || !entry.file_type().is_ok_and(|kind| kind.is_file()) {

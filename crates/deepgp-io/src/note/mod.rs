@@ -438,6 +438,13 @@ pub enum Note {
         /// How many rows they were trained on.
         rows: usize,
     },
+    /// The rows are on disk, and the model is scored on some of those for testing.
+    ScoredOnRowsInMemory {
+        /// How many, at random.
+        rows: usize,
+        /// Out of how many.
+        of: usize,
+    },
     /// The time was up while inducing inputs were chosen: from some layer on, some are rows at random.
     InducingCutShort {
         /// The first such layer, from 0.

@@ -26,20 +26,41 @@ impl ConstantInputs {
     /// The columns to learn from and the rows' inputs in them, with a note if some are left out. Fails where they are to be refused, or all are
     /// the same in every row.
     pub fn settle(self, schema: Schema, data: Dataset) -> Result<(Schema, Dataset, Option<Note>)> {
-        let constant = constant(&schema, &data);
-        match self {
-            Self::Keep => return Ok((schema, data, None)),
-            Self::Reject | Self::Drop if constant.is_empty() => return Ok((schema, data, None)),
-            Self::Drop if constant.len() < schema.inputs.len() => {}
-            Self::Reject | Self::Drop => return Err(refusal(&schema, &data, &constant)),
+        let is_same = |feature: usize| (1..data.len()).all(|i| data.x()[(i, feature)] == data.x()[(0, feature)]);
+        let is_same = |feature: usize| data.len() > 1 && is_same(feature);
+        let (schema, left_out, note) = self.settle_columns(schema, is_same, data.x().row(0))?;
+        if left_out.is_empty() {
+            return Ok((schema, data, note));
         }
-        let varies = |index: &usize| !constant.contains(index);
-        let features: Vec<usize> = (0..schema.inputs.len()).filter(varies).flat_map(|c| features(&schema, c)).collect();
-        let x = Mat::from_fn(data.len(), features.len(), |i, j| data.x()[(i, features[j])]);
+        let left: Vec<usize> = (0..data.x().ncols()).filter(|feature| !left_out.contains(feature)).collect();
+        let x = Mat::from_fn(data.len(), left.len(), |i, j| data.x()[(i, left[j])]);
         let data = data.with_inputs(x).expect("they are some of the inputs that were checked before");
+        Ok((schema, data, note))
+    }
+
+    /// [`ConstantInputs::settle`] for rows that are not in memory: of each of their encoded inputs it is known whether it `is_same` in all of
+    /// them, and what the `first` row has. Gives the encoded inputs to leave out.
+    pub fn settle_columns(
+        self,
+        schema: Schema,
+        is_same: impl Fn(usize) -> bool,
+        first: &[f64],
+    ) -> Result<(Schema, Vec<usize>, Option<Note>)> {
+        if self == Self::Keep {
+            return Ok((schema, Vec::new(), None));
+        }
+        let is_constant = |column: &usize| features(&schema, *column).all(&is_same);
+        let constant: Vec<usize> = (0..schema.inputs.len()).filter(is_constant).collect();
+        match self {
+            Self::Keep | Self::Reject | Self::Drop if constant.is_empty() => return Ok((schema, Vec::new(), None)),
+            Self::Drop if constant.len() < schema.inputs.len() => {}
+            Self::Keep | Self::Reject | Self::Drop => return Err(refusal(&schema, first, &constant)),
+        }
+        let left_out = constant.iter().flat_map(|c| features(&schema, *c)).collect();
         let columns = constant.iter().map(|c| schema.inputs[*c].name.clone()).collect();
+        let varies = |index: &usize| !constant.contains(index);
         let inputs = (0..schema.inputs.len()).filter(varies).map(|c| schema.inputs[c].clone()).collect();
-        Ok((Schema { inputs, ..schema }, data, Some(Note::ConstantColumns { columns })))
+        Ok((Schema { inputs, ..schema }, left_out, Some(Note::ConstantColumns { columns })))
     }
 }
 
@@ -49,18 +70,11 @@ fn features(schema: &Schema, column: usize) -> std::ops::Range<usize> {
     before..before + schema.inputs[column].width()
 }
 
-/// The numbers of the inputs that are the same in every row; none where there is one row alone.
-fn constant(schema: &Schema, data: &Dataset) -> Vec<usize> {
-    let same = |feature: usize| (1..data.len()).all(|i| data.x()[(i, feature)] == data.x()[(0, feature)]);
-    let constant = |column: &usize| data.len() > 1 && features(schema, *column).all(same);
-    (0..schema.inputs.len()).filter(constant).collect()
-}
-
-/// Why a table with these constant inputs is refused, and what helps.
-fn refusal(schema: &Schema, data: &Dataset, constant: &[usize]) -> Error {
+/// Why a table with these constant inputs, and this `first` row, is refused, and what helps.
+fn refusal(schema: &Schema, first: &[f64], constant: &[usize]) -> Error {
     let cell = |c: &usize| {
         let column = &schema.inputs[*c];
-        format!("`{}` = {}", column.name, in_words(&column.kind, &data.x().row(0)[features(schema, *c)]))
+        format!("`{}` = {}", column.name, in_words(&column.kind, &first[features(schema, *c)]))
     };
     let mut cells = constant.iter().take(SHOWN).map(cell).collect::<Vec<_>>().join(", ");
     if constant.len() > SHOWN {

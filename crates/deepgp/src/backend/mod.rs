@@ -54,6 +54,12 @@ pub trait Backend: std::fmt::Debug + Send + Sync {
         Arc::new(Alone)
     }
 
+    /// Whether runs take rows that are handed over with each step ([`StepPlan::minibatch`]); a backend that says nothing has all rows from the
+    /// beginning.
+    fn takes_stored_rows(&self) -> bool {
+        false
+    }
+
     /// A training run of a model on the task's rows. Parameters and the optimiser's state come by [`Run::load`].
     fn train<'d>(&self, model: &DeepGp, task: TrainingTask<'d>) -> Result<Box<dyn Run + 'd>>;
 
@@ -64,7 +70,7 @@ pub trait Backend: std::fmt::Debug + Send + Sync {
 /// The task of a training run: rows, settings, objective and optimiser.
 #[derive(Clone, Debug)]
 pub struct TrainingTask<'d> {
-    /// The training rows, in the model's units.
+    /// The training rows, in the model's units; a sample of them if all steps bring their own.
     pub data: &'d Dataset,
     /// The settings of the run, of which a backend needs batch size, samples and seed.
     pub settings: TrainSettings,
@@ -105,6 +111,10 @@ pub struct StepPlan<'a> {
     pub rows: &'a [u32],
     /// The whole minibatch, where other processes hold rows of it too; `None` if these are all.
     pub shard: Option<Shard>,
+    /// The rows themselves, in the order of `rows`, where those of the task are but a sample of all ([`Backend::takes_stored_rows`]).
+    pub minibatch: Option<&'a Dataset>,
+    /// The number of rows that the minibatch stands for: those of all minibatches, and of all processes.
+    pub num_data: usize,
     /// The learning rate, schedule and roll-backs included.
     pub learning_rate: f64,
     /// The factor `κ` on the KL.

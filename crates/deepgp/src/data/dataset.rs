@@ -112,6 +112,17 @@ impl Dataset {
         Ok(self)
     }
 
+    /// The same data, whose inputs are taken as they are even if most entries of a column are one value.
+    pub(crate) fn kept_dense(self) -> Self {
+        Self { sparse: Sparse(OnceLock::from(None)), ..self }
+    }
+
+    /// Targets and offsets alone, all of them finite: a dataset without a column of inputs.
+    pub(super) fn without_inputs(y: Mat, offsets: Option<Vec<f64>>) -> Self {
+        let x = Mat::zeros(y.nrows(), 0);
+        Self { x, y, weights: None, offsets, split_by: None, sparse: Sparse::default() }.kept_dense()
+    }
+
     /// The same rows in other units; all else stays as it is.
     pub(super) fn with_units(&self, x: Mat, y: Mat) -> Self {
         let (weights, offsets, split_by) = (self.weights.clone(), self.offsets.clone(), self.split_by.clone());

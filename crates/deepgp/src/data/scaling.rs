@@ -7,10 +7,11 @@
 //! ```
 
 use crate::backend::{Alone, Communicator};
-use crate::data::Dataset;
+use crate::data::column_moments::{ColumnMoments, InMemory};
 use crate::data::dataset::check_finite;
 use crate::data::transformed_targets::TargetTransforms;
 use crate::data::trend::Trend;
+use crate::data::{Dataset, StoredRows};
 use crate::error::{Error, Result};
 use crate::likelihood::TargetUnits;
 use crate::numeric::mat::{Mat, View};
@@ -89,6 +90,21 @@ impl Standardiser {
         Ok(Self { x, y, transform: None, trend: None })
     }
 
+    /// [`Standardiser::fit_for`] for rows that are not in memory.
+    pub(crate) fn fit_stored(rows: &StoredRows, constant: ConstantColumns, targets: TargetUnits) -> Result<Self> {
+        if rows.len() < 2 {
+            let advice = "one row has no spread to standardise by: give more rows";
+            return Err(Error::TooFewRows { what: "standardising", needed: 2, rows: rows.len(), advice });
+        }
+        let (x, rest) = ColumnMoments::of(&Alone, rows)?.split_at(rows.inputs());
+        let y = rest.split_at(rows.targets()).0;
+        let y = match targets {
+            TargetUnits::Standardised => Scaling::of("y", y, ConstantColumns::Reject)?,
+            TargetUnits::AsTheyAre => Scaling::identity(rows.targets()),
+        };
+        Ok(Self { x: Scaling::of("x", x, constant)?, y, transform: None, trend: None })
+    }
+
     /// The dataset in the model's units, its targets without their trend; weights and offsets stay as they are. Fails if targets are outside of the domain of their transform.
     pub fn apply(&self, data: &Dataset) -> Result<Dataset> {
         let x = self.x.apply("x", data.x().view())?;
@@ -131,29 +147,15 @@ impl Scaling {
         weights: Option<&[f64]>,
         constant: ConstantColumns,
     ) -> Result<Self> {
-        // In units of the heaviest row, so that no sum overflows. What weighs nothing may be anything.
-        let mut heaviest = [weights.map_or(1.0, |all| all.iter().copied().fold(0.0, f64::max))];
-        processes.largest(&mut heaviest)?;
-        let weight = |i: usize| weights.map_or(1.0, |all| all[i] / heaviest[0]);
-        let rows: Vec<usize> = (0..m.nrows()).filter(|&i| weight(i) > 0.0).collect();
-        let mut total = [rows.iter().map(|&i| weight(i)).sum::<f64>()];
-        processes.sum(&mut total)?;
-        let values = |column: usize| rows.iter().map(move |&i| (weight(i), m[(i, column)]));
-        let each = |of: &dyn Fn(usize) -> f64| (0..m.ncols()).map(of).collect::<Vec<f64>>();
-        // Dividing first keeps the mean of huge numbers finite.
-        let mut mean = each(&|c| values(c).map(|(w, v)| w * (v / total[0])).sum());
-        processes.sum(&mut mean)?;
-        let mut largest = each(&|c| values(c).fold(0.0f64, |a, (_, v)| a.max((v - mean[c]).abs())));
-        processes.largest(&mut largest)?;
-        let mut squares = each(&|c| match largest[c] {
-            0.0 => 0.0,
-            largest => values(c).map(|(w, v)| w * ((v - mean[c]) / largest).powi(2)).sum(),
-        });
-        processes.sum(&mut squares)?;
-        let constants = constant_values(processes, m, &rows)?;
+        Self::of(what, ColumnMoments::of(processes, &InMemory { m, weights })?, constant)
+    }
+
+    /// The change of units by these moments. Fails if a column is constant and must not be, or if its spread is beyond all numbers.
+    pub(super) fn of(what: &'static str, moments: ColumnMoments, constant: ConstantColumns) -> Result<Self> {
+        let ColumnMoments { mean, deviation, constants } = moments;
         let (mut shift, mut scale) = (Vec::new(), Vec::new());
         for (column, value) in constants.into_iter().enumerate() {
-            let deviation = largest[column] * (squares[column] / total[0]).sqrt();
+            let deviation = deviation[column];
             if let Some(value) = value {
                 if constant == ConstantColumns::Reject {
                     let advice = if what == "y" {
@@ -208,22 +210,6 @@ impl Scaling {
             }
         }
     }
-}
-
-/// The value that each column has in all of these rows, of all processes, if it is one. Not found by their deviation: the mean of many equal
-/// numbers is not quite that number.
-fn constant_values(processes: &dyn Communicator, m: View<'_>, rows: &[usize]) -> Result<Vec<Option<f64>>> {
-    let columns = m.ncols();
-    // The first row of the first process that has any.
-    let own: &[f64] = rows.first().map_or(&[], |&i| m.row(i));
-    let first = if processes.is_alone() { own.to_vec() } else { processes.gather(own)? };
-    if first.is_empty() {
-        return Ok(vec![None; columns]);
-    }
-    let varies = |c: usize| rows.iter().any(|&i| (m[(i, c)] - first[c]).abs() > 1e-14 * first[c].abs());
-    let mut varies: Vec<f64> = (0..columns).map(|c| f64::from(u8::from(varies(c)))).collect();
-    processes.sum(&mut varies)?;
-    Ok(varies.iter().zip(first).map(|(varies, value)| (*varies == 0.0).then_some(value)).collect())
 }
 
 #[cfg(test)]

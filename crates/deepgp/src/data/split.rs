@@ -20,6 +20,17 @@ pub fn split_rows(rows: usize, fraction: f64, seed: u64) -> Result<(Vec<u32>, Ve
     Ok((rest, out))
 }
 
+/// At most `most` of so many rows, at random by `key`, in ascending order; all if there are no more. `stream` numbers the choices of one key.
+pub(crate) fn sample(rows: usize, most: usize, key: Key, stream: u64) -> Vec<u32> {
+    if rows <= most {
+        return (0..rows as u32).collect();
+    }
+    let mut some = key.permutation(rows, stream);
+    some.truncate(most);
+    some.sort_unstable();
+    some
+}
+
 /// Fails if so many rows cannot be split, or not by this fraction.
 pub(super) fn check_split(rows: usize, fraction: f64) -> Result<()> {
     if !(fraction > 0.0 && fraction < 1.0) {

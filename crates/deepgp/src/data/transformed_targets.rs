@@ -1,9 +1,11 @@
 //! Targets on their way through a transform: `y → z = T(y) → (z − shift) / scale` for the model, and back.
 
-use crate::data::Dataset;
+use crate::backend::Alone;
+use crate::data::column_moments::{ColumnMoments, RowBlocks};
 use crate::data::dataset::check_finite;
 use crate::data::scaling::{ConstantColumns, Scaling, Standardiser, wrong_width};
 use crate::data::transform::TargetTransform;
+use crate::data::{Dataset, StoredRows};
 use crate::error::{Error, Result};
 use crate::numeric::mat::{Mat, View};
 use crate::predict::metrics::weighted_mean;
@@ -28,6 +30,35 @@ impl TargetTransforms {
     }
 }
 
+/// The targets of stored rows after their transforms.
+struct TransformedTargets<'a> {
+    rows: &'a StoredRows,
+    each: &'a [TargetTransform],
+}
+
+impl RowBlocks for TransformedTargets<'_> {
+    fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn ncols(&self) -> usize {
+        self.each.len()
+    }
+
+    fn weights(&self) -> Option<&[f64]> {
+        None
+    }
+
+    fn each(&self, visit: &mut dyn FnMut(usize, View<'_>)) -> Result<()> {
+        let first = self.rows.inputs();
+        self.rows.each(&mut |number, rows| {
+            let transformed =
+                Mat::from_fn(rows.nrows(), self.each.len(), |i, p| self.each[p].forward(rows.row(i)[first + p]));
+            visit(number, transformed.view());
+        })
+    }
+}
+
 impl Standardiser {
     /// The standardiser with these transforms of the targets before their scaling, which is learnt anew from `data`. Where all are the
     /// identity, nothing changes.
@@ -40,11 +71,27 @@ impl Standardiser {
         if each.iter().all(|own| *own == TargetTransform::Identity) {
             return Ok(self);
         }
-        let transform = Some(TargetTransforms { each, original: self.y });
-        let mut fitted = Self { x: self.x, y: Scaling::identity(targets.ncols()), transform, trend: None };
+        let mut fitted = self.with_unscaled_transforms(each);
         let transformed = fitted.targets(targets.view())?;
         fitted.y = Scaling::fit("y", transformed.view(), data.weights(), ConstantColumns::Reject)?;
         Ok(fitted)
+    }
+
+    /// [`Standardiser::with_transforms`] for rows that are not in memory, one transform for each target, all of whose targets are in their domains.
+    pub(crate) fn with_transforms_of_stored(self, rows: &StoredRows, each: Vec<TargetTransform>) -> Result<Self> {
+        if each.iter().all(|own| *own == TargetTransform::Identity) {
+            return Ok(self);
+        }
+        let moments = ColumnMoments::of(&Alone, &TransformedTargets { rows, each: &each })?;
+        let fitted = self.with_unscaled_transforms(each);
+        Ok(Self { y: Scaling::of("y", moments, ConstantColumns::Reject)?, ..fitted })
+    }
+
+    /// The standardiser with these transforms, and without a scaling after them.
+    fn with_unscaled_transforms(self, each: Vec<TargetTransform>) -> Self {
+        let width = each.len();
+        let transform = Some(TargetTransforms { each, original: self.y });
+        Self { x: self.x, y: Scaling::identity(width), transform, trend: None }
     }
 
     /// The transform of target `p`.

@@ -83,8 +83,7 @@ impl Standardiser {
             TrendChoice::Auto => false,
         };
         let of_function = |p: usize| likelihood.location(p).is_some();
-        let possible =
-            likelihood.target_units() == TargetUnits::Standardised && (0..data.y().ncols()).all(of_function);
+        let possible = likelihood.target_units() == TargetUnits::Standardised && (0..data.y().ncols()).all(of_function);
         if columns.is_empty() || (!possible && !certain) {
             return Ok(self);
         }

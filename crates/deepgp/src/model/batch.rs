@@ -25,6 +25,8 @@ pub struct Batch<'a> {
     pub objective: &'a dyn Objective,
     /// The whole batch, where several processes hold parts of it; `None` if the rows are all of it.
     pub shard: Option<Shard>,
+    /// Where each of the rows is in `data`, if that is not where its number says: noise goes by numbers.
+    pub places: Option<&'a [u32]>,
 }
 
 /// The place of one process's rows in a batch that several processes hold together.
@@ -48,12 +50,18 @@ impl<'a> Batch<'a> {
             progress: 1.0,
             objective: &EvidenceLowerBound,
             shard: None,
+            places: None,
         }
     }
 
     /// The number of rows of the data that one row of the batch stands for, `num_data / batch`.
     pub fn scale(&self) -> f64 {
         self.num_data as f64 / self.shard.map_or(self.rows.len(), |shard| shard.batch_rows) as f64
+    }
+
+    /// Where the rows are in the dataset.
+    pub(crate) fn places(&self) -> &'a [u32] {
+        self.places.unwrap_or(self.rows)
     }
 
     /// The number to add to row numbers to count them among the rows of all processes.
@@ -78,7 +86,11 @@ impl DeepGp {
                 return Err(Error::Setting { name, value: "0".into(), requirement: "at least 1" });
             }
         }
-        if let Some(row) = batch.rows.iter().find(|&&r| r as usize >= batch.data.len()) {
+        if batch.places().len() != batch.rows.len() {
+            let (expected, found) = (batch.rows.len().to_string(), batch.places().len().to_string());
+            return Err(Error::Shape { what: "the places of batch rows", expected, found });
+        }
+        if let Some(row) = batch.places().iter().find(|&&r| r as usize >= batch.data.len()) {
             return Err(Error::Shape {
                 what: "batch rows",
                 expected: format!("numbers below {}, the rows of the dataset", batch.data.len()),

@@ -514,7 +514,10 @@ impl<'a> Predictor<'a> {
                 }
             }
             if let Some(trend) = &self.trend {
-                mean.as_mut_slice().chunks_exact_mut(each).enumerate().for_each(|(i, mean)| trend.add(rows.row(i), mean));
+                mean.as_mut_slice()
+                    .chunks_exact_mut(each)
+                    .enumerate()
+                    .for_each(|(i, mean)| trend.add(rows.row(i), mean));
             }
             if let Some(widening) = &self.widening {
                 let rows =

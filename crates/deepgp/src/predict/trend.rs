@@ -24,7 +24,8 @@ impl LatentTrend {
         }
         let mut slopes = Mat::zeros(model.latent_width(), inputs);
         for (p, own) in trend.slopes.iter().enumerate() {
-            let latent = likelihood.location(p).ok_or_else(|| wrong(format!("the likelihood {}", likelihood.name())))?;
+            let latent =
+                likelihood.location(p).ok_or_else(|| wrong(format!("the likelihood {}", likelihood.name())))?;
             slopes.row_mut(latent).copy_from_slice(own);
         }
         Ok(Self { slopes })

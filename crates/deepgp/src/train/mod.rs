@@ -4,10 +4,12 @@
 //! [`Trainer`] is the loop in it: minibatch, objective, step, report. [`state::TrainState`] is all that changes on the way.
 
 pub(crate) mod adam;
+mod minibatch_reader;
 pub(crate) mod optimiser;
 mod row_order;
 mod shared_rows;
 pub(crate) mod state;
+mod stored_start;
 mod trainer;
 mod training;
 mod transform_choice;

@@ -50,6 +50,8 @@ impl Minibatches {
             return;
         }
         if self.count > 1 {
+            // Not both at once in memory.
+            order.order = Vec::new();
             order.take(Key::new(seed, Purpose::Shuffle).permutation(self.rows as usize, epoch), self, share);
         } else if order.order.is_empty() {
             (order.order, order.starts) = ((0..share.rows as u32).collect(), vec![0, share.rows]);

@@ -14,7 +14,7 @@ use std::borrow::Cow;
 
 use crate::backend::Communicator;
 use crate::backend::agreement::Share;
-use crate::data::{Dataset, SplitBy, Standardiser};
+use crate::data::{Dataset, SplitBy, Standardiser, sample};
 use crate::error::{Error, Result};
 use crate::model::inducing::SUBSAMPLE;
 use crate::numeric::mat::Mat;
@@ -93,8 +93,8 @@ impl<'a> SharedRows<'a> {
         Ok(self.fetch(&some)?.into_owned())
     }
 
-    /// The standardised inputs that a model starts from: those of all rows to train on, `part`, of which this process has `rows`; of the rows of
-    /// several processes at most [`SUBSAMPLE`], at random.
+    /// The standardised inputs that a model starts from: those of all rows to train on, `part`, of which this process has `rows`, or of
+    /// [`SUBSAMPLE`] of them at random if there are more. However many processes hold the rows, they are the same.
     pub fn start_inputs<'r>(
         &self,
         part: &Dataset,
@@ -102,14 +102,12 @@ impl<'a> SharedRows<'a> {
         units: &Standardiser,
         seed: u64,
     ) -> Result<Cow<'r, Mat>> {
-        if self.outline.is_none() {
+        if self.outline.is_none() && part.len() <= SUBSAMPLE {
             return Ok(Cow::Borrowed(rows.x()));
         }
-        let mut some: Vec<u32> = (0..part.len() as u32).collect();
-        if part.len() > SUBSAMPLE {
-            some = Key::new(seed, Purpose::Inducing).permutation(part.len(), 0);
-            some.truncate(SUBSAMPLE);
-            some.sort_unstable();
+        let some = sample(part.len(), SUBSAMPLE, Key::new(seed, Purpose::Inducing), 0);
+        if self.outline.is_none() {
+            return Ok(Cow::Owned(rows.x().gather(&some)));
         }
         Ok(Cow::Owned(units.x.apply("x", self.fetch_rows(part, &some)?.x().view())?))
     }

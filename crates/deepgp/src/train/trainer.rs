@@ -25,6 +25,7 @@ use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::minibatch_reader::MinibatchReader;
 use super::optimiser::Optimiser;
 use super::row_order::{Minibatches, RowOrder};
 use super::state::{Best, StepOutcome, StepReport, Stop, TrainState};
@@ -127,8 +128,20 @@ pub struct Trainer<'a> {
     threads: Threads,
     /// The rows in the order of the current epoch.
     order: RowOrder,
+    /// What reads the rows of each step, if they are not in memory.
+    reader: Option<MinibatchReader>,
     /// Reports of steps that were taken but not yet handed out.
     reports: VecDeque<StepReport>,
+}
+
+/// The rows that a trainer is started on.
+struct TrainerRows<'a> {
+    /// The rows, or some of them if there is a reader.
+    data: &'a Dataset,
+    /// The rows among those of all processes.
+    share: Share,
+    /// What reads the rows of each step, if they are not in memory.
+    reader: Option<MinibatchReader>,
 }
 
 /// The rows that decide when to stop.
@@ -201,19 +214,50 @@ impl<'a> Trainer<'a> {
     /// A trainer like [`Trainer::resume`]'s, with a program's own objective or optimiser.
     pub fn resume_by(
         method: Method<'a>,
-        mut model: DeepGp,
+        model: DeepGp,
         data: &'a Dataset,
+        validation: Option<&'a Dataset>,
+        settings: TrainSettings,
+        state: TrainState,
+    ) -> Result<Self> {
+        let share = model.backend().communicator().share(data.len())?;
+        Self::start(method, model, TrainerRows { data, share, reader: None }, validation, settings, state)
+    }
+
+    /// A trainer like [`Trainer::resume_by`]'s on `count` rows that `reader` reads; `sample` has some of them.
+    pub(super) fn of_stored(
+        method: Method<'a>,
+        model: DeepGp,
+        (reader, sample, count): (MinibatchReader, &'a Dataset, usize),
+        validation: Option<&'a Dataset>,
+        settings: TrainSettings,
+        state: TrainState,
+    ) -> Result<Self> {
+        if !model.backend().takes_stored_rows() || !model.backend().communicator().is_alone() {
+            let reason = format!("{} takes none, or there are several processes", model.backend().name());
+            return Err(Error::StoredRows { reason });
+        }
+        let share = Share { offset: 0, rows: count, total: count };
+        let rows = TrainerRows { data: sample, share, reader: Some(reader) };
+        Self::start(method, model, rows, validation, settings, state)
+    }
+
+    /// A trainer on these rows from a saved state.
+    fn start(
+        method: Method<'a>,
+        mut model: DeepGp,
+        rows: TrainerRows<'a>,
         validation: Option<&'a Dataset>,
         settings: TrainSettings,
         mut state: TrainState,
     ) -> Result<Self> {
+        let TrainerRows { data, share, reader } = rows;
         settings.check()?;
         for data in [Some(data), validation].into_iter().flatten() {
             model.check_data(data)?;
         }
         method.objective.check(&model)?;
         let communicator = model.backend().communicator();
-        let share = communicator.share(data.len())?;
         state.check(&model, method.optimiser, share.total, &settings)?;
         let validation = validation.map(|rows| Validation::new(rows, &*communicator)).transpose()?;
         (state.settings.steps, state.settings.threads) = (settings.steps, settings.threads);
@@ -226,7 +270,7 @@ impl<'a> Trainer<'a> {
         let fetched = (run.fetch_every() > Duration::ZERO)
             .then(|| Fetched { state: Box::new(state.clone()), at: Instant::now() });
         let (order, reports) = (RowOrder::default(), VecDeque::new());
-        Ok(Self { model, communicator, share, validation, state, run, fetched, threads, order, reports })
+        Ok(Self { model, communicator, share, validation, state, run, fetched, threads, order, reader, reports })
     }
 
     /// The model at the parameters of [`Trainer::state`], or newer ones.
@@ -398,24 +442,37 @@ impl<'a> Trainer<'a> {
 
     /// Takes the planned steps up to the first that fails.
     fn compute(&mut self, plans: &[PlannedStep]) -> Result<Vec<Result<Evaluation>>> {
+        let minibatches = self.read_minibatches(plans)?;
         let Self { model, state, run, order, threads, communicator, share, .. } = self;
         let (steps, offset) = (state.settings.steps, share.offset as u32);
         let shard = |batch_rows| (!communicator.is_alone()).then_some(Shard { offset, batch_rows });
-        let plan = |p: &PlannedStep| StepPlan {
+        let plan = |(i, p): (usize, &PlannedStep)| StepPlan {
             step: p.before.step,
             rows: order.rows(p.rows.clone()),
             shard: shard(p.batch_rows),
+            minibatch: minibatches.get(i),
+            num_data: share.total,
             learning_rate: p.learning_rate,
             kl_weight: p.kl_weight,
             progress: p.before.step as f64 / steps as f64,
         };
-        let plans: Vec<StepPlan<'_>> = plans.iter().map(plan).collect();
+        let plans: Vec<StepPlan<'_>> = plans.iter().enumerate().map(plan).collect();
         let outcomes = threads.run(|| run.steps(&plans, model, state))?;
         if outcomes.iter().any(Result::is_ok) {
             // There is something to return to; what it is, the run knows.
             state.before.get_or_insert_with(|| state.now.clone());
         }
         Ok(outcomes)
+    }
+
+    /// The rows of these steps, if they are not in memory. Those of the step after them are read meanwhile, if they are of the same epoch.
+    fn read_minibatches(&mut self, plans: &[PlannedStep]) -> Result<Vec<Dataset>> {
+        let Some(reader) = &mut self.reader else { return Ok(Vec::new()) };
+        let rows: Vec<&[u32]> = plans.iter().map(|plan| self.order.rows(plan.rows.clone())).collect();
+        let used = self.state.batches_used;
+        let after = (used > 0).then(|| self.order.rows(self.order.range(used)));
+        let next = rows.iter().copied().skip(1).map(Some).chain([after]);
+        rows.iter().zip(next).map(|(own, next)| reader.minibatch(own, next)).collect()
     }
 
     /// How an epoch is cut into minibatches.

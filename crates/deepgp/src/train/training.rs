@@ -8,17 +8,20 @@
 //!
 //! The rows that were held out say last how sure of classes the model should be ([`Sharpness`](crate::Sharpness)).
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use super::minibatch_reader::MinibatchReader;
 use super::optimiser::Optimiser;
 use super::shared_rows::SharedRows;
 use super::state::{StepReport, Stop, TrainState};
+use super::stored_start::{self, StoredStart};
 use super::trainer::{Method, Trainer};
-use super::transform_choice::{self, TransformFinding};
+use super::transform_choice::{self, MOST_FITTED, TransformFinding};
 use crate::backend::{Alone, Backend, Communicator, Cpu};
 use crate::data::copies::Copies;
-use crate::data::{ConstantColumns, Dataset, Standardiser, TargetTransform, TransformChoice};
+use crate::data::{ConstantColumns, Dataset, Standardiser, StoredRows, TargetTransform, TransformChoice, sample};
 use crate::error::{Error, Result};
 use crate::likelihood::{Likelihood, Outcomes, TargetUnits};
 use crate::model::DeepGp;
@@ -73,6 +76,8 @@ pub struct Training {
     regressor: Regressor,
     /// The training rows, in the model's units; of several processes, this one's.
     rows: Dataset,
+    /// The rows to train on, if they are not in memory; then `rows` are a sample of them.
+    stored: Option<StoredRows>,
     /// The number of training rows of all processes.
     num_data: usize,
     /// The rows that decide when to stop, in the model's units: those held out, or a sample of them.
@@ -180,6 +185,7 @@ impl Training {
         Ok(Self {
             regressor: Regressor::new(model, standardiser),
             rows,
+            stored: None,
             num_data: train.len(),
             held_out,
             settings: settings.train,
@@ -219,6 +225,7 @@ impl Training {
         Ok(Self {
             regressor,
             rows,
+            stored: None,
             num_data: train.len(),
             held_out,
             settings: settings.train,
@@ -227,6 +234,39 @@ impl Training {
             findings: Vec::new(),
             num_held_out,
         })
+    }
+
+    /// The training of a new model for rows that are not in memory: that of [`Training::watched`] for the same rows in memory, to the bit, where they
+    /// are dense there. Rows have no weights, and are split at random. In memory are two minibatches, the order of the rows (4 bytes for
+    /// each), and some thousands of rows; where targets are classes or counts, all targets while the model is begun.
+    pub fn stored(
+        rows: &StoredRows,
+        settings: &FitSettings,
+        mut watch: impl FnMut(StartProgress) -> ControlFlow<()> + Send,
+    ) -> Result<Self> {
+        Ok(Self::of_start(stored_start::begin(rows, settings, &mut StartWatch::new(&mut watch))?, settings))
+    }
+
+    /// The training of an existing model like [`Training::of`]'s, on rows that are not in memory.
+    pub fn of_stored(regressor: Regressor, rows: &StoredRows, settings: &FitSettings) -> Result<Self> {
+        Ok(Self::of_start(stored_start::go_on(regressor, rows, settings)?, settings))
+    }
+
+    /// The training of a model that is begun.
+    fn of_start(start: StoredStart, settings: &FitSettings) -> Self {
+        let StoredStart { regressor, train, sample, held_out, num_held_out, findings } = start;
+        Self {
+            regressor,
+            rows: sample,
+            num_data: train.len(),
+            stored: Some(train),
+            held_out,
+            settings: settings.train,
+            state: None,
+            calibrate: settings.calibrate,
+            findings,
+            num_held_out,
+        }
     }
 
     /// This training with other minibatches and noise, as after runs that took `steps_before` steps. The optimiser's state, the schedule
@@ -260,7 +300,8 @@ impl Training {
         let fewer = rows < held_out.len();
         self.held_out = Some(held_out);
         if fewer {
-            let (known, wanted) = (some_of(self.num_held_out, &before), some_of(self.num_held_out, &self.settings));
+            let (known, wanted) =
+                (places_looked_at(self.num_held_out, &before), places_looked_at(self.num_held_out, &self.settings));
             let places: Vec<u32> =
                 wanted.iter().filter_map(|row| known.binary_search(row).ok()).map(|at| at as u32).collect();
             self.held_out = self.held_out.map(|own| own.gather(&places)).transpose()?;
@@ -298,7 +339,7 @@ impl Training {
         &self.regressor.standardiser
     }
 
-    /// The rows to train on, in the model's units; of several processes, this one's.
+    /// The rows to train on, in the model's units; of several processes, this one's; of rows that are not in memory, a sample.
     pub fn rows(&self) -> &Dataset {
         &self.rows
     }
@@ -340,9 +381,15 @@ impl Training {
     ) -> Result<Fit> {
         let Regressor { model, standardiser, .. } = self.regressor.clone();
         let (rows, held_out) = (&self.rows, self.held_out.as_ref());
-        let mut trainer = match self.state.clone() {
-            None => Trainer::by(method, model, rows, held_out, self.settings)?,
-            Some(state) => Trainer::resume_by(method, model, rows, held_out, self.settings, state)?,
+        let mut trainer = match (&self.stored, self.state.clone()) {
+            (None, None) => Trainer::by(method, model, rows, held_out, self.settings)?,
+            (None, Some(state)) => Trainer::resume_by(method, model, rows, held_out, self.settings, state)?,
+            (Some(stored), state) => {
+                let start = || TrainState::start(&model, method.optimiser, stored.len(), self.settings);
+                let state = state.unwrap_or_else(start);
+                let reader = MinibatchReader::new(stored.clone(), standardiser.clone())?;
+                Trainer::of_stored(method, model, (reader, rows, stored.len()), held_out, self.settings, state)?
+            }
         };
         let stop = trainer.run(callback)?;
         let state = trainer.state().clone();
@@ -374,17 +421,17 @@ fn transforms(
             Ok((vec![TargetTransform::Identity; targets], Vec::new()))
         }
         (Choice::Auto, TargetUnits::Standardised) => {
-            let fetch = |rows: &[u32]| all.fetch_rows(train, rows);
-            Ok(transform_choice::choose(train, plain, &fetch, threads)?.into_iter().unzip())
+            let some = fitted_to(train)?;
+            let fetch = |rows: &[u32]| all.fetch_rows(&some, rows);
+            let smallest = transform_choice::smallest(train.y());
+            Ok(transform_choice::choose(&some, &smallest, plain, &fetch, threads)?.into_iter().unzip())
         }
         (fixed @ (Choice::Log | Choice::Log1p | Choice::YeoJohnson | Choice::Quantile), TargetUnits::Standardised) => {
-            let column = |p: usize| (0..train.len()).map(|i| train.y()[(i, p)]).collect::<Vec<f64>>();
-            let fit = |p: usize| fixed.fit_column(p, &column(p), train.weights());
-            Ok(((0..targets).map(fit).collect::<Result<_>>()?, Vec::new()))
+            fixed.check(train.y().view())?;
+            Ok((fit_transforms(fixed, &*fitted_to(train)?)?, Vec::new()))
         }
         (fixed @ (Choice::Log | Choice::Log1p | Choice::YeoJohnson | Choice::Quantile), TargetUnits::AsTheyAre) => {
-            let requirement = "`none` for a likelihood that takes targets as they are";
-            Err(Error::Setting { name: "transform_target", value: fixed.name().into(), requirement })
+            Err(no_transform_for_such_targets(fixed))
         }
     }
 }
@@ -400,12 +447,38 @@ fn with_trend(
     if settings.trend_columns.is_empty() {
         return Ok(standardiser);
     }
-    let mut some: Vec<u32> = (0..train.len() as u32).collect();
-    if some.len() > MOST_ROWS_OF_TREND {
-        some = Key::new(0, Purpose::Split).permutation(train.len(), 6);
-        some.truncate(MOST_ROWS_OF_TREND);
+    let some = all.fetch_rows(train, &places_of_trend(train.len()))?;
+    standardiser.with_trend(&some, (settings.trend, &settings.trend_columns), likelihood)
+}
+
+/// The places among so many training rows of those that a trend is learnt from.
+pub(super) fn places_of_trend(train: usize) -> Vec<u32> {
+    sample(train, MOST_ROWS_OF_TREND, Key::new(0, Purpose::Split), 6)
+}
+
+/// The rows that transforms are fitted to: all of these, or so many at random that more would say no more.
+fn fitted_to(train: &Dataset) -> Result<Cow<'_, Dataset>> {
+    if train.len() <= MOST_FITTED {
+        return Ok(Cow::Borrowed(train));
     }
-    standardiser.with_trend(&all.fetch_rows(train, &some)?, (settings.trend, &settings.trend_columns), likelihood)
+    train.gather(&places_fitted_to(train.len())).map(Cow::Owned)
+}
+
+/// The places among so many training rows of those that transforms are fitted to.
+pub(super) fn places_fitted_to(train: usize) -> Vec<u32> {
+    sample(train, MOST_FITTED, Key::new(0, Purpose::Split), 7)
+}
+
+/// This transform for each target, fitted to these rows.
+pub(super) fn fit_transforms(fixed: TransformChoice, rows: &Dataset) -> Result<Vec<TargetTransform>> {
+    let column = |p: usize| (0..rows.len()).map(|i| rows.y()[(i, p)]).collect::<Vec<f64>>();
+    (0..rows.y().ncols()).map(|p| fixed.fit_column(p, &column(p), rows.weights())).collect()
+}
+
+/// The error of a transform for a likelihood that takes targets as they are.
+pub(super) fn no_transform_for_such_targets(fixed: TransformChoice) -> Error {
+    let requirement = "`none` for a likelihood that takes targets as they are";
+    Error::Setting { name: "transform_target", value: fixed.name().into(), requirement }
 }
 
 /// The rows to train on, and those held out for early stopping, if `settings` ask for any: the split of every run with these settings.
@@ -419,23 +492,29 @@ pub fn hold_out(data: &Dataset, settings: &FitSettings) -> Result<(Dataset, Opti
 fn hold_out_of(data: &Dataset, settings: &FitSettings, outcomes: Outcomes) -> Result<(Dataset, Option<Dataset>)> {
     let data = data.with_positive_weights();
     let Some(fraction) = settings.validation else { return Ok((data.into_owned(), None)) };
-    if !(fraction > 0.0 && fraction < 1.0) {
-        let requirement = "above 0 and below 1, or `None`";
-        return Err(Error::Setting { name: "validation", value: fraction.to_string(), requirement });
-    }
     // What rows are split by decides for all copies of a row alike.
     let copies = if data.split_by().is_none() { Copies::of(&data) } else { None };
     let rows = copies.as_ref().map_or(data.len(), Copies::len);
-    if rows < 3 {
-        let advice = "give more rows, or set `validation` to `None`";
-        return Err(Error::TooFewRows { what: "holding rows out for validation", needed: 3, rows, advice });
-    }
+    check_hold_out(rows, fraction)?;
     let (train, held_out) = match (copies, outcomes) {
         (Some(copies), _) => copies.split(fraction, settings.train.seed)?,
         (None, Outcomes::Classes(_)) => data.split_by_class(fraction, settings.train.seed)?,
         (None, Outcomes::Real | Outcomes::Counts) => data.split(fraction, settings.train.seed)?,
     };
     Ok((train, Some(held_out)))
+}
+
+/// Fails if so many rows cannot give a fraction for validation.
+pub(super) fn check_hold_out(rows: usize, fraction: f64) -> Result<()> {
+    if !(fraction > 0.0 && fraction < 1.0) {
+        let requirement = "above 0 and below 1, or `None`";
+        return Err(Error::Setting { name: "validation", value: fraction.to_string(), requirement });
+    }
+    if rows < 3 {
+        let advice = "give more rows, or set `validation` to `None`";
+        return Err(Error::TooFewRows { what: "holding rows out for validation", needed: 3, rows, advice });
+    }
+    Ok(())
 }
 
 /// The rows among those held out that decide when to stop, in the model's units: all of them, or so many as `settings` allow at random.
@@ -448,15 +527,12 @@ fn looked_at(
     if held_out.len() <= settings.train.validation_rows {
         return units.apply(&*all.fetch(held_out)?);
     }
-    units.apply(&all.fetch_rows(held_out, &some_of(held_out.len(), &settings.train))?)
+    units.apply(&all.fetch_rows(held_out, &places_looked_at(held_out.len(), &settings.train))?)
 }
 
-/// The numbers, in ascending order, of those rows among so many held out that decide when to stop; of fewer rows all are among those of more.
-fn some_of(held_out: usize, settings: &TrainSettings) -> Vec<u32> {
-    let mut chosen = Key::new(settings.seed, Purpose::Split).permutation(held_out, 1);
-    chosen.truncate(settings.validation_rows);
-    chosen.sort_unstable();
-    chosen
+/// The places, in ascending order, of those rows among so many held out that decide when to stop; of fewer rows all are among those of more.
+pub(super) fn places_looked_at(held_out: usize, settings: &TrainSettings) -> Vec<u32> {
+    sample(held_out, settings.validation_rows, Key::new(settings.seed, Purpose::Split), 1)
 }
 
 /// The seed of a run after others that took `steps_before` steps; without any steps it is theirs.

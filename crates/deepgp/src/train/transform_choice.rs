@@ -31,6 +31,8 @@ const PRIOR_ROWS: f64 = 2.0;
 const MOST_ROWS: usize = 20_000;
 /// The most rows that are predicted.
 const MOST_PREDICTED: usize = 2_000;
+/// The most rows that transforms are fitted to: of more, so many at random say as much.
+pub(super) const MOST_FITTED: usize = 200_000;
 /// The least number of rows that can tell transforms apart.
 const FEWEST_ROWS: usize = 100;
 /// The least gain in mean log density for which a target is transformed.
@@ -75,9 +77,11 @@ struct Trial {
 }
 
 /// The transform of each target of these rows, which are in the user's units, and what was found out about it. Without transforms they are
-/// standardised by `plain`; `fetch` gives some of them with their inputs, which `rows` need not have.
+/// standardised by `plain`; `fetch` gives some of them with their inputs, which `rows` need not have. `smallest` is the smallest value of each target
+/// among all rows, of which `rows` may be a sample.
 pub(super) fn choose(
     rows: &Dataset,
+    smallest: &[f64],
     plain: &Standardiser,
     fetch: &dyn Fn(&[u32]) -> Result<Dataset>,
     threads: &Threads,
@@ -94,9 +98,7 @@ pub(super) fn choose(
         return Ok(distinct.into_iter().map(found).collect());
     }
     // Every transform for every target that can have it.
-    let possible = |choice: TransformChoice, p: usize| {
-        distinct[p] >= FEWEST_VALUES && rows.y().as_slice().iter().skip(p).step_by(targets).all(|y| choice.contains(*y))
-    };
+    let possible = |choice: TransformChoice, p: usize| distinct[p] >= FEWEST_VALUES && choice.contains(smallest[p]);
     let fitted: Vec<Vec<Option<TargetTransform>>> = TRIED
         .iter()
         .map(|choice| {
@@ -128,6 +130,13 @@ pub(super) fn choose(
         }
     };
     Ok((0..targets).map(found).collect())
+}
+
+/// The smallest value of each target.
+pub(super) fn smallest(y: &Mat) -> Vec<f64> {
+    let mut all = vec![f64::INFINITY; y.ncols()];
+    (0..y.nrows()).for_each(|i| all.iter_mut().zip(y.row(i)).for_each(|(least, v)| *least = least.min(*v)));
+    all
 }
 
 /// The mean gain in log density of `own` over `plain` and its standard error, if it is clear and the CRPS is smaller.
@@ -205,7 +214,7 @@ mod tests {
 
     fn chosen(data: &Dataset, threads: usize) -> Vec<(TargetTransform, TransformFinding)> {
         let plain = Standardiser::fit(data, ConstantColumns::Keep).unwrap();
-        choose(data, &plain, &|rows| data.gather(rows), &Threads::new(threads).unwrap()).unwrap()
+        choose(data, &smallest(data.y()), &plain, &|rows| data.gather(rows), &Threads::new(threads).unwrap()).unwrap()
     }
 
     #[test]

@@ -166,7 +166,9 @@ pub fn record_training(case: &mut Case, trained: &Trained) {
     case.fact("clamped", taken().map(|elbo| elbo.clamped).sum::<usize>());
     case.numbers("report.data_term", &taken().map(|elbo| elbo.data_term).collect::<Vec<f64>>());
     case.numbers("report.kl", &taken().flat_map(|elbo| elbo.kl.clone()).collect::<Vec<f64>>());
-    let Standardiser { x, y, transform: None, trend: None } = &regressor.standardiser else { panic!("0.1 had no transforms") };
+    let Standardiser { x, y, transform: None, trend: None } = &regressor.standardiser else {
+        panic!("0.1 had no transforms")
+    };
     case.numbers("standardiser.x", &[x.shift.clone(), x.scale.clone()].concat());
     case.numbers("standardiser.y", &[y.shift.clone(), y.scale.clone()].concat());
     let raw = regressor.model.raw();

@@ -66,6 +66,7 @@ fn default_of(option: &str) -> Option<String> {
         "seed" => train.seed.to_string(),
         "threads" => train.threads.to_string(),
         "precision" => name_of(PRECISIONS, model.precision).into(),
+        "rows_in" => nothing.rows_in.unwrap_or_default().name().into(),
         "device" => nothing.device.unwrap_or_default().name().into(),
         "validation" => settings.validation.unwrap_or(0.0).to_string(),
         "patience" => train.patience.to_string(),

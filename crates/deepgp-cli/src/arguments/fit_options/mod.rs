@@ -33,6 +33,7 @@ use super::value::limits::{self, within};
 use super::value::share::share;
 use super::value::stdio_path;
 use super::value::test_rows::TestRows;
+use crate::fit::rows_in::{PLACES, RowsIn};
 use crate::model::device::{DEVICES, Device};
 
 pub use defaults::with_default;
@@ -196,6 +197,10 @@ pub struct FitOptions {
     /// Where to compute
     #[arg(long, value_parser = choice::<Device>(DEVICES), help_heading = "Training")]
     pub device: Option<Device>,
+    /// Where rows are kept: in memory, or in a file beside the checkpoint, which goes at the end and from which each step reads its rows;
+    /// auto is memory if they fit there. The model is the same
+    #[arg(long, value_parser = choice::<RowsIn>(PLACES), help_heading = "Training")]
+    pub rows_in: Option<RowsIn>,
     /// The share of rows to keep away from training and score the model on at the end: at random (0.2), or the last ones (last:0.2), by
     /// the table's column of dates, or by its order if it has not exactly one, or by a column that is named (last:0.2:COLUMN). The rows
     /// for --validation are then the last of the others
@@ -313,6 +318,7 @@ impl FitOptions {
             threads: self.threads.or(config.threads),
             precision: self.precision.or(config.precision),
             device: self.device.or(config.device),
+            rows_in: self.rows_in.or(config.rows_in),
             test: if self.folds.is_some() { self.test } else { self.test.or(config.test) },
             folds: if test { None } else { self.folds.or(config.folds) },
             validation: self.validation.or(config.validation),

@@ -65,8 +65,8 @@ pub fn name_of<T: DeserializeOwned + PartialEq>(names: &'static [&'static str], 
 mod tests {
     use super::*;
     use deepgp::{
-        CovarianceForm, KernelChoice, LikelihoodChoice, MeanForm, ObjectiveChoice, Precision, TransformChoice, TrendChoice,
-        ValidationScore,
+        CovarianceForm, KernelChoice, LikelihoodChoice, MeanForm, ObjectiveChoice, Precision, TransformChoice,
+        TrendChoice, ValidationScore,
     };
     use deepgp_io::ClassWeights;
     use deepgp_io::table::{ConstantInputs, DateOrder, Header, Missing, Task};

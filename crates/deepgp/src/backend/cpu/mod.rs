@@ -69,6 +69,10 @@ impl Backend for Cpu {
         Ok((evaluation, memory.into_gradient()))
     }
 
+    fn takes_stored_rows(&self) -> bool {
+        true
+    }
+
     fn train<'d>(&self, model: &DeepGp, task: TrainingTask<'d>) -> Result<Box<dyn Run + 'd>> {
         Ok(Box::new(CpuRun::new(model, task, self.communicator.clone())?))
     }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::step::StepMemory;
-use crate::backend::agreement::Share;
 use crate::backend::{Communicator, Evaluation, Run, StepPlan, TrainingTask};
 use crate::error::Result;
 use crate::model::DeepGp;
@@ -21,20 +20,19 @@ pub(super) struct CpuRun<'d> {
     task: TrainingTask<'d>,
     /// How sums are taken over processes.
     communicator: Arc<dyn Communicator>,
-    /// The rows of this process among those of all.
-    share: Share,
     /// The model's list of parameters, for constraints and what is frozen; its values are not used.
     parameters: Vec<Parameter>,
     /// The memory of a step, reused by the next.
     memory: StepMemory,
+    /// The numbers from 0 on: where the rows of a minibatch are that a step brings.
+    places: Vec<u32>,
 }
 
 impl<'d> CpuRun<'d> {
     /// A run of `model`, with memory for its steps.
     pub fn new(model: &DeepGp, task: TrainingTask<'d>, communicator: Arc<dyn Communicator>) -> Result<Self> {
-        let share = communicator.share(task.data.len())?;
         let (parameters, memory) = (model.parameters(), StepMemory::new(model, task.data, &*communicator));
-        Ok(Self { task, communicator, share, parameters, memory })
+        Ok(Self { task, communicator, parameters, memory, places: Vec::new() })
     }
 
     /// Moves the parameters by the gradient in memory. The older of the two snapshots becomes the new one.
@@ -73,10 +71,14 @@ impl Run for CpuRun<'_> {
     ) -> Result<Vec<Result<Evaluation>>> {
         let TrainingTask { data, settings, objective, .. } = self.task.clone();
         let mut outcomes = Vec::new();
-        for &StepPlan { step, rows, shard, learning_rate, kl_weight, progress } in plans {
+        for &StepPlan { step, rows, shard, minibatch, num_data, learning_rate, kl_weight, progress } in plans {
             let objective = &*objective;
+            let data = minibatch.unwrap_or(data);
+            let from = self.places.len() as u32;
+            self.places.extend(from..from.max(minibatch.map_or(0, |_| rows.len() as u32)));
+            let places = minibatch.map(|_| &self.places[..rows.len()]);
             let own = Batch { samples: settings.samples, kl_weight, progress, objective, ..Batch::of(data, rows) };
-            let batch = Batch { num_data: self.share.total, shard, ..own };
+            let batch = Batch { num_data, shard, places, ..own };
             let noise = Noise::Rows { key: Key::new(settings.seed, Purpose::Train), step: step as u32 };
             match model.evaluate(batch, noise, &*self.communicator, &mut self.memory, true) {
                 Ok(evaluation) => {

@@ -219,10 +219,11 @@ impl DeepGp {
             sum.clear();
             for block in (i..blocks).step_by(used) {
                 let first = block * block_rows;
-                let ids = &batch.rows[first..batch.rows.len().min(first + block_rows)];
-                rows.layers[0].x.gather(batch.data, layout, ids);
+                let block = first..batch.rows.len().min(first + block_rows);
+                let (ids, places) = (&batch.rows[block.clone()], &batch.places()[block]);
+                rows.layers[0].x.gather(batch.data, layout, places);
                 sum.clamped += chain.forward(&mut rows, noise, RowNumbers { ids, first, offset: batch.offset() });
-                self.add_objective(&mut rows, ids, batch, log_weights.as_deref(), gradient, sum);
+                self.add_objective(&mut rows, places, batch, log_weights.as_deref(), gradient, sum);
                 if gradient {
                     let sums = ChainSums { layers: &mut sum.layers, points: &mut sum.points };
                     chain.backward(&mut rows, Some(sums));
@@ -239,11 +240,12 @@ impl DeepGp {
         if numbers * size_of::<T>() > CACHED_BYTES { LARGE_BLOCK_ROWS } else { BLOCK_ROWS }
     }
 
-    /// Adds the objective of a block's rows, from the last layer's moments, to `sum`, and writes the gradients at these moments.
+    /// Adds the objective of a block's rows, which are at these places, from the last layer's moments, to `sum`, and writes the gradients at these
+    /// moments.
     fn add_objective<T: Real>(
         &self,
         rows: &mut ChainRows<T>,
-        ids: &[u32],
+        places: &[u32],
         batch: Batch<'_>,
         log_weights: Option<&[f64]>,
         gradient: bool,
@@ -255,28 +257,28 @@ impl DeepGp {
         last.variance_bar.reshape_for_overwrite(last.mean.nrows(), width);
         last.conditional_bar.resize(last.conditional.len(), T::ZERO);
         // The samples of a row stand one below the other.
-        let samples = last.mean.nrows() / ids.len();
-        let (each, conditionals) = (samples * width, last.conditional.len() / ids.len());
+        let samples = last.mean.nrows() / places.len();
+        let (each, conditionals) = (samples * width, last.conditional.len() / places.len());
         rows.row.resize(4 * each + 2 * conditionals, 0.0);
         let (moments, bars) = rows.row.split_at_mut(2 * each + conditionals);
         let (mean, rest) = moments.split_at_mut(each);
         let (variance, conditional) = rest.split_at_mut(each);
         let (mean_bar, rest) = bars.split_at_mut(each);
         let (variance_bar, conditional_bar) = rest.split_at_mut(each);
-        for (i, &id) in ids.iter().enumerate() {
+        for (i, &place) in places.iter().enumerate() {
             let (own, own_samples) = (i * each..(i + 1) * each, i * conditionals..(i + 1) * conditionals);
             widen(&last.mean.as_slice()[own.clone()], mean);
             widen(&last.variance.as_slice()[own.clone()], variance);
             widen(&last.conditional[own_samples.clone()], conditional);
             if let Some(offsets) = batch.data.offsets() {
-                self.add_offset(offsets[id as usize], mean);
+                self.add_offset(offsets[place as usize], mean);
             }
             let term = RowTerm {
                 likelihood: self.likelihood(),
                 shared: self.shared_values(),
-                y: batch.data.y().row(id as usize),
+                y: batch.data.y().row(place as usize),
                 f: Samples { mean, variance, width, log_weights, conditional },
-                weight: batch.data.weights().map_or(1.0, |weights| weights[id as usize]),
+                weight: batch.data.weights().map_or(1.0, |weights| weights[place as usize]),
                 scale,
                 progress: batch.progress,
             };

@@ -1,0 +1,196 @@
+//! The rows of a fit: read into memory or to disk, and split.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use deepgp::{Dataset, StoredRows};
+use deepgp_io::table::{ConstantInputs, Schema, Source};
+use deepgp_io::{ModelFile, Note, SplitRule};
+
+use super::initial_model::InitialModel;
+use super::rows_in::{Demands, RowsIn};
+use super::rows_on_disk::RowsOnDisk;
+use crate::arguments::fit_options::FitOptions;
+use crate::model::device::Device;
+use crate::model::row_facts;
+use crate::model::rows::{self, LoadedRows, PlacedRows, SplitRows};
+use crate::processes::Processes;
+use crate::terminal::explain::impossible_in_table;
+use crate::terminal::output::Voice;
+use crate::terminal::stage::{Extent, Stage};
+
+/// How the rows of a fit are read.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadPlan<'a> {
+    /// The options of the fit.
+    pub options: &'a FitOptions,
+    /// The model that it starts from, if there is one.
+    pub initial: Option<&'a InitialModel>,
+    /// Which rows are held out.
+    pub split: &'a SplitRule,
+    /// The number of records in the table; 0 if nobody has counted them.
+    pub records: u64,
+    /// Where to compute.
+    pub device: Device,
+    /// To whom the command talks.
+    pub voice: Voice,
+}
+
+/// Rows that were read.
+#[derive(Debug)]
+pub struct Read {
+    /// The columns, those left out that are the same in every row.
+    pub schema: Schema,
+    /// The rows.
+    pub rows: FitRows,
+    /// What reading found.
+    pub notes: Vec<Note>,
+    /// A note on columns that are left out.
+    pub constant: Option<Note>,
+    /// The number of rows that do not say when they were.
+    pub undated: usize,
+}
+
+/// The rows of a fit, those to test on included.
+#[derive(Debug)]
+pub enum FitRows {
+    /// All of them in memory.
+    InMemory(PlacedRows),
+    /// All of them on disk.
+    OnDisk(RowsOnDisk),
+}
+
+/// The rows of a fit, split.
+#[derive(Debug)]
+pub struct SplitFit {
+    /// The columns; what levels of categories say about targets is known from the training rows.
+    pub schema: Schema,
+    /// The rows to train on; a sample of them if they are on disk.
+    pub train: Dataset,
+    /// The rows to test on, or a sample of them.
+    pub held_out: Option<PlacedRows>,
+    /// The number of rows to test on.
+    pub held_out_rows: usize,
+    /// All rows to train on, if they are on disk.
+    pub stored: Option<StoredRows>,
+    /// What a person should know of it.
+    pub note: Option<Note>,
+}
+
+impl ReadPlan<'_> {
+    /// Reads all rows of a table.
+    pub fn read(&self, schema: Schema, source: &Source, checkpoint: &Path, processes: &Processes) -> Result<Read> {
+        let &Self { options, initial, split, records, device, .. } = self;
+        let demands = Demands {
+            schema: &schema,
+            split,
+            class_weights: options.class_weights(),
+            folds: options.folds.is_some(),
+            init: initial.is_some(),
+            device,
+        };
+        let settings = options.settings_for(records as usize, &schema.target_kind)?;
+        if options.rows_in.unwrap_or_default().is_disk(&demands, records, &settings, processes)? {
+            self.to_disk(schema, source, checkpoint)
+        } else {
+            self.into_memory(schema, source)
+        }
+    }
+
+    /// Reads all rows into memory.
+    fn into_memory(&self, schema: Schema, source: &Source) -> Result<Read> {
+        let extent = if self.records > 0 { Extent::Rows(self.records) } else { Extent::UnknownRows };
+        let loaded = rows::load(&schema, source, Stage::new(self.voice, "reading", extent))?;
+        self.initial.map_or(Ok(()), |model| model.check(&loaded))?;
+        let loaded = row_facts::of_fit(loaded, &schema, source, self.split)?;
+        let undated = row_facts::undated(&loaded);
+        let LoadedRows { data, notes, positions } = loaded;
+        let (schema, data, constant) = self.options.constant().settle(schema, data)?;
+        let rows = PlacedRows { data, positions };
+        // Of the whole table, so that a message names its rows, those for testing included.
+        let possible = self.options.transform_target().check(rows.data.y().view());
+        possible.map_err(|error| impossible_in_table(&schema, &rows.positions, error))?;
+        Ok(Read { schema, rows: FitRows::InMemory(rows), notes, constant, undated })
+    }
+
+    /// Reads all rows to a file beside the checkpoint.
+    fn to_disk(&self, schema: Schema, source: &Source, checkpoint: &Path) -> Result<Read> {
+        let (records, constant) = ((self.records > 0).then_some(self.records), self.options.constant());
+        let mut rows = RowsOnDisk::write((schema, source), records, checkpoint, constant, self.voice)?;
+        let possible = rows.rows.check_targets(self.options.transform_target());
+        possible.map_err(|error| impossible_in_table(&rows.schema, &rows.all_positions(), error))?;
+        let (notes, constant) = (std::mem::take(&mut rows.notes), rows.constant.take());
+        Ok(Read { schema: rows.schema.clone(), rows: FitRows::OnDisk(rows), notes, constant, undated: 0 })
+    }
+}
+
+impl FitRows {
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::InMemory(rows) => rows.data.len(),
+            Self::OnDisk(rows) => rows.rows.len(),
+        }
+    }
+
+    /// Whether they are on disk.
+    pub fn are_on_disk(&self) -> bool {
+        matches!(self, Self::OnDisk(_))
+    }
+
+    /// The rows, if they are in memory.
+    pub fn in_memory(&self) -> Result<&PlacedRows> {
+        match self {
+            Self::InMemory(rows) => Ok(rows),
+            Self::OnDisk(_) => bail!("rows are on disk that were to be in memory"),
+        }
+    }
+
+    /// The rows to train on, and those to test on; `schema` is that before any split.
+    pub fn split(&self, schema: &Schema, test: Option<f64>, seed: u64) -> Result<SplitFit> {
+        match self {
+            Self::InMemory(rows) => {
+                let SplitRows { schema, train, test: held_out } = rows::split(rows, schema, test, seed)?;
+                let held_out_rows = held_out.as_ref().map_or(0, |rows| rows.data.len());
+                Ok(SplitFit { schema, train, held_out, held_out_rows, stored: None, note: None })
+            }
+            Self::OnDisk(rows) => {
+                let parts = rows.split(test, seed)?;
+                Ok(SplitFit {
+                    schema: schema.clone(),
+                    note: parts.note(),
+                    train: parts.train_sample,
+                    held_out: parts.test_sample,
+                    held_out_rows: parts.test_rows,
+                    stored: Some(parts.train),
+                })
+            }
+        }
+    }
+}
+
+/// The rows of the table that a model was fitted to, those on disk in a file beside the checkpoint.
+pub fn of_fit(
+    file: &ModelFile,
+    (source, device): (&Source, Device),
+    rows_in: RowsIn,
+    checkpoint: &Path,
+    processes: &Processes,
+    voice: Voice,
+) -> Result<FitRows> {
+    let (schema, record) = (file.schema.unsettled(), &file.record);
+    let demands = Demands {
+        schema: &schema,
+        split: &record.split,
+        class_weights: record.class_weights,
+        folds: false,
+        init: false,
+        device,
+    };
+    let count = record.data.rows() as u64;
+    if !rows_in.is_disk(&demands, count, &record.settings, processes)? {
+        return Ok(FitRows::InMemory(rows::of_table_of_fit(file, source, voice)?));
+    }
+    let of_table = (schema, source);
+    RowsOnDisk::write(of_table, Some(count), checkpoint, ConstantInputs::Keep, voice).map(FitRows::OnDisk)
+}
