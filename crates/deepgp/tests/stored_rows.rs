@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use deepgp::{
-    Dataset, Error, Fit, FitSettings, InducingSize, LikelihoodForm, Mat, ModelSettings, RowStore, StepReport,
-    StoredRows, Stratify, TrainSettings, TrainState, Training, TransformChoice, simulate,
+    Dataset, Error, Fit, FitSettings, InducingSize, LikelihoodForm, Mat, ModelSettings, Regressor, RowStore,
+    StepReport, StoredRows, Stratify, TrainSettings, TrainState, Training, TransformChoice, TrendChoice, simulate,
 };
 
 /// Rows that are read so many times at most.
@@ -73,7 +73,9 @@ fn settings(steps: u64) -> FitSettings {
 fn bits(fit: &Fit) -> Vec<u64> {
     let units = &fit.regressor.standardiser;
     let units = [&units.x, &units.y].into_iter().flat_map(|own| own.shift.iter().chain(&own.scale));
-    let all = [fit.regressor.model.raw(), fit.state.now.raw.clone(), fit.regressor.spread.factors().to_vec()].concat();
+    let trend = fit.regressor.standardiser.trend.as_ref().map_or(Vec::new(), |trend| trend.slopes.concat());
+    let Regressor { model, spread, .. } = &fit.regressor;
+    let all = [model.raw(), fit.state.now.raw.clone(), spread.factors().to_vec(), trend].concat();
     all.iter().chain(units).map(|v| v.to_bits()).collect()
 }
 
@@ -105,6 +107,7 @@ fn rows_elsewhere_train_the_model_of_rows_in_memory() {
         ("numbers", &numbers, of(gaussian, TransformChoice::None)),
         ("a transform that is found", &skewed, of(gaussian, TransformChoice::Auto)),
         ("a transform that is given", &skewed, of(gaussian, TransformChoice::Quantile)),
+        ("a line", &skewed, FitSettings { trend: TrendChoice::Linear, trend_columns: vec![0, 2], ..settings(9) }),
         ("no validation", &numbers, FitSettings { validation: None, ..settings(9) }),
         ("classes", &classes, of(LikelihoodForm::Softmax { classes: None }, TransformChoice::Auto)),
         ("counts", &counts, of(LikelihoodForm::Poisson, TransformChoice::Auto)),
