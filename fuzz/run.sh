@@ -7,7 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
-targets=(csv gzip parquet npy npz dates model checkpoint step arff)
+targets=(csv gzip parquet npy npz dates json model checkpoint step arff)
 target="${1:?which target: one of ${targets[*]}, or all}"
 executions="${2:-100000}"
 shift $(($# < 2 ? $# : 2))
