@@ -45,7 +45,7 @@ def main():
         sys.exit(f"the fit on a sound disk ended with {done.returncode}: {done.stderr}")
     expected, _ = contents(whole / "cut.deepgp")
     made = int((place / "count").read_text())
-    print(f"a fit makes {made} calls")
+    print(f"a fit makes {made} calls", flush=True)
     endings, began = collections.Counter(), time.monotonic()
     for number in range(1, calls + 1):
         for fault in FAULTS:

@@ -85,6 +85,8 @@ def main():
         strange = [name for name in left if name not in known and not name.startswith(".")]
         if strange:
             sys.exit(f"stop {stops}: it left {strange}")
+        if stops % 100 == 99:
+            print(f"{stops + 1} stops, {compared} models", flush=True)
     minutes = (time.monotonic() - began) / 60
     print(f"{killed} kills and {interrupted} interruptions in {minutes:.1f} minutes, {early} of them before the first checkpoint; "
           f"{compared} models were finished, each with the bytes of the uninterrupted one")

@@ -16,8 +16,6 @@ shift $(($# < 2 ? $# : 2))
 RUSTC_WRAPPER="$PWD/instrument.sh" cargo build --release --locked --quiet
 program="${CARGO_TARGET_DIR:-target}/release/fuzz"
 
-# A training step needs no second thread.
-export RAYON_NUM_THREADS=1
 [ "$target" = all ] || targets=("$target")
 for target in "${targets[@]}"; do
   mkdir -p "found/$target" artifacts
