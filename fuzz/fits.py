@@ -1,5 +1,6 @@
 """A small table and a fit of it, for programs that cut fits short or watch them."""
 
+import json
 import math
 import os
 from pathlib import Path
@@ -16,3 +17,17 @@ def table(rows):
         a, b = math.sin(1.7 * i), math.cos(0.9 * i)
         lines.append(f"{a!r},{b!r},{math.sin(3 * a) + b * b + 0.1 * math.sin(37.1 * i)!r}")
     return "\n".join(lines) + "\n"
+
+
+def contents(path):
+    """The arrays of a model file, but for those of times; and the steps that were made."""
+    data = path.read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:8 + length])
+    description = json.loads(header.pop("__metadata__")["deepgp"])["description"]
+    arrays = {}
+    for name, about in header.items():
+        begin, end = about["data_offsets"]
+        if name != "history.seconds":
+            arrays[name] = data[8 + length + begin:8 + length + end]
+    return arrays, description["record"]["steps"]

@@ -8,7 +8,6 @@ checkpoint must be whole and no older than before; at the end of each fit all ar
 """
 
 import argparse
-import json
 import random
 import signal
 import subprocess
@@ -17,21 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from fits import DEEPGP, FIT, table
-
-
-def contents(path):
-    """The arrays of a model file, but for those of times; and the steps that were made."""
-    data = path.read_bytes()
-    length = int.from_bytes(data[:8], "little")
-    header = json.loads(data[8:8 + length])
-    description = json.loads(header.pop("__metadata__")["deepgp"])["description"]
-    arrays = {}
-    for name, about in header.items():
-        begin, end = about["data_offsets"]
-        if name != "history.seconds":
-            arrays[name] = data[8 + length + begin:8 + length + end]
-    return arrays, description["record"]["steps"]
+from fits import DEEPGP, FIT, contents, table
 
 
 def main():
@@ -100,6 +85,8 @@ def main():
         strange = [name for name in left if name not in known and not name.startswith(".")]
         if strange:
             sys.exit(f"stop {stops}: it left {strange}")
+        if stops % 100 == 99:
+            print(f"{stops + 1} stops, {compared} models", flush=True)
     minutes = (time.monotonic() - began) / 60
     print(f"{killed} kills and {interrupted} interruptions in {minutes:.1f} minutes, {early} of them before the first checkpoint; "
           f"{compared} models were finished, each with the bytes of the uninterrupted one")

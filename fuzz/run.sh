@@ -7,7 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
-targets=(csv gzip parquet npy npz dates model checkpoint step arff)
+targets=(csv gzip parquet npy npz dates json model checkpoint step arff)
 target="${1:?which target: one of ${targets[*]}, or all}"
 executions="${2:-100000}"
 shift $(($# < 2 ? $# : 2))
@@ -16,8 +16,6 @@ shift $(($# < 2 ? $# : 2))
 RUSTC_WRAPPER="$PWD/instrument.sh" cargo build --release --locked --quiet
 program="${CARGO_TARGET_DIR:-target}/release/fuzz"
 
-# A training step needs no second thread.
-export RAYON_NUM_THREADS=1
 [ "$target" = all ] || targets=("$target")
 for target in "${targets[@]}"; do
   mkdir -p "found/$target" artifacts

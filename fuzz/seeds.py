@@ -41,6 +41,11 @@ NA
 0000-01-01
 9999-12-31 23:59:59.999999999-23:59
 """
+JSON = {
+    "two": '[{"number": 0.5, "kind": "a", "day": "2024-02-29", "open": true, "price": "$1,200"}, '
+           '{"number": null, "kind": "z", "day": "2024-03-01T10:00:00Z", "open": "false", "price": 7}]',
+    "gaps": '[{"number": "-1e3", "kind": "", "day": null, "open": null, "price": "", "more": 1}]',
+}
 ARFF = """% a comment
 @RELATION 'an arm'
 @attribute theta1 real
@@ -134,6 +139,8 @@ def main():
     keep("npz", "stored", npz(arrays, zipfile.ZIP_STORED))
     keep("dates", "every", DATES.encode())
     keep("dates", "one", b"2024-01-01 10:00:00\n2024-01-02 11:30:00\n2024-01-03 12:45:59.5\n")
+    for name, rows in JSON.items():
+        keep("json", name, rows.encode())
     keep("arff", "plain", ARFF.encode())
     for i in range(12):
         keep("step", f"{i:02}", bytes((37 * i + 101 * j + j * j * (i + 3)) % 256 for j in range(150)))

@@ -25,7 +25,7 @@ const ARFF: Target = Target {
 
 static CHOSEN: OnceLock<Target> = OnceLock::new();
 
-/// Finds the target, and lets panics pass that a reader makes errors of: libFuzzer ends at any other.
+/// Finds the target, has all work done on this thread, and lets panics pass that a reader makes errors of: libFuzzer ends at any other.
 fn choose() {
     let name = std::env::var("DEEPGP_FUZZ_TARGET").unwrap_or_default();
     let mut all = TARGETS.iter().chain([&ARFF]);
@@ -35,6 +35,8 @@ fn choose() {
         std::process::exit(2);
     };
     CHOSEN.get_or_init(|| *target);
+    let here = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread();
+    here.build_global().expect("nothing has begun to work yet");
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         if !deepgp_io::table::panic_is_expected() {

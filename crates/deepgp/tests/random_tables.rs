@@ -3,6 +3,7 @@
 //!
 //! `DEEPGP_TABLES` asks for more tables than the usual number.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use deepgp::noise::{Key, Purpose};
@@ -175,6 +176,8 @@ fn settings(draws: &mut Draws) -> FitSettings {
         _ if !any => &[None, ELBO, PREDICTIVE, None],
         _ => &[ELBO, TIGHTER, PREDICTIVE, FAITHFUL],
     });
+    // Learned sites in place of samples, where there are hidden layers.
+    model.sites = (train.objective == PREDICTIVE && draws.below(2) == 0).then_some(3);
     (train.steps, train.threads, train.seed) = (STEPS, 1, 1);
     train.learning_rate = draws.pick(&[None, Some(0.1), Some(WILD)]);
     train.batch_size = draws.pick(&[3, 10_000]);
@@ -277,9 +280,25 @@ fn tables() -> u64 {
     std::env::var("DEEPGP_TABLES").map_or(TABLES, |text| text.parse().expect("a number of tables"))
 }
 
+/// What a fit was made of, by name: its forms, likelihood, objective and precision.
+fn choices(settings: &FitSettings) -> [String; 7] {
+    let (model, train) = (&settings.model, &settings.train);
+    let objective = train.objective.map_or("suiting".into(), |objective| format!("{objective:?}"));
+    let inducing = format!("{:?}", std::mem::discriminant(&model.inducing));
+    [
+        format!("{:?}", model.mean_form),
+        format!("{:?} covariance", model.covariance_form),
+        format!("{:?}", model.kernel),
+        format!("{:?}", model.likelihood),
+        if model.sites.is_some() { "sites".into() } else { objective },
+        format!("{:?} precision", model.precision),
+        inducing,
+    ]
+}
+
 #[test]
 fn every_table_ends_with_finite_numbers_or_an_error_that_says_why() {
-    let mut endings = Vec::new();
+    let (mut endings, mut fitted) = (Vec::new(), BTreeMap::<String, u64>::new());
     for seed in 0..tables() {
         let mut draws = draws(seed);
         let settings = settings(&mut draws);
@@ -289,7 +308,11 @@ fn every_table_ends_with_finite_numbers_or_an_error_that_says_why() {
         };
         let ended = std::panic::catch_unwind(|| fit(&data, &settings));
         match ended {
-            Ok(ending) => endings.push(ending),
+            Ok(ending) => {
+                endings.push(ending);
+                let own = if ending == Ending::Refused { [const { String::new() }; 7] } else { choices(&settings) };
+                own.into_iter().for_each(|choice| *fitted.entry(choice).or_default() += 1);
+            }
             Err(panic) => {
                 eprintln!("table {seed}: {} x {}, {settings:?}", data.len(), data.x().ncols());
                 std::panic::resume_unwind(panic);
@@ -300,6 +323,12 @@ fn every_table_ends_with_finite_numbers_or_an_error_that_says_why() {
     let all = [Ending::Fitted, Ending::RolledBack, Ending::Stuck, Ending::Refused, Ending::OutOfRange];
     println!("{:?}", all.map(|ending| (ending, count(ending))));
     assert!(count(Ending::Fitted) > endings.len() / 3, "most tables are fitted");
+    fitted.remove("");
+    println!("{fitted:?}");
+    // Four forms of the mean and of the covariance, five kernels, all likelihoods, four objectives, what suits, sites, two precisions,
+    // three kinds of inducing inputs: each of them several times.
+    assert_eq!(fitted.len(), 4 + 4 + 5 + LIKELIHOODS.len() + 6 + 2 + 3, "{:?}", fitted.keys());
+    assert!(fitted.values().all(|count| *count >= tables() / 100), "{fitted:?}");
 }
 
 /// The objective and the predicted means of a model in one precision, with the jitter of the rougher one.

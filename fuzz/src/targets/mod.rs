@@ -11,6 +11,7 @@
 
 mod choices;
 mod dates;
+mod json;
 mod models;
 mod steps;
 mod tables;
@@ -25,13 +26,14 @@ pub struct Target {
 }
 
 /// Every target that the libraries have.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 10] = [
     Target { name: "csv", run: tables::any },
     Target { name: "gzip", run: tables::gzip },
     Target { name: "parquet", run: tables::any },
     Target { name: "npy", run: tables::any },
     Target { name: "npz", run: tables::any },
     Target { name: "dates", run: dates::column },
+    Target { name: "json", run: json::rows },
     Target { name: "model", run: models::model },
     Target { name: "checkpoint", run: models::checkpoint },
     Target { name: "step", run: steps::step },

@@ -42,7 +42,7 @@ pub fn checkpoint(bytes: &[u8]) {
         let input = Mat::from_fn(rows, model.input_width(), |i, j| (1.3 * i as f64 + 0.7 * j as f64).sin());
         let target = Mat::from_fn(rows, model.likelihood().observed_width(), |i, _| (i % 2) as f64);
         let Ok(data) = deepgp::Dataset::new(input, target) else { return };
-        let settings = deepgp::TrainSettings { steps: state.step.saturating_add(2), threads: 1, ..settings };
+        let settings = deepgp::TrainSettings { steps: state.step.saturating_add(2), threads: 0, ..settings };
         let Ok(mut trainer) = Trainer::resume(model, &data, None, settings, state) else { return };
         let _ = trainer.run(|_, _| ControlFlow::Continue(()));
         assert!(trainer.state().now.raw.iter().all(|raw| raw.is_finite()), "the parameters are finite");
@@ -69,7 +69,7 @@ fn predict(file: &ModelFile) {
     if parameters(file) > MOST_PARAMETERS {
         return;
     }
-    let settings = PredictSettings { samples: 3, threads: 1, ..PredictSettings::default() };
+    let settings = PredictSettings { samples: 3, threads: 0, ..PredictSettings::default() };
     let Ok(predictor) = file.regressor.predictor(settings) else { return };
     let rows = Mat::from_fn(2, model.input_width(), |i, j| {
         let scaling = &file.regressor.standardiser.x;

@@ -54,7 +54,7 @@ pub fn step(bytes: &[u8]) {
     check_gradient(&spread_out(training.model(), spread), training.rows(), objective);
     let Ok(fit) = training.run(|_, _| ControlFlow::Continue(())) else { return };
     assert!(fit.state.now.raw.iter().all(|raw| raw.is_finite()), "the parameters are finite");
-    let predicting = PredictSettings { samples: 2, threads: 1, ..PredictSettings::default() };
+    let predicting = PredictSettings { samples: 2, threads: 0, ..PredictSettings::default() };
     let Ok(predictor) = fit.regressor.predictor(predicting) else { return };
     if let Ok(moments) = predictor.moments(data.x().view()) {
         for values in [&moments.f.mean, &moments.y.mean] {
@@ -83,7 +83,7 @@ fn settings(choices: &mut Choices<'_>) -> FitSettings {
     model.likelihood = choices.pick(&LIKELIHOODS);
     model.precision = choices.pick(&[Precision::F64, Precision::F64, Precision::Mixed]);
     train.objective = choices.pick(&OBJECTIVES);
-    (train.steps, train.samples, train.threads) = (3, 1 + choices.below(2), 1);
+    (train.steps, train.samples, train.threads) = (3, 1 + choices.below(2), 0);
     train.batch_size = 1 + choices.below(8);
     settings
 }

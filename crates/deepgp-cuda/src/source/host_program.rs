@@ -1,4 +1,5 @@
 //! C++ programs that tests make of CUDA text, compile and run. Where there is no C++ compiler, they say that they were skipped.
+//! `CXXFLAGS` are given to it too: with `-fsanitize=address,undefined` nothing may be read or written beside its array.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -12,7 +13,10 @@ pub fn run_program(test: &str, text: &str, main: &str) -> Option<Vec<f64>> {
     let compile = |name: &str, text: &str| -> Option<PathBuf> {
         let (from, to) = (folder.join(format!("{name}.cpp")), folder.join(name));
         std::fs::write(&from, text).unwrap();
-        let output = Command::new("c++").args(["-std=c++17", "-O1", "-w", "-o"]).arg(&to).arg(&from).output().ok()?;
+        let flags = std::env::var("CXXFLAGS").unwrap_or_default();
+        let mut compiler = Command::new("c++");
+        compiler.args(["-std=c++17", "-O1", "-w", "-o"]).arg(&to).arg(&from).args(flags.split_whitespace());
+        let output = compiler.output().ok()?;
         let complaints = String::from_utf8_lossy(&output.stderr);
         assert!(name == "empty" || output.status.success(), "{complaints}");
         output.status.success().then_some(to)

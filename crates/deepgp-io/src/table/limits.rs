@@ -167,17 +167,20 @@ impl<R: Read> Read for Bounded<R> {
 
 /// All bytes of a reader that may not end, as long as there is memory for them.
 pub(super) fn read_all(name: &Path, reader: &mut dyn Read) -> Result<Vec<u8>> {
+    /// The first bytes are not asked for: so many are always there, and asking takes longer than reading them.
+    const FIRST: u64 = 1 << 20;
     const AT_ONCE: u64 = 16 << 20;
-    let mut all = Vec::new();
+    let (mut all, mut at_once) = (Vec::new(), FIRST);
     loop {
-        // The bytes, which may be copied once more as their memory grows, and the numbers that they become.
-        let needed = 2 * (all.len() as u64 + AT_ONCE);
-        crate::memory::check("reading it", needed, "save the table to a file, which need not fit in memory")
-            .map_err(|cause| Error::NoMemory { path: name.into(), cause })?;
-        let read = Read::take(&mut *reader, AT_ONCE).read_to_end(&mut all);
-        if read.map_err(|cause| Error::from_io(name, cause))? == 0 {
+        let read = Read::take(&mut *reader, at_once).read_to_end(&mut all);
+        if (read.map_err(|cause| Error::from_io(name, cause))? as u64) < at_once {
             return Ok(all);
         }
+        at_once = AT_ONCE;
+        // The bytes, which may be copied once more as their memory grows, and the numbers that they become.
+        let needed = 2 * (all.len() as u64 + at_once);
+        crate::memory::check("reading it", needed, "save the table to a file, which need not fit in memory")
+            .map_err(|cause| Error::NoMemory { path: name.into(), cause })?;
     }
 }
 
