@@ -34,7 +34,10 @@ fn rows_on_disk_give_the_model_of_rows_in_memory() {
     for (case, fit) in [
         ("numbers", "fit arm.csv --target distance"),
         ("missing cells are filled in", "fit mixed.csv --target price --ignore kind,colour --missing indicator"),
-        ("rows are left out", "fit mixed.csv --target price --ignore kind,colour --missing drop --transform-target log"),
+        (
+            "rows are left out",
+            "fit mixed.csv --target price --ignore kind,colour --missing drop --transform-target log",
+        ),
         ("constants are kept", "fit mixed.csv --target price --ignore kind,colour --constant keep"),
         ("classes", "fit mixed.csv --target kind --ignore colour --seed 4"),
     ] {
@@ -46,7 +49,11 @@ fn rows_on_disk_give_the_model_of_rows_in_memory() {
         assert_same(memory, disk);
         let told = |file: &deepgp_io::ModelFile| file.record.notes.iter().map(Note::to_string).collect::<Vec<_>>();
         let few = |note: &&String| !note.contains("different values");
-        assert_eq!(told(memory).iter().filter(few).collect::<Vec<_>>(), told(disk).iter().collect::<Vec<_>>(), "{case}");
+        assert_eq!(
+            told(memory).iter().filter(few).collect::<Vec<_>>(),
+            told(disk).iter().collect::<Vec<_>>(),
+            "{case}"
+        );
         assert_eq!((memory.record.test_rows, &memory.schema), (disk.record.test_rows, &disk.schema), "{case}");
         assert_eq!(memory.record.class_scores, disk.record.class_scores, "{case}");
     }
@@ -130,7 +137,7 @@ fn a_table_that_does_not_fit_in_memory_is_kept_on_disk() {
     }
     place.write("long.csv", text);
     let fit = "fit long.csv --target y --hidden-layers 1 --width 2 --mean-inducing 20 --covariance-inducing 10 --threads 1 --batch-size 500 \
-               --steps 5 --test 0.5 --out long.deepgp";
+               --steps 5 --out long.deepgp";
     let limited = |options: &str| {
         let mut command = Command::new("sh");
         let line = format!("ulimit -v 150000 && exec {} {fit} {options}", env!("CARGO_BIN_EXE_deepgp"));

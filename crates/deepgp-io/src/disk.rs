@@ -54,7 +54,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         check("a file", 0, folder.path(), "make room").unwrap();
         let error = check("a file", u64::MAX, folder.path(), "make room").unwrap_err();
-        assert!(error.to_string().starts_with("a file would take 16.0 EiB in ") && error.to_string().ends_with("make room"));
+        assert!(
+            error.to_string().starts_with("a file would take 16.0 EiB in ") && error.to_string().ends_with("make room")
+        );
         assert_eq!(free(&folder.path().join("none")), None);
     }
 }

@@ -33,7 +33,9 @@ pub enum Error {
     },
 
     /// Rows that are kept elsewhere than in memory cannot be read.
-    #[error("rows that are not in memory cannot be read: {reason}; see to their disk, and go on from the last checkpoint")]
+    #[error(
+        "rows that are not in memory cannot be read: {reason}; see to their disk, and go on from the last checkpoint"
+    )]
     StoredRows {
         /// What went wrong.
         reason: String,

@@ -148,9 +148,9 @@ pub use answers::importance::{IMPORTANCE_SAMPLES, Importance, importance, import
 pub use answers::paired::Paired;
 pub use backend::Evaluation;
 pub use data::{
-    ConstantColumns, Dataset, MOST_KNOTS, MonotoneSpline, RowStore, Scaling, SplitBy, Standardiser, StoredRows, Stratify,
-    TargetTransform, TargetTransforms, TransformChoice, YeoJohnson, simulate, split_last_rows, split_rows, split_rows_by_class,
-    split_rows_by_group,
+    ConstantColumns, Dataset, MOST_KNOTS, MonotoneSpline, RowStore, Scaling, SplitBy, Standardiser, StoredRows,
+    Stratify, TargetTransform, TargetTransforms, TransformChoice, YeoJohnson, simulate, split_last_rows, split_rows,
+    split_rows_by_class, split_rows_by_group,
 };
 pub use error::{Error, Matrix, Result};
 #[doc(hidden)]

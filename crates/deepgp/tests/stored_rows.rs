@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use deepgp::{
-    Dataset, Error, Fit, FitSettings, InducingSize, LikelihoodForm, Mat, ModelSettings, RowStore, StepReport, StoredRows,
-    Stratify, TrainSettings, TrainState, Training, TransformChoice, simulate,
+    Dataset, Error, Fit, FitSettings, InducingSize, LikelihoodForm, Mat, ModelSettings, RowStore, StepReport,
+    StoredRows, Stratify, TrainSettings, TrainState, Training, TransformChoice, simulate,
 };
 
 /// Rows that are read so many times at most.
@@ -108,7 +108,11 @@ fn rows_elsewhere_train_the_model_of_rows_in_memory() {
         ("no validation", &numbers, FitSettings { validation: None, ..settings(9) }),
         ("classes", &classes, of(LikelihoodForm::Softmax { classes: None }, TransformChoice::Auto)),
         ("counts", &counts, of(LikelihoodForm::Poisson, TransformChoice::Auto)),
-        ("one batch", &numbers, FitSettings { train: TrainSettings { batch_size: 1000, ..settings(9).train }, ..settings(9) }),
+        (
+            "one batch",
+            &numbers,
+            FitSettings { train: TrainSettings { batch_size: 1000, ..settings(9).train }, ..settings(9) },
+        ),
     ] {
         let rows = stored(data, usize::MAX);
         let fit = begun(&rows, &own).run(go_on).unwrap();

@@ -336,10 +336,9 @@ impl fmt::Display for Note {
                  be as high as one likes, so compare models by their CRPS and not by their log likelihood",
                 percent(most_common.0)
             ),
-            Self::ScoredOnRowsInMemory { rows, of } => write!(
-                f,
-                "the rows are on disk: the model is scored on {rows} of {of} test rows, chosen at random"
-            ),
+            Self::ScoredOnRowsInMemory { rows, of } => {
+                write!(f, "the rows are on disk: the model is scored on {rows} of {of} test rows, chosen at random")
+            }
             Self::SitesOnFewRows { rows } => write!(
                 f,
                 "learned sites overfit {rows} rows: intervals come out too narrow on fewer than some 20000, so look at their \

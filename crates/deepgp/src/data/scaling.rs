@@ -7,10 +7,10 @@
 //! ```
 
 use crate::backend::{Alone, Communicator};
-use crate::data::{Dataset, StoredRows};
 use crate::data::column_moments::{ColumnMoments, InMemory};
 use crate::data::dataset::check_finite;
 use crate::data::transformed_targets::TargetTransforms;
+use crate::data::{Dataset, StoredRows};
 use crate::error::{Error, Result};
 use crate::likelihood::TargetUnits;
 use crate::numeric::mat::{Mat, View};

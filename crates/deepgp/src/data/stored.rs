@@ -179,7 +179,9 @@ impl StoredRows {
     /// Calls `visit` with the targets of each row, in order.
     fn each_target(&self, visit: &mut dyn FnMut(&[f64])) -> Result<()> {
         let targets = self.inputs()..self.inputs() + self.targets();
-        self.each(&mut |_, rows| rows.as_slice().chunks_exact(rows.ncols()).for_each(|row| visit(&row[targets.clone()])))
+        self.each(&mut |_, rows| {
+            rows.as_slice().chunks_exact(rows.ncols()).for_each(|row| visit(&row[targets.clone()]))
+        })
     }
 
     /// The inputs that are the same in every row, in their order; none where there is one row alone.

@@ -2,10 +2,10 @@
 
 use crate::backend::Alone;
 use crate::data::column_moments::{ColumnMoments, RowBlocks};
-use crate::data::{Dataset, StoredRows};
 use crate::data::dataset::check_finite;
 use crate::data::scaling::{ConstantColumns, Scaling, Standardiser, wrong_width};
 use crate::data::transform::TargetTransform;
+use crate::data::{Dataset, StoredRows};
 use crate::error::{Error, Result};
 use crate::numeric::mat::{Mat, View};
 use crate::predict::metrics::weighted_mean;

@@ -4,8 +4,8 @@
 //! [`Trainer`] is the loop in it: minibatch, objective, step, report. [`state::TrainState`] is all that changes on the way.
 
 pub(crate) mod adam;
-pub(crate) mod optimiser;
 mod minibatch_reader;
+pub(crate) mod optimiser;
 mod row_order;
 mod shared_rows;
 pub(crate) mod state;

@@ -68,11 +68,7 @@ pub(super) fn go_on(regressor: Regressor, rows: &StoredRows, settings: &FitSetti
 }
 
 /// The rows to train on, and those held out.
-fn hold_out(
-    rows: &StoredRows,
-    settings: &FitSettings,
-    outcomes: Outcomes,
-) -> Result<(StoredRows, Option<StoredRows>)> {
+fn hold_out(rows: &StoredRows, settings: &FitSettings, outcomes: Outcomes) -> Result<(StoredRows, Option<StoredRows>)> {
     let Some(fraction) = settings.validation else { return Ok((rows.clone(), None)) };
     check_hold_out(rows.len(), fraction)?;
     let stratify = match outcomes {
