@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import sklearn
 from conftest import QUICK
-from dask.distributed import Client, LocalCluster
 from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.inspection import permutation_importance
@@ -96,21 +95,6 @@ def test_exposures_are_routed(visits):
         search = GridSearchCV(regressor, {"hidden_layers": [0]}, cv=2, error_score="raise")
         search.fit(X, y, exposure=hours)
     assert 0.3 < search.best_score_ < 1
-
-
-def test_a_dask_cluster(arm, fitted):
-    X, y = arm
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
-        Client(cluster) as client,
-    ):
-        far = client.submit(lambda: DeepGPRegressor(**QUICK).fit(X, y), pure=False)
-        assert np.array_equal(far.result().predict(X), fitted.predict(X))
-        parts = client.map(fitted.predict, np.array_split(X, 3))
-        assert np.array_equal(np.concatenate(client.gather(parts)), fitted.predict(X))
-        with joblib.parallel_config(backend="dask"):
-            scores = cross_val_score(DeepGPRegressor(**QUICK), X, y, cv=2)
-    assert np.array_equal(scores, cross_val_score(DeepGPRegressor(**QUICK), X, y, cv=2))
 
 
 def test_everything_that_is_promised_is_there():

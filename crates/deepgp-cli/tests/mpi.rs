@@ -98,6 +98,17 @@ mod together {
         }
         let names = place.files();
         assert!(!names.iter().any(|name| name.contains("checkpoint") || name.contains("lock")), "{names:?}");
+        // Several files are one table there too.
+        let (header, rows) = arm(400, 1).split_once('\n').map(|(a, b)| (a.to_string(), b.to_string())).unwrap();
+        let rows: Vec<&str> = rows.lines().collect();
+        for (name, part) in [("a.csv", &rows[..150]), ("b.csv", &rows[150..])] {
+            place.write(name, format!("{header}\n{}\n", part.join("\n")));
+        }
+        let arguments = format!("fit a.csv b.csv {SMALL} --steps 30 --out parts.deepgp");
+        let Some(mut command) = mpirun(&place, 2, &arguments) else { return };
+        let ended = command.output().unwrap();
+        assert!(ended.status.success(), "{}", said(&ended));
+        assert!(distance(&place, "m2.deepgp", "parts.deepgp") < 1e-300, "the files of a table make no difference");
         // A finished model, gone on with by two.
         let Some(mut command) = mpirun(&place, 2, "resume m4.deepgp --steps 5 --json") else { return };
         let ended = command.output().unwrap();

@@ -137,7 +137,7 @@ fn a_table_that_does_not_fit_in_memory_is_kept_on_disk() {
     }
     place.write("long.csv", text);
     let fit = "fit long.csv --target y --hidden-layers 1 --width 2 --mean-inducing 20 --covariance-inducing 10 --threads 1 --batch-size 500 \
-               --steps 5 --test 0.5 --out long.deepgp";
+               --steps 5 --out long.deepgp";
     let limited = |options: &str| {
         let mut command = Command::new("sh");
         let line = format!("ulimit -v 150000 && exec {} {fit} {options}", env!("CARGO_BIN_EXE_deepgp"));

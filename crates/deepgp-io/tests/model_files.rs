@@ -42,7 +42,7 @@ fn trained(settings: &FitSettings) -> (Regressor, TrainState) {
 
 fn file(regressor: Regressor, state: Option<TrainState>, settings: FitSettings) -> ModelFile {
     let inputs = (1..=8).map(|i| InputColumn::new(format!("a{i}"), Kind::Number { fill: Some(0.1 + 0.2) }));
-    let table = TableRecord { path: "arm.csv".into(), sha256: "00".into(), rows: 60 };
+    let table = TableRecord { path: "arm.csv".into(), more: Vec::new(), sha256: "00".into(), rows: 60 };
     let mut history = History::default();
     for step in 1..=30 {
         let value = 1.0 / step as f64;

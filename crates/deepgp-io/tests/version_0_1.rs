@@ -83,7 +83,8 @@ fn json(value: &impl Serialize) -> String {
 
 /// The table, or what version 0.1 had in place of one.
 fn table_of(data: &Provenance) -> TableRecord {
-    let arrays = |rows| TableRecord { path: "(arrays in Python)".into(), sha256: String::new(), rows };
+    let arrays =
+        |rows| TableRecord { path: "(arrays in Python)".into(), more: Vec::new(), sha256: String::new(), rows };
     match data {
         Provenance::Table(table) => table.clone(),
         Provenance::Arrays { rows } => arrays(*rows),

@@ -16,9 +16,9 @@ use crate::terminal::output::Voice;
 /// The arguments of `deepgp fit`.
 #[derive(Args, Debug)]
 pub struct FitArgs {
-    /// CSV or TSV (also gzipped), Parquet, NPY or NPZ
-    #[arg(value_parser = stdio_path::table())]
-    pub table: PathBuf,
+    /// CSV or TSV (also gzipped), Parquet, NPY or NPZ; several files of the same columns are one table, in this order
+    #[arg(value_parser = stdio_path::table(), required = true, value_name = "TABLE")]
+    pub tables: Vec<PathBuf>,
     /// Read options from a TOML file, under the names of the flags; all but the table, --config, --overwrite, --json and --quiet can be there. A
     /// flag given here replaces the file's value, a list as a whole
     #[arg(long, value_name = "FILE")]
@@ -43,9 +43,9 @@ pub struct ResumeArgs {
     /// The checkpoint that a fit left, or a finished model: that needs --steps or --time-limit
     #[arg(value_name = "CHECKPOINT")]
     pub from: PathBuf,
-    /// The table, if it is no longer where it was
+    /// The table, if it is no longer where it was; give it again for each of several files, in their order
     #[arg(long, value_parser = stdio_path::table())]
-    pub table: Option<PathBuf>,
+    pub table: Vec<PathBuf>,
     /// Where the model goes [default: where the fit would have put it, if that is beside the checkpoint, or in place of the finished model]
     #[arg(long, value_parser = stdio_path::file("a model"))]
     pub out: Option<PathBuf>,

@@ -25,6 +25,14 @@ pub fn file_name(path: &Path) -> String {
     path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
 
+/// The files of a table beside others, each with the name of its argument.
+pub fn with_tables<'a>(
+    tables: &'a [PathBuf],
+    others: &[(&'a str, Option<&'a PathBuf>)],
+) -> Vec<(&'a str, Option<&'a PathBuf>)> {
+    tables.iter().map(|table| ("the table", Some(table))).chain(others.iter().copied()).collect()
+}
+
 /// Fails if two of these files, each with the name of its argument, are one and the same.
 pub fn check_distinct(named: &[(&str, Option<&PathBuf>)]) -> Result<()> {
     let real = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.into());

@@ -90,7 +90,7 @@ fn held_out_by_both(
         bail!("the models were not fitted to the same table: name one with known targets to compare them on");
     }
     let held_out = |file: &ModelFile| -> Result<PlacedRows> {
-        let all = rows::of_fit(file, None, limits, voice)
+        let all = rows::of_fit(file, &[], limits, voice)
             .context("name a table with known targets to compare the models on")?;
         let none = "a model held no test rows out: name a table with known targets to compare them on";
         rows::split_of_fit(file, &all)?.test.context(none)

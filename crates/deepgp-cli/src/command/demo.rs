@@ -65,7 +65,8 @@ pub fn demo(args: DemoArgs) -> Result<Outcome> {
     let (schema, _) = Schema::scan(&source, &wanted)?;
     let data = rows::load(&schema, &source, rows::reading(voice))?.data;
     let (train, test) = data.split(TEST, SEED)?;
-    let table = TableRecord { path: paths::absolute(&path), sha256: source.sha256()?, rows: data.len() };
+    let table =
+        TableRecord { path: paths::absolute(&path), more: Vec::new(), sha256: source.sha256()?, rows: data.len() };
     let mut lines: Vec<Line> = Vec::new();
     let mut summary = Map::new();
     for (name, hidden_layers, inducing) in MODELS {

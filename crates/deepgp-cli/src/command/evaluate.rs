@@ -21,7 +21,7 @@ pub fn evaluate(args: EvaluateArgs) -> Result<Outcome> {
     let mut file = ModelFile::load(&model)?;
     let schema = sampling.schema(&file);
     let training =
-        rows::of_fit(&file, None, sampling.limits.limits(), voice).and_then(|all| rows::split_of_fit(&file, &all));
+        rows::of_fit(&file, &[], sampling.limits.limits(), voice).and_then(|all| rows::split_of_fit(&file, &all));
     let (train, unknown) = match training {
         Ok(split) => (Some(split.train), None),
         Err(reason) => (None, Some(Note::TrainingRowsUnknown { reason: format!("{reason:#}") })),

@@ -33,27 +33,26 @@ use crate::terminal::waiting::Waiting;
 /// Fits a model to a table, and saves it as a model file.
 pub fn fit(args: FitArgs, processes: &Processes) -> Result<Outcome> {
     let started = Instant::now();
-    let FitArgs { table, config, init, overwrite, options, voice } = args;
+    let FitArgs { tables, config, init, overwrite, options, voice } = args;
     let voice = processes.voice(voice);
-    paths::check_distinct(&[("the table", Some(&table)), ("--config", config.as_ref())])?;
+    paths::check_distinct(&paths::with_tables(&tables, &[("--config", config.as_ref())]))?;
     let options = options.over_config(config.as_deref())?;
     let (out, report) = (options.out(), options.report.clone());
     let checkpoint = options.checkpoint.clone().unwrap_or_else(|| paths::beside(&out, "checkpoint"));
     let named = [
-        ("the table", Some(&table)),
         ("--config", config.as_ref()),
         ("--out", Some(&out)),
         ("--checkpoint", Some(&checkpoint)),
         ("--report", report.as_ref()),
     ];
-    paths::check_distinct(&named)?;
+    paths::check_distinct(&paths::with_tables(&tables, &named))?;
     let initial = init.as_deref().map(InitialModel::load).transpose()?;
     let options = match &initial {
         Some(model) => model.complete(options)?,
         None => options,
     };
     if options.target.is_empty() {
-        let columns = Source::open_streamed_with(&table, options.read_options())?.names().join(", ");
+        let columns = Source::open_streamed_with(&tables[0], options.read_options())?.names().join(", ");
         bail!(Usage(format!("name the column to predict with --target COLUMN; the columns are {columns}")));
     }
     options.check()?;
@@ -71,7 +70,7 @@ pub fn fit(args: FitArgs, processes: &Processes) -> Result<Outcome> {
             paths::check_writable(path)?;
         }
     }
-    let source = Source::open_with(&table, options.read_options())?;
+    let source = Source::open_all_with(&tables, options.read_options())?;
     let mut all = 0;
     let mut stage = Stage::new(voice, "looking through the table", Extent::UnknownRows);
     let wanted = options.wanted(&source);
@@ -109,11 +108,16 @@ pub fn fit(args: FitArgs, processes: &Processes) -> Result<Outcome> {
     notes.extend(note);
     // It has all rows on board, or none.
     let accelerator = accelerator.filter(|_| !rows.are_on_disk());
-    output::say(voice, &format!("{}: {}; {}", table.display(), count(rows.len(), "row"), columns_in_words(&schema)));
+    output::say(
+        voice,
+        &format!("{}: {}; {}", source.path().display(), count(rows.len(), "row"), columns_in_words(&schema)),
+    );
     if let Some(target) = target_in_words(&schema) {
         output::say(voice, &target);
     }
-    let table = TableRecord { path: paths::absolute(&table), sha256: source.sha256()?, rows: rows.len() };
+    let mut every = tables.iter().map(|table| paths::absolute(table));
+    let path = every.next().unwrap_or_default();
+    let table = TableRecord { path, more: every.collect(), sha256: source.sha256()?, rows: rows.len() };
     // Its bytes need not stay in memory while the model is trained.
     drop(source);
     drop(reading);

@@ -27,7 +27,7 @@ pub fn report(args: ReportArgs) -> Result<Outcome> {
     paths::check_writable(&out)?;
     let gathering = Abandonable::new(move || output::say(voice, "interrupted: nothing was written"));
     let training =
-        rows::of_fit(&file, None, sampling.limits.limits(), voice).and_then(|all| rows::split_of_fit(&file, &all));
+        rows::of_fit(&file, &[], sampling.limits.limits(), voice).and_then(|all| rows::split_of_fit(&file, &all));
     let mut notes = Vec::new();
     if let Err(reason) = &training {
         notes.push(format!("{}: {reason:#}", missing_without_rows(&file, table.is_some())));

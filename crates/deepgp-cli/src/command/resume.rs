@@ -1,6 +1,6 @@
 //! `deepgp resume`: goes on with a fit from its checkpoint, or from a finished model.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Result;
@@ -45,13 +45,10 @@ pub fn resume(args: ResumeArgs, processes: &Processes) -> Result<Outcome> {
     } = args;
     let voice = processes.voice(voice);
     let Continuation { mut file, checkpoint, out, lock } = Continuation::of(&from, out, processes)?;
-    let fitted = file.record.data.table().map(|table| PathBuf::from(&table.path));
-    paths::check_distinct(&[
-        ("the table", table.as_ref().or(fitted.as_ref())),
-        ("the checkpoint", Some(&checkpoint)),
-        ("--out", Some(&out)),
-        ("--report", report.as_ref()),
-    ])?;
+    let fitted = file.record.data.table().map(rows::files_of).unwrap_or_default();
+    let tables = if table.is_empty() { fitted } else { table.clone() };
+    let others = [("the checkpoint", Some(&checkpoint)), ("--out", Some(&out)), ("--report", report.as_ref())];
+    paths::check_distinct(&paths::with_tables(&tables, &others))?;
     model_place::check_replaceable(&out)?;
     check_length(&file, &from, steps, time_limit)?;
     let settings = &mut file.record.settings.train;
@@ -68,9 +65,9 @@ pub fn resume(args: ResumeArgs, processes: &Processes) -> Result<Outcome> {
     for path in [Some(&out), report.as_ref()].into_iter().flatten().filter(|_| processes.is_first()) {
         paths::check_writable(path)?;
     }
-    let source = rows::table_of_fit(&file, table.as_deref(), limits.limits()).map_err(|error| match table {
-        None => error.context("name the table of the fit with --table FILE"),
-        Some(_) => error,
+    let source = rows::table_of_fit(&file, &table, limits.limits()).map_err(|error| match table[..] {
+        [] => error.context("name the table of the fit with --table FILE"),
+        [..] => error,
     })?;
     let rows = read::of_fit(&file, (&source, device), rows_in, &checkpoint, processes, voice)?;
     let SplitFit { train, held_out, stored, note, .. } =
@@ -82,8 +79,8 @@ pub fn resume(args: ResumeArgs, processes: &Processes) -> Result<Outcome> {
         Some(every) => every,
         None => file.record.checkpoint_every.parse().unwrap_or_default(),
     };
-    if let (Some(table), Provenance::Table(fitted)) = (&table, &mut file.record.data) {
-        fitted.path = paths::absolute(table);
+    if let ([first, more @ ..], Provenance::Table(fitted)) = (&table[..], &mut file.record.data) {
+        (fitted.path, fitted.more) = (paths::absolute(first), more.iter().map(|path| paths::absolute(path)).collect());
     }
     file.record.out = paths::absolute(&out);
     file.record.checkpoint_every = every.to_string();

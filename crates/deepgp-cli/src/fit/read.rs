@@ -91,14 +91,14 @@ impl ReadPlan<'_> {
         };
         let settings = options.settings_for(records as usize, &schema.target_kind)?;
         if options.rows_in.unwrap_or_default().is_disk(&demands, records, &settings, processes)? {
-            self.to_disk(schema, source, checkpoint)
+            self.write_to_disk(schema, source, checkpoint)
         } else {
-            self.into_memory(schema, source)
+            self.read_all(schema, source)
         }
     }
 
     /// Reads all rows into memory.
-    fn into_memory(&self, schema: Schema, source: &Source) -> Result<Read> {
+    fn read_all(&self, schema: Schema, source: &Source) -> Result<Read> {
         let extent = if self.records > 0 { Extent::Rows(self.records) } else { Extent::UnknownRows };
         let loaded = rows::load(&schema, source, Stage::new(self.voice, "reading", extent))?;
         self.initial.map_or(Ok(()), |model| model.check(&loaded))?;
@@ -114,7 +114,7 @@ impl ReadPlan<'_> {
     }
 
     /// Reads all rows to a file beside the checkpoint.
-    fn to_disk(&self, schema: Schema, source: &Source, checkpoint: &Path) -> Result<Read> {
+    fn write_to_disk(&self, schema: Schema, source: &Source, checkpoint: &Path) -> Result<Read> {
         let (records, constant) = ((self.records > 0).then_some(self.records), self.options.constant());
         let mut rows = RowsOnDisk::write((schema, source), records, checkpoint, constant, self.voice)?;
         let possible = rows.rows.check_targets(self.options.transform_target());

@@ -196,7 +196,30 @@ impl Positions {
 
 #[cfg(test)]
 mod tests {
+    use deepgp_io::table::{ColumnCells, Kind};
+
     use super::*;
+
+    #[test]
+    fn of_very_many_rows_some_are_in_memory_and_a_note_says_so() {
+        let rows = MOST_SAMPLED + 5000;
+        let numbers = |by: f64| Arc::new(ColumnCells::Numbers((0..rows).map(|i| by * i as f64).collect()));
+        let source = Source::of_columns("X", vec![("x".into(), numbers(1.0)), ("y".into(), numbers(2.0))]).unwrap();
+        let inputs = vec![InputColumn::new("x", Kind::Number { fill: None })];
+        let schema = Schema { inputs, targets: vec!["y".into()], ..Schema::default() };
+        let folder = tempfile::tempdir().unwrap();
+        let checkpoint = folder.path().join("c");
+        let disk =
+            RowsOnDisk::write((schema, &source), Some(rows as u64), &checkpoint, ConstantInputs::Drop, Voice::SILENT);
+        let disk = disk.unwrap();
+        let parts = disk.split(Some(0.97), 1).unwrap();
+        assert_eq!((parts.train.len(), parts.train_sample.len(), parts.test_rows), (3150, 3150, rows - 3150));
+        assert_eq!(parts.note(), Some(Note::ScoredOnRowsInMemory { rows: MOST_SAMPLED, of: rows - 3150 }));
+        let test = parts.test_sample.unwrap();
+        assert!(test.positions.is_sorted() && test.positions.len() == MOST_SAMPLED);
+        assert!(test.positions.iter().enumerate().all(|(i, at)| test.data.x()[(i, 0)] == *at as f64));
+        assert_eq!(disk.split(None, 1).unwrap().note(), None);
+    }
 
     #[test]
     fn rows_know_where_they_stood_in_their_table() {

@@ -1,7 +1,7 @@
 //! Rows of a table as a dataset: loaded, checked, split into training and test rows.
 
 use std::collections::{BTreeMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use deepgp::{Dataset, Mat, Stratify};
@@ -73,28 +73,34 @@ pub fn reading(voice: Voice) -> Stage {
 
 /// Loads the rows that a model was fitted to, to be split as they were then, from where its table was or from `elsewhere`; fails if that is
 /// another table.
-pub fn of_fit(file: &ModelFile, elsewhere: Option<&Path>, limits: TableLimits, voice: Voice) -> Result<PlacedRows> {
+pub fn of_fit(file: &ModelFile, elsewhere: &[PathBuf], limits: TableLimits, voice: Voice) -> Result<PlacedRows> {
     of_table_of_fit(file, &table_of_fit(file, elsewhere, limits)?, voice)
 }
 
-/// The table that a model was fitted to, where it was or `elsewhere`; fails if that is another one.
-pub fn table_of_fit(file: &ModelFile, elsewhere: Option<&Path>, limits: TableLimits) -> Result<Source> {
-    let TableRecord { path, sha256, .. } = match &file.record.data {
+/// The files of a table that a model was fitted to.
+pub fn files_of(table: &TableRecord) -> Vec<PathBuf> {
+    [&table.path].into_iter().chain(&table.more).map(PathBuf::from).collect()
+}
+
+/// The table that a model was fitted to, where it was or, if that is named, `elsewhere`; fails if that is another one.
+pub fn table_of_fit(file: &ModelFile, elsewhere: &[PathBuf], limits: TableLimits) -> Result<Source> {
+    let table = match &file.record.data {
         Provenance::Table(table) => table,
         Provenance::Arrays { .. } => bail!("the model was fitted to arrays in Python, which no file keeps"),
         Provenance::Unfitted => bail!("the model was built, and not fitted to a table"),
     };
-    let path = elsewhere.unwrap_or(Path::new(path));
+    let paths = if elsewhere.is_empty() { files_of(table) } else { elsewhere.to_vec() };
+    let TableRecord { sha256, .. } = table;
     // Its columns had names if the model knows them by names.
     let header = if file.schema.positions.is_some() { Header::None } else { Header::First };
     let options = ReadOptions { header, limits };
-    let source = Source::open_with(path, options).context("the table of the fit")?;
+    let source = Source::open_all_with(&paths, options).context("the table of the fit")?;
     let found = source.sha256()?;
     if found != *sha256 {
         let short = |hash: &str| hash.chars().take(12).collect::<String>();
         bail!(
             "{} is not the table of the fit, or has changed since (SHA-256 {}… then, {}… now)",
-            path.display(),
+            source.path().display(),
             short(sha256),
             short(&found)
         );

@@ -128,7 +128,7 @@ mod tests {
     fn a_table_that_was_none_is_known() {
         let read = |stored: serde_json::Value| serde_json::from_value::<Fitted>(stored).unwrap().data;
         let table = |path: &str, rows: usize| json!({ "table": { "path": path, "sha256": "00", "rows": rows } });
-        let known = TableRecord { path: "arm.csv".into(), sha256: "00".into(), rows: 60 };
+        let known = TableRecord { path: "arm.csv".into(), more: Vec::new(), sha256: "00".into(), rows: 60 };
         for (old, data) in [
             (table("arm.csv", 60), Provenance::Table(known)),
             (table(ARRAYS, 60), Provenance::Arrays { rows: 60 }),

@@ -22,9 +22,12 @@ pub enum Provenance {
 /// The table that a model was fitted to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableRecord {
-    /// Where it was.
+    /// Where it was; the first of its files, if it is in several.
     pub path: String,
-    /// The SHA-256 of its bytes, in hexadecimal.
+    /// Where its other files were, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub more: Vec<String>,
+    /// The SHA-256 of its bytes, in hexadecimal; of several files, that of their digests.
     pub sha256: String,
     /// Rows that were used.
     pub rows: usize,
@@ -61,6 +64,9 @@ impl Provenance {
 impl fmt::Display for Provenance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Table(TableRecord { path, more, .. }) if !more.is_empty() => {
+                write!(f, "{path} and {} more", more.len())
+            }
             Self::Table(table) => f.write_str(&table.path),
             Self::Arrays { .. } => f.write_str("arrays in Python"),
             Self::Unfitted => f.write_str("no data"),
@@ -74,7 +80,7 @@ mod tests {
 
     #[test]
     fn only_a_table_can_be_read_again() {
-        let table = TableRecord { path: "data/arm.csv".into(), sha256: "00".into(), rows: 60 };
+        let table = TableRecord { path: "data/arm.csv".into(), more: Vec::new(), sha256: "00".into(), rows: 60 };
         let all = [Provenance::Table(table.clone()), Provenance::Arrays { rows: 50 }, Provenance::Unfitted];
         assert_eq!(all.each_ref().map(Provenance::table), [Some(&table), None, None]);
         assert_eq!(all.each_ref().map(Provenance::rows), [60, 50, 0]);

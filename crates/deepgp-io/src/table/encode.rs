@@ -346,7 +346,7 @@ impl Input {
             (Code::Date { .. }, Cell::Date(_)) => None,
             (Code::Date { .. }, Cell::Text(text)) if date::seconds(text).is_some() => None,
             // Where there is no type for dates they are seconds; a number in text is something else.
-            (Code::Date { .. }, Cell::Number(_)) if matches!(place, Place::Row(_)) => None,
+            (Code::Date { .. }, Cell::Number(_)) if place.is_row() => None,
             (Code::Date { .. }, Cell::Number(_) | Cell::Boolean(_) | Cell::Text(_)) => not(DATE),
             (Code::Boolean { .. }, Cell::Boolean(_)) => None,
             // Other formats write booleans as 0 and 1.

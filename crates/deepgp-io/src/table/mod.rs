@@ -44,6 +44,7 @@ mod random_split;
 mod row_facts;
 mod scan;
 mod schema;
+mod several;
 mod source;
 mod target;
 mod text;
@@ -103,6 +104,27 @@ pub enum Place {
     Line(u64),
     /// In binary formats.
     Row(u64),
+    /// In one of several files of text.
+    LineOf {
+        /// The file, from 1.
+        file: u32,
+        /// The line in it.
+        line: u64,
+    },
+    /// In one of several files of binary formats.
+    RowOf {
+        /// The file, from 1.
+        file: u32,
+        /// The row in it.
+        row: u64,
+    },
+}
+
+impl Place {
+    /// Whether it is one in a binary format.
+    pub fn is_row(self) -> bool {
+        matches!(self, Self::Row(_) | Self::RowOf { .. })
+    }
 }
 
 impl std::fmt::Display for Place {
@@ -110,6 +132,8 @@ impl std::fmt::Display for Place {
         match self {
             Self::Line(number) => write!(f, "line {number}"),
             Self::Row(number) => write!(f, "row {number}"),
+            Self::LineOf { file, line } => write!(f, "line {line} of file {file}"),
+            Self::RowOf { file, row } => write!(f, "row {row} of file {file}"),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A table, in a file or in memory: its format, its columns, and its rows as often as they are asked for.
 
 use std::io::{BufRead, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
@@ -11,6 +11,7 @@ use super::detect::{self, Format};
 use super::dialect::{self, Dialect, Header, Sample};
 use super::limits::{ReadOptions, TableLimits};
 use super::memory::{self, ColumnCells, MemoryRows};
+use super::several::{self, Part, SeveralRows};
 use super::writing::{TranslatedRows, Writings};
 use super::{Note, Place, Rows, names, npy, npz, parquet, text};
 use crate::error::{Error, Result};
@@ -31,6 +32,7 @@ enum Layout {
     Npy,
     Npz,
     Memory(Arc<[Arc<ColumnCells>]>),
+    Several(Arc<[Part]>),
 }
 
 impl Source {
@@ -70,6 +72,36 @@ impl Source {
     /// The same for a text of which somebody knows whether it has a header, and with other limits of its size.
     pub fn open_streamed_with(path: &Path, options: impl Into<ReadOptions>) -> Result<Self> {
         Self::of(Content::open(path, 0)?, options.into())
+    }
+
+    /// The table of several files, the rows of one behind those of the other. All have the columns of the first, in any order. Bytes of files are
+    /// kept only if all of them together are few enough. Fails if there is no file, or one has other columns.
+    pub fn open_all_with(paths: &[PathBuf], options: impl Into<ReadOptions>) -> Result<Self> {
+        let options = options.into();
+        let [path] = paths else {
+            let sizes = paths.iter().filter_map(|path| std::fs::metadata(path).ok()).map(|file| file.len());
+            let kept = if sizes.sum::<u64>() <= LARGEST_KEPT { LARGEST_KEPT } else { 0 };
+            let open = |path: &PathBuf| Self::of(Content::open(path, kept)?, options);
+            return Self::of_parts(paths.iter().map(open).collect::<Result<_>>()?, options);
+        };
+        Self::open_with(path, options)
+    }
+
+    /// The table of these files.
+    fn of_parts(sources: Vec<Self>, options: ReadOptions) -> Result<Self> {
+        let name = several::name_of(&sources);
+        let content = Content::nowhere(&name.display().to_string()).within(options.limits);
+        let Some(names) = sources.first().map(|first| first.names.clone()) else {
+            return Err(Error::NoRows { path: name });
+        };
+        let mut notes: Vec<Note> = Vec::new();
+        for note in sources.iter().flat_map(|source| &source.notes) {
+            if !notes.contains(note) {
+                notes.push(note.clone());
+            }
+        }
+        let layout = Layout::Several(several::parts(sources)?.into());
+        Ok(Self { content, layout, names, notes })
     }
 
     /// A table in memory, from its columns by their names; `name` is what messages call it. Of several columns with one name, all but the
@@ -131,8 +163,9 @@ impl Source {
 
     /// How large the table may be, and how many bytes its file has; `None` for columns in memory, which are there already.
     pub(super) fn limits(&self) -> Option<(TableLimits, u64)> {
-        match self.layout {
+        match &self.layout {
             Layout::Memory(_) => None,
+            Layout::Several(parts) => Some((self.content.limits(), several::length(parts))),
             Layout::Text(_) | Layout::Parquet | Layout::Npy | Layout::Npz => {
                 Some((self.content.limits(), self.content.length()))
             }
@@ -161,17 +194,29 @@ impl Source {
 
     /// Whether the names are but positions: `c1`, `c2`, ….
     pub fn is_unnamed(&self) -> bool {
-        matches!(self.layout, Layout::Text(Dialect { header: false, .. }) | Layout::Npy)
+        match &self.layout {
+            Layout::Text(dialect) => !dialect.header,
+            Layout::Several(parts) => parts.iter().all(|part| part.source().is_unnamed()),
+            Layout::Npy => true,
+            Layout::Parquet | Layout::Npz | Layout::Memory(_) => false,
+        }
     }
 
     /// Whether it is delimited text.
     pub(super) fn is_text(&self) -> bool {
-        matches!(self.layout, Layout::Text(_))
+        match &self.layout {
+            Layout::Several(parts) => parts.iter().any(|part| part.source().is_text()),
+            layout => matches!(layout, Layout::Text(_)),
+        }
     }
 
     /// Whether a comma is the decimal mark of a text's numbers.
     pub(super) fn decimal_comma(&self) -> bool {
-        matches!(&self.layout, Layout::Text(dialect) if dialect.decimal_comma())
+        match &self.layout {
+            Layout::Text(dialect) => dialect.decimal_comma(),
+            Layout::Several(parts) => parts.iter().any(|part| part.source().decimal_comma()),
+            Layout::Parquet | Layout::Npy | Layout::Npz | Layout::Memory(_) => false,
+        }
     }
 
     /// The records from the first one on; words that stand for nothing are missing cells.
@@ -192,26 +237,34 @@ impl Source {
             Layout::Npy => npy::rows(&self.content, self.names.len())?,
             Layout::Npz => npz::rows(&self.content, &self.names)?,
             Layout::Memory(columns) => Box::new(MemoryRows::new(columns)),
+            Layout::Several(parts) => Box::new(SeveralRows::new(parts, used)),
         })
     }
 
     /// Fails if the file has changed since it was opened, unless its bytes are kept.
     pub(super) fn check_unchanged(&self) -> Result<()> {
-        self.content.check_unchanged()
+        match &self.layout {
+            Layout::Several(parts) => several::check_unchanged(parts),
+            _ => self.content.check_unchanged(),
+        }
     }
 
     /// Where a record with this number is.
     pub fn place(&self, number: u64) -> Place {
-        match self.layout {
+        match &self.layout {
+            Layout::Several(parts) => several::place(parts, number),
             Layout::Text(_) => Place::Line(number),
             Layout::Parquet | Layout::Npy | Layout::Npz | Layout::Memory(_) => Place::Row(number),
         }
     }
 
-    /// The SHA-256 digest of the file's bytes in hexadecimal; of a table in memory, that of its names and cells.
+    /// The SHA-256 digest of the file's bytes in hexadecimal; of several files, that of their digests; of a table in memory, that of its names and
+    /// cells.
     pub fn sha256(&self) -> Result<String> {
-        if let Layout::Memory(columns) = &self.layout {
-            return Ok(memory::sha256(&self.names, columns));
+        match &self.layout {
+            Layout::Memory(columns) => return Ok(memory::sha256(&self.names, columns)),
+            Layout::Several(parts) => return several::sha256(parts),
+            Layout::Text(_) | Layout::Parquet | Layout::Npy | Layout::Npz => {}
         }
         let (mut bytes, mut digest) = (self.content.reader()?, Sha256::new());
         loop {

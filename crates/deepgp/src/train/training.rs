@@ -113,8 +113,7 @@ impl Training {
     /// The training of a new model for the rows of several processes, of which `share` is this one's: those of all follow one another in the
     /// order of ranks. All processes call this, and [`Training::run`] after it, with the same settings, and end with the same model.
     ///
-    /// It is that of one process with all rows but for the rounding of sums, as long as there are no more than [`SUBSAMPLE`](crate::SUBSAMPLE) of them; beyond,
-    /// a model starts from so many at random. Every process knows of all rows their targets, weights, offsets, groups and times, and of up to
+    /// It is that of one process with all rows but for the rounding of sums. Every process knows of all rows their targets, weights, offsets, groups and times, and of up to
     /// [`SUBSAMPLE`](crate::SUBSAMPLE) of them the inputs.
     pub fn among(
         communicator: Arc<dyn Communicator>,
