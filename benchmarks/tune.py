@@ -15,9 +15,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-TABLES = (
-    "energy concrete airfoil skillcraft parkinsons kin8nm elevators pol bike protein molecules"
-).split()
+TABLES = ("energy concrete airfoil skillcraft parkinsons kin8nm elevators pol bike protein molecules").split()
 
 
 def run(arguments):
