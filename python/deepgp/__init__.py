@@ -3,7 +3,8 @@
 `DeepGPRegressor` is an estimator for scikit-learn: from arrays or frames to predictions with honest uncertainty, of
 numbers and of counts. `DeepGPClassifier` is one of classes.
 `Model` is the engine itself: parameters, the bound in its parts, its gradient, a step, predictions.
-`tune` searches for better settings. `datasets` simulates data to try them on; `split_rows` says which rows the command line holds out.
+`tune` searches for better settings. `datasets` simulates data to try them on; `split_rows` says which rows the command
+line holds out.
 
 >>> from deepgp import DeepGPRegressor, datasets
 >>> X, y = datasets.step_curve(60, seed=1)

@@ -51,8 +51,8 @@ class Tuned(NamedTuple):
     default_score : float or None
         That of the estimator that the search began with.
     trials : list of dict
-        What was tried, in its order: `candidate`, `step`, `score`, `seconds`, `settings`, and why it `failed`, if it did.
-        Candidate 0 is the estimator that the search began with. `pandas.DataFrame(trials)` is a table of them.
+        What was tried, in its order: `candidate`, `step`, `score`, `seconds`, `settings`, and why it `failed`, if it
+        did. Candidate 0 is the estimator that the search began with. `pandas.DataFrame(trials)` is a table of them.
     """
 
     estimator: Any
@@ -81,8 +81,8 @@ def tune(
 ) -> Tuned:
     """Search for better settings than an estimator's by successive halving, and fit the best to all rows.
 
-    All candidates are trained on the same rows and judged by others. The best third goes on from rung to rung, each from
-    where it was; candidate 0, the estimator as it is, goes up to the top in any case.
+    All candidates are trained on the same rows and judged by others. The best third goes on from rung to rung, each
+    from where it was; candidate 0, the estimator as it is, goes up to the top in any case.
 
     Parameters
     ----------
@@ -189,7 +189,9 @@ def _fixed(estimator: Any, space: Mapping[str, Any]) -> list[str]:
     """The settings whose argument is not the default: they stay, unless the space names them."""
     defaults = {name: own.default for name, own in inspect.signature(type(estimator)).parameters.items()}
     arguments = estimator.get_params(deep=False)
-    changed = {name for name in arguments if arguments[name] is not defaults[name] and arguments[name] != defaults[name]}
+    changed = {
+        name for name in arguments if arguments[name] is not defaults[name] and arguments[name] != defaults[name]
+    }
     if "inducing" in changed:
         changed.add("covariance_inducing")
     fixed = {_SAME_AS.get(name, name) for name in changed} & set(_SETTINGS)

@@ -69,6 +69,7 @@ pub enum Command {
     #[command(
         allow_negative_numbers = true,
         mut_args(fit_options::with_default),
+        mut_arg("folds", tune::folds_that_judge),
         after_help = "Examples:\n  deepgp tune houses.csv --target price --test 0.2 --time-limit 10m\n  \
         deepgp tune houses.csv --target price --candidates 18 --steps 1000 --search kernel=matern32,matern52"
     )]

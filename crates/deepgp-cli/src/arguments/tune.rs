@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::builder::Resettable;
+use clap::{Arg, Args, Id};
 use deepgp::search::SearchMetric;
 
 use super::fit_options::FitOptions;
@@ -48,4 +49,10 @@ pub struct TuneArgs {
     /// To whom the command talks.
     #[command(flatten)]
     pub voice: Voice,
+}
+
+/// The argument of a fit's folds as that of a search: they judge settings, beside test rows that judge the result.
+pub fn folds_that_judge(arg: Arg) -> Arg {
+    arg.conflicts_with(Resettable::<Id>::Reset)
+        .help("Judge settings by so many folds in place of --selection: each is fitted to all folds but one and judged by that one, so many times")
 }

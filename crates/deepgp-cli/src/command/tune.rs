@@ -14,14 +14,18 @@ use deepgp_io::memory;
 use deepgp_io::table::Source;
 
 use crate::arguments::TuneArgs;
+use crate::arguments::fit_options::FitOptions;
 use crate::arguments::paths;
 use crate::arguments::usage::Usage;
 use crate::fit::checkpoint as checkpoints;
 use crate::fit::interruption;
 use crate::fit::start::check_memory;
 use crate::fit::time_limit::TimeLimit;
+use crate::report;
 use crate::terminal::interrupt;
 use crate::terminal::output::{self, Outcome};
+use crate::terminal::text::count;
+use crate::tune::SHARING;
 use crate::tune::comparison::Comparison;
 use crate::tune::journal::{SearchFolder, SearchSubject};
 use crate::tune::page::{self, PageSubject};
@@ -70,7 +74,6 @@ pub fn tune(args: TuneArgs) -> Result<Outcome> {
     let device = options.device.unwrap_or_default();
     let accelerator = device.open(voice)?;
     let lock = Some(checkpoints::lock(&checkpoint)?);
-    let _folder_lock = checkpoints::lock(&folder)?;
     let limit = span.map(|span| TimeLimit::new(started, span.0));
     let reading = interruption::while_reading(lock.as_ref(), limit, voice);
     refit::check_replaceable(&checkpoint, overwrite)?;
@@ -81,7 +84,7 @@ pub fn tune(args: TuneArgs) -> Result<Outcome> {
     drop(reading);
     interrupt::listen();
 
-    let SearchRows { schema, train, test, parts, .. } = &found;
+    let SearchRows { schema, train, parts, .. } = &found;
     let whole = options.settings_of(train.len(), schema)?;
     let rows: Vec<SearchPart> = parts.iter().map(|part| part.rows.clone()).collect();
     let [first, ..] = &rows[..] else { bail!("there are no rows to search with") };
@@ -96,7 +99,7 @@ pub fn tune(args: TuneArgs) -> Result<Outcome> {
         bail!(Usage(format!("--metric {} is not for such a target: take {}", metric.name(), suiting.join(", "))));
     }
     let space = space::space(SearchSpace::usual(&first.train, &base), &options, &search)?;
-    let jobs = jobs.map_or(if accelerator.is_some() { crate::tune::SHARING } else { 1 }, usize::from);
+    let jobs = jobs.map_or(if accelerator.is_some() { SHARING } else { 1 }, usize::from);
     let budget = match (candidates, span) {
         (Some(candidates), _) => SearchBudget::Candidates { candidates: candidates as usize, steps: whole.train.steps },
         (None, span) => {
@@ -147,10 +150,7 @@ pub fn tune(args: TuneArgs) -> Result<Outcome> {
         return Ok(Outcome::Interrupted);
     }
     tidy(&log, &mut store)?;
-    output::say(
-        voice,
-        &format!("\nthe model of {} with these settings:", crate::terminal::text::count(train.len(), "row")),
-    );
+    output::say(voice, &format!("\nthe model of {} with these settings:", count(train.len(), "row")));
     let best = summary.best();
     let refit = Refit {
         options: &options,
@@ -166,7 +166,6 @@ pub fn tune(args: TuneArgs) -> Result<Outcome> {
         voice,
     };
     let outcome = refit.run(&log)?;
-    let _ = test;
     if voice.json {
         let model = Some(&*out).filter(|path: &&Path| path.exists());
         output::json(&summary.json(model))?;
@@ -182,7 +181,7 @@ fn time(found: &SearchRows, started: Instant, seconds: f64, settings: &FitSettin
     let trained = found.parts.iter().map(|part| part.rows.train.len()).min().unwrap_or(1).max(1);
     // A prediction goes forward through its samples, and a step forward and back through one.
     let samples = deepgp::PredictSettings::default().samples as f64 / (3.0 * settings.train.samples.max(1) as f64);
-    let shown = if report { crate::report::predicted_rows(tested) } else { 0 };
+    let shown = if report { report::predicted_rows(tested) } else { 0 };
     SearchTime {
         began: started,
         until: limit.end(),
@@ -198,7 +197,7 @@ fn subject(
     found: &SearchRows,
     (metric, space): (SearchMetric, &SearchSpace),
     base: &FitSettings,
-    options: &crate::arguments::fit_options::FitOptions,
+    options: &FitOptions,
 ) -> SearchSubject {
     let mut settings = base.clone();
     settings.train.threads = 0;

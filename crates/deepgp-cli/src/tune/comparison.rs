@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::journal::SearchFolder;
 use super::rows::JudgedPart;
+use super::space::metric_in_words;
 use crate::terminal::interrupt;
 use crate::terminal::output::Voice;
 use crate::terminal::text::{number, table};
@@ -26,7 +27,8 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Scores both on the test rows. `None` if there are none, if nobody but candidate 0 is the best, or if somebody interrupted it.
+    /// Scores both on the test rows. `None` if there are none, if nobody but candidate 0 is the best, or if
+    /// their models are gone, or if somebody interrupted it.
     pub fn of(
         log: &SearchLog,
         folder: &SearchFolder,
@@ -47,7 +49,7 @@ impl Comparison {
         let pair = |(one, other): (&(SearchMetric, f64), &(SearchMetric, f64))| (one.0, one.1, other.1);
         let scores = unchanged.iter().zip(&own).map(pair).collect();
         let rows = tests.first().map_or(0, |rows| rows.len());
-        Ok(Some(Self { best, steps: plan.rungs[rung], rows, scores }))
+        Ok(Some(Self { best, steps: plan.rungs.get(rung).copied().unwrap_or(plan.steps), rows, scores }))
     }
 
     /// The scores as a table for people.
@@ -55,7 +57,8 @@ impl Comparison {
         let mut rows =
             vec![vec![String::new()], vec!["settings of fit".into()], vec![format!("candidate {}", self.best)]];
         for (metric, unchanged, best) in &self.scores {
-            for (row, cell) in rows.iter_mut().zip([metric.name().into(), number(*unchanged), number(*best)]) {
+            for (row, cell) in rows.iter_mut().zip([metric_in_words(*metric).into(), number(*unchanged), number(*best)])
+            {
                 row.push(cell);
             }
         }
@@ -85,7 +88,8 @@ fn mean_scores(
 ) -> Result<Option<Vec<(SearchMetric, f64)>>> {
     let settings = PredictSettings { threads, ..PredictSettings::default() };
     let mut sums: Vec<(SearchMetric, f64)> = Vec::new();
-    for (file, test) in folder.files(candidate, rung)?.iter().zip(tests) {
+    let Some(files) = folder.files(candidate, rung)? else { return Ok(None) };
+    for (file, test) in files.iter().zip(tests) {
         if interrupt::asked() {
             return Ok(None);
         }

@@ -4,14 +4,17 @@
 //! after the last whole line. Models are written before the line that tells of them.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
 use deepgp::FitSettings;
 use deepgp::search::{SearchEntry, SearchLog, SearchMetric, SearchSpace, SearchStore, TrialModel};
+use deepgp_io::atomic::Lock;
 use deepgp_io::table::Schema;
 use deepgp_io::{ClassWeights, History, ModelFile, Provenance, Record, SplitRule, StopReason, TableRecord, atomic};
 use serde::{Deserialize, Serialize};
 
+use crate::fit::checkpoint;
 use crate::reproduce::runs::journal::{Journal, Keyed};
 use crate::terminal::shell;
 
@@ -80,6 +83,8 @@ pub struct SearchFolder {
     /// The columns of each part, and where the rows came from, for the files of models.
     schemas: Vec<Schema>,
     table: TableRecord,
+    /// The right to write the journal.
+    _lock: Arc<Lock>,
 }
 
 impl SearchFolder {
@@ -96,10 +101,11 @@ impl SearchFolder {
             std::fs::remove_dir_all(folder).with_context(|| format!("cannot remove {}", folder.display()))?;
         }
         std::fs::create_dir_all(folder).with_context(|| format!("cannot write to {}", folder.display()))?;
+        let lock = checkpoint::lock(&path)?;
         let advice = || format!("start over with --overwrite, or remove {}", shell::word(folder));
         let journal = Journal::<Line>::open(&path)
             .map_err(|error| anyhow!("{error:#}; it is no journal of a search: {}", advice()))?;
-        let mut own = Self { folder: folder.into(), journal, schemas, table };
+        let mut own = Self { folder: folder.into(), journal, schemas, table, _lock: lock };
         let mut log = SearchLog::new(subject.metric);
         match own.journal.lines.first() {
             None => {
@@ -140,9 +146,13 @@ impl SearchFolder {
         self.folder.join(format!("candidate-{candidate}.rung-{rung}.part-{part}.deepgp"))
     }
 
-    /// The models of a candidate on a rung as files, one for each part.
-    pub fn files(&self, candidate: usize, rung: usize) -> Result<Vec<ModelFile>> {
-        (0..self.schemas.len()).map(|part| Ok(ModelFile::load(&self.model(candidate, rung, part))?)).collect()
+    /// The models of a candidate on a rung as files, one for each part; nothing if they are not all there, as after a search that has ended.
+    pub fn files(&self, candidate: usize, rung: usize) -> Result<Option<Vec<ModelFile>>> {
+        let paths: Vec<PathBuf> = (0..self.schemas.len()).map(|part| self.model(candidate, rung, part)).collect();
+        if !paths.iter().all(|path| path.exists()) {
+            return Ok(None);
+        }
+        Ok(Some(paths.iter().map(|path| ModelFile::load(path)).collect::<Result<_, _>>()?))
     }
 }
 
@@ -171,7 +181,8 @@ impl SearchStore for SearchFolder {
             let state = file.state.context("a model of a search has no state to go on from")?;
             Ok(TrialModel { regressor: file.regressor, state, ended: file.record.stop.is_some() })
         };
-        self.files(candidate, rung)?.into_iter().map(of).collect()
+        // What is not there is trained again, from its start.
+        self.files(candidate, rung)?.unwrap_or_default().into_iter().map(of).collect()
     }
 
     fn forget(&mut self, candidate: usize, rung: usize) -> Result<()> {
@@ -236,13 +247,17 @@ mod tests {
         let trial = SearchEntry::Trial(Trial { candidate: 3, rung: 1, outcome, steps: 7, seconds: 0.1 });
         let entries = [SearchEntry::Plan(HalvingPlan::new(90, 50, 3)), trial];
         entries.iter().for_each(|entry| own.keep(entry, &[]).unwrap());
+        let journal = own.journal();
+        let busy = open(&folder, subject(), false).unwrap_err().to_string();
+        assert!(busy.contains("another deepgp is working on"), "{busy}");
+        drop(own);
         assert_eq!(open(&folder, subject(), false).unwrap().1.entries(), entries);
-        let text = std::fs::read_to_string(own.journal()).unwrap();
-        std::fs::write(own.journal(), &text[..text.len() - 9]).unwrap();
+        let text = std::fs::read_to_string(&journal).unwrap();
+        std::fs::write(&journal, &text[..text.len() - 9]).unwrap();
         let (mut again, log) = open(&folder, subject(), false).unwrap();
         assert_eq!(log.entries(), &entries[..1]);
         again.keep(&entries[1], &[]).unwrap();
-        assert_eq!(std::fs::read_to_string(own.journal()).unwrap(), text);
+        assert_eq!(std::fs::read_to_string(&journal).unwrap(), text);
     }
 
     #[test]

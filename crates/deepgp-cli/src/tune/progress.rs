@@ -6,7 +6,7 @@ use std::time::Instant;
 use deepgp::search::{Bracket, SearchEvent, SearchLog, Trial, TrialOutcome};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::space::in_words;
+use super::space::{in_words, metric_in_words};
 use crate::terminal::output::{Voice, say};
 use crate::terminal::text::{count, duration, number};
 
@@ -98,7 +98,7 @@ fn judged(log: &SearchLog, trial: &Trial) -> String {
     let what = log.candidate(trial.candidate).map_or(String::new(), in_words);
     let steps = log.plan().and_then(|plan| plan.rungs.get(trial.rung)).copied().unwrap_or_default();
     let came = match &trial.outcome {
-        TrialOutcome::Scored { score, .. } => format!("{} {}", log.metric.name(), number(*score)),
+        TrialOutcome::Scored { score, .. } => format!("{} {}", metric_in_words(log.metric), number(*score)),
         TrialOutcome::Failed { reason } => format!("failed: {reason}"),
         TrialOutcome::TooSlow { .. } => "too slow to be fitted in time".into(),
     };
@@ -117,7 +117,7 @@ fn working(log: &SearchLog, rung: usize, shares: &[(usize, f64)], left: Option<f
         under_way.map(|(number, share)| format!("candidate {number} {:.0} % of the way", 100.0 * share)).collect();
     let best = log.leader().and_then(|(best, rung)| Some((best, log.trial(best, rung)?.score()?)));
     let best = best.map_or(String::new(), |(best, score)| {
-        format!("; best: candidate {best}, {} {}", log.metric.name(), number(score))
+        format!("; best: candidate {best}, {} {}", metric_in_words(log.metric), number(score))
     });
     let left = left.map_or(String::new(), |left| format!("; {} left for the search", duration(left.max(0.0))));
     format!("to step {to}: {}{best}{left}", each.join(", "))

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use deepgp::FitSettings;
-use deepgp::search::{Candidate, SearchSpace, Setting, SettingValue};
+use deepgp::search::{Candidate, SearchMetric, SearchSpace, Setting, SettingValue};
 use serde_json::{Value, json};
 
 use crate::arguments::fit_options::FitOptions;
@@ -128,6 +128,20 @@ pub fn in_words(candidate: &Candidate) -> String {
     candidate.changes.iter().map(change).collect::<Vec<_>>().join(", ")
 }
 
+/// The name of a metric as people read it.
+pub fn metric_in_words(metric: SearchMetric) -> &'static str {
+    match metric {
+        SearchMetric::Crps => "CRPS",
+        SearchMetric::LogLikelihood => "log likelihood",
+        SearchMetric::Rmse => "RMSE",
+        SearchMetric::Mae => "MAE",
+        SearchMetric::LogLoss => "log loss",
+        SearchMetric::Brier => "Brier score",
+        SearchMetric::Accuracy => "accuracy",
+        SearchMetric::Deviance => "deviance",
+    }
+}
+
 /// The value that a setting has in the settings of candidate 0, as its flag takes it; nothing where it follows the rows.
 pub fn unchanged_value(setting: Setting, base: &FitSettings) -> String {
     use deepgp::{InducingSize, LikelihoodChoice, ObjectiveChoice};
@@ -163,10 +177,10 @@ mod tests {
         for setting in Setting::ALL {
             assert_eq!(json!(setting), json!(setting.name()));
         }
-        for metric in deepgp::search::SearchMetric::ALL {
+        for metric in SearchMetric::ALL {
             assert_eq!(json!(metric), json!(metric.name()));
         }
-        assert_eq!(crate::arguments::METRICS, deepgp::search::SearchMetric::ALL.map(|own| own.name()));
+        assert_eq!(crate::arguments::METRICS, SearchMetric::ALL.map(|own| own.name()));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use deepgp_io::{ModelFile, SearchRecord};
 use serde_json::{Map, Value, json};
 
 use super::comparison::Comparison;
-use super::space::{flags, in_words};
+use super::space::{flags, in_words, metric_in_words};
 use crate::model::scores;
 use crate::terminal::output::{self, Voice};
 use crate::terminal::text::{count, duration, number};
@@ -39,7 +39,7 @@ impl SearchSummary<'_> {
         let (log, best) = (self.log, self.best());
         let rung = log.leader().map_or(0, |(_, rung)| rung);
         let score = |candidate: usize| log.trial(candidate, rung)?.score();
-        let steps = log.plan().map_or((0, 0), |plan| (plan.rungs[rung], plan.steps));
+        let steps = log.plan().map_or((0, 0), |plan| (plan.rungs.get(rung).copied().unwrap_or(plan.steps), plan.steps));
         SearchRecord {
             metric: log.metric,
             candidates: judged(log),
@@ -62,7 +62,7 @@ impl SearchSummary<'_> {
         let judged = count(judged(log), "candidate");
         output::say(voice, &format!("\n{judged} judged in {}{why}", duration(log.seconds())));
         let SearchRecord { metric, best, score, unchanged_score, steps: (steps, of), .. } = self.record();
-        let metric = metric.name();
+        let metric = metric_in_words(metric);
         let after = if steps == of { String::new() } else { format!(", both after {steps} of {of} steps") };
         match (score, unchanged_score) {
             (Some(_), Some(unchanged)) if best == 0 => {

@@ -538,10 +538,14 @@ mod tests {
         let search = search(3, 1);
         let (mut log, mut store) = (SearchLog::new(SearchMetric::Crps), MemoryStore::default());
         search.run(&mut log, &mut store, &mut go_on).unwrap();
-        let (best, rung) = log.leader().unwrap();
+        let (best, _) = log.leader().unwrap();
+        let rung = log.height(best).unwrap();
+        assert_eq!(rung, 2);
         let settings = search.settings_of(log.candidate(best).unwrap(), log.plan().unwrap());
-        let fit = crate::Regressor::fit(&search.parts[0].train, &settings, |_, _| ControlFlow::Continue(())).unwrap();
+        let part = &search.parts[0];
+        let fit = crate::Regressor::fit(&part.train, &settings, |_, _| ControlFlow::Continue(())).unwrap();
         let own = store.models(best, rung).unwrap().remove(0);
+        assert_eq!(own.state.now.raw, fit.state.now.raw);
         assert_eq!(own.regressor.model.raw(), fit.regressor.model.raw());
         assert_eq!(own.regressor.spread, fit.regressor.spread);
     }

@@ -113,7 +113,8 @@ fn likelihoods(base: LikelihoodForm) -> Vec<LikelihoodChoice> {
     use LikelihoodChoice as Choice;
     match base {
         LikelihoodForm::Gaussian { .. } | LikelihoodForm::Heteroscedastic { .. } | LikelihoodForm::StudentT { .. } => {
-            vec![Choice::Gaussian, Choice::Heteroscedastic, Choice::StudentT]
+            // Student's t only by name: the CRPS of its mixtures takes longer than the steps between two looks.
+            vec![Choice::Gaussian, Choice::Heteroscedastic]
         }
         LikelihoodForm::Bernoulli { .. } => vec![Choice::Probit, Choice::Logit],
         LikelihoodForm::Poisson | LikelihoodForm::NegativeBinomial { .. } => {

@@ -6,7 +6,7 @@ use super::PageSubject;
 use crate::html::Figure;
 use crate::picture::{Axis, Chart, Colour, Mark, Panel};
 use crate::terminal::text::number;
-use crate::tune::space::{unchanged_value, value_in_words};
+use crate::tune::space::{metric_in_words, unchanged_value, value_in_words};
 
 /// The share of scores that an axis reaches: those of candidates that fail outright would hide the others.
 const SHOWN: f64 = 0.85;
@@ -22,12 +22,15 @@ pub(super) fn course(log: &SearchLog) -> Vec<Figure> {
     };
     let best = log.leader().map_or(0, |(best, _)| best);
     let others: Vec<usize> = log.candidates().map(|own| own.number).filter(|own| *own != 0 && *own != best).collect();
-    let mut panel = Panel::new(Axis::new("step").log(), Axis::new(log.metric.name()));
-    for (at, candidate) in others.iter().enumerate() {
-        let line = Mark::line(points(*candidate), Colour::Muted).stroke(1.0).opacity(0.55);
-        panel = panel.with(if at == 0 { line.labelled("other candidates") } else { line });
+    let mut panel = Panel::new(Axis::new("step").log(), Axis::new(metric_in_words(log.metric)));
+    for candidate in &others {
+        panel = panel.with(Mark::line(points(*candidate), Colour::Muted).stroke(1.0).opacity(0.55));
     }
-    panel = panel.with(Mark::circles(others.iter().flat_map(|own| points(*own)), Colour::Muted).opacity(0.7));
+    panel = panel.with(
+        Mark::circles(others.iter().flat_map(|own| points(*own)), Colour::Muted)
+            .opacity(0.7)
+            .labelled("other candidates"),
+    );
     for (candidate, colour, name) in [(0, Colour::Other, "the settings of fit"), (best, Colour::Model, "the best")] {
         if candidate > 0 || colour == Colour::Other {
             panel = panel
@@ -38,7 +41,7 @@ pub(super) fn course(log: &SearchLog) -> Vec<Figure> {
     let better = if log.metric.more_is_better() { "More" } else { "Less" };
     vec![Figure {
         stem: "course".into(),
-        picture: Chart::new(format!("{} by the rows that judge", log.metric.name())).with(panel, 1.0).draw(),
+        picture: Chart::new(format!("{} by the rows that judge", metric_in_words(log.metric))).with(panel, 1.0).draw(),
         caption: format!(
             "Each line is a candidate: it ends where the candidate was left behind. {better} is better. Scores that are far worse than most are beyond \
              the picture, and in the table."
@@ -94,7 +97,7 @@ fn by_value(log: &SearchLog, subject: PageSubject<'_>, setting: Setting) -> Figu
     let means: Vec<(usize, f64)> =
         (0..names.len()).filter(|at| sums[*at].1 > 0).map(|at| (at, sums[at].0 / sums[at].1 as f64)).collect();
     let bars = means.iter().map(|(at, mean)| [(*at as f64 - 0.3, *mean), (*at as f64 + 0.3, *mean)]);
-    let panel = Panel::new(Axis::new("").named(names.clone()), Axis::new(log.metric.name()))
+    let panel = Panel::new(Axis::new("").named(names.clone()), Axis::new(metric_in_words(log.metric)))
         .with(Mark::segments(bars, Colour::Model).opacity(1.0).stroke(2.4).labelled("mean"))
         .with(Mark::circles(dots, Colour::Muted).labelled("a candidate"));
     let told: Vec<String> =
@@ -102,7 +105,7 @@ fn by_value(log: &SearchLog, subject: PageSubject<'_>, setting: Setting) -> Figu
     Figure {
         stem: setting.name().into(),
         picture: Chart::new(setting.name()).with(panel, 1.0).draw(),
-        caption: format!("Means, and how many candidates: {}. {own} is that of fit.", told.join(", ")),
+        caption: format!("Without another setting: {own}. Means, and how many candidates: {}.", told.join(", ")),
     }
 }
 

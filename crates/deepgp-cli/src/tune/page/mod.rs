@@ -10,7 +10,7 @@ use deepgp::FitSettings;
 use deepgp::search::{SearchEnd, SearchLog, SearchSpace};
 use deepgp_io::{SearchRecord, atomic};
 
-use super::space::{flags, in_words};
+use super::space::{flags, in_words, metric_in_words};
 use super::summary::SearchSummary;
 use crate::html::{Document, KeyNumber, Section, figures as side_by_side, strip};
 use crate::terminal::text::{count, duration, number};
@@ -36,7 +36,7 @@ pub fn write(summary: &SearchSummary<'_>, subject: PageSubject<'_>) -> Result<()
 
 /// The page as HTML.
 fn page(summary: &SearchSummary<'_>, subject: PageSubject<'_>) -> String {
-    let log = summary.log;
+    let (log, best) = (summary.log, summary.best());
     let mut sections = Vec::new();
     let mut section = |id: &str, title: &str, lead: &str, content: String| {
         if !content.is_empty() {
@@ -57,7 +57,7 @@ fn page(summary: &SearchSummary<'_>, subject: PageSubject<'_>) -> String {
         made: vec![format!("deepgp {}", env!("CARGO_PKG_VERSION"))],
         summary: sentence(summary),
         key: strip("", &keys(summary)),
-        notes: Vec::new(),
+        notes: if best.number == 0 { Vec::new() } else { vec![format!("As flags of fit: {}", flags(&best))] },
         sections,
     };
     document.html()
@@ -77,9 +77,9 @@ fn sentence(summary: &SearchSummary<'_>) -> String {
     };
     let found = match best.number {
         0 => "Nothing better was found than the settings of fit.".to_string(),
-        number => format!("The best is candidate {number}: {}. As flags of fit: {}", in_words(&best), flags(&best)),
+        number => format!("The best is candidate {number}: {}.", in_words(&best)),
     };
-    format!("{found}{} {rungs}{end}", if best.number == 0 { "" } else { "." })
+    format!("{found}{rungs}{end}")
 }
 
 /// The key numbers: the best score, that of the settings of fit, and how much was tried.
@@ -89,10 +89,18 @@ fn keys(summary: &SearchSummary<'_>) -> Vec<KeyNumber> {
     let judged = if steps == of { format!("after {of} steps") } else { format!("after {steps} of {of} steps") };
     let mut all = Vec::new();
     if let Some(score) = score {
-        all.push(key(&format!("Best {}", metric.name()), number(score), format!("candidate {best}, {judged}")));
+        all.push(key(
+            &format!("Best {}", metric_in_words(metric)),
+            number(score),
+            format!("candidate {best}, {judged}"),
+        ));
     }
     if let Some(unchanged) = unchanged_score {
-        all.push(key(&format!("{} with the settings of fit", metric.name()), number(unchanged), judged.clone()));
+        all.push(key(
+            &format!("{} with the settings of fit", metric_in_words(metric)),
+            number(unchanged),
+            judged.clone(),
+        ));
     }
     all.push(key(
         "Candidates",

@@ -6,12 +6,15 @@ use super::score_in_words;
 use crate::picture::escape;
 use crate::terminal::text::{duration, number};
 use crate::tune::comparison::Comparison;
-use crate::tune::space::in_words;
+use crate::tune::space::{in_words, metric_in_words};
 
 /// The best beside the settings of fit on test rows.
 pub(super) fn comparison(own: &Comparison) -> String {
-    let head: String =
-        own.scores.iter().map(|(metric, ..)| format!("<th scope=\"col\">{}</th>", escape(metric.name()))).collect();
+    let head: String = own
+        .scores
+        .iter()
+        .map(|(metric, ..)| format!("<th scope=\"col\">{}</th>", escape(metric_in_words(*metric))))
+        .collect();
     let line = |name: &str, class: &str, of: &dyn Fn(usize) -> (f64, f64)| {
         let cell = |at: usize| {
             let (score, other) = of(at);
@@ -74,6 +77,6 @@ pub(super) fn candidates(log: &SearchLog) -> String {
         "<div class=\"scroll\" tabindex=\"0\"><table><caption>{} by the rows that judge</caption><thead><tr><td></td>{head}\
          <th scope=\"col\">training</th><th scope=\"col\" class=\"words\">settings that differ from those of fit</th></tr></thead>\n\
          <tbody>{lines}</tbody></table></div>\n",
-        escape(log.metric.name())
+        escape(metric_in_words(log.metric))
     )
 }
