@@ -233,7 +233,7 @@ mod tests {
     }
 
     fn open(folder: &Path, subject: SearchSubject, given_up: bool) -> Result<(SearchFolder, SearchLog)> {
-        let table = TableRecord { path: "t.csv".into(), sha256: "0a".into(), rows: 80 };
+        let table = TableRecord { path: "t.csv".into(), sha256: "0a".into(), rows: 80, more: Vec::new() };
         SearchFolder::open(folder, subject, (vec![Schema::default()], table), given_up)
     }
 

@@ -95,7 +95,8 @@ pub fn read(path: &Path, options: &FitOptions, aside: SetAside, voice: Voice) ->
         output::say(voice, &target);
     }
     output::say(voice, &in_words(&parts, test.as_ref()));
-    let table = TableRecord { path: paths::absolute(path), sha256: source.sha256()?, rows: rows.data.len() };
+    let table =
+        TableRecord { path: paths::absolute(path), sha256: source.sha256()?, rows: rows.data.len(), more: Vec::new() };
     Ok(SearchRows { table, schema, train, test, split, notes, parts })
 }
 
