@@ -52,6 +52,12 @@ fn a_search_that_is_killed_goes_on_to_the_same_end_and_its_model_is_that_of_fit(
     assert!(winner["score"].as_f64().unwrap() < whole["default"]["score"].as_f64().unwrap(), "{whole}");
     assert!(whole["comparison"]["winner"]["crps"].is_number() && whole["fit"]["scores"]["deep GP"]["crps"].is_number());
 
+    // On the top rung there are models of whole fits.
+    for candidate in [0, winner["candidate"].as_u64().unwrap()] {
+        let own = place.model(&format!("whole.deepgp.search/candidate-{candidate}.rung-2.part-0.deepgp"));
+        assert_eq!((own.record.steps, own.state.unwrap().step), (300, 300));
+    }
+
     // Killed again and again; what is judged is not judged again.
     for count in [2, 5] {
         let mut child = started(&place, &format!("{TUNE} --out cut.deepgp"), "cut.deepgp", count);
