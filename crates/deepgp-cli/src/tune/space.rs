@@ -68,7 +68,7 @@ fn parse(text: &str) -> Result<(Setting, Vec<SettingValue>)> {
         let written = serde_json::from_str::<Value>(word).ok().filter(Value::is_number).unwrap_or_else(|| json!(word));
         let value: SettingValue = serde_json::from_value(json!({ setting.name(): written }))
             .map_err(|error| wrong(format!("no value of {name}: {error}")))?;
-        check(value).map_err(|reason| wrong(reason))?;
+        check(value).map_err(wrong)?;
         Ok(value)
     };
     let values: Vec<SettingValue> = values.split(',').map(|word| value(word.trim())).collect::<Result<_>>()?;
@@ -150,7 +150,7 @@ pub fn unchanged_value(setting: Setting, base: &FitSettings) -> String {
         InducingSize::Tied(both) => (Some(both), Some(both)),
         InducingSize::Decoupled { mean, covariance } | InducingSize::Nested { mean, covariance } => (mean, covariance),
     };
-    let of = |value: SettingValue| value_in_words(value);
+    let of = value_in_words;
     match setting {
         Setting::HiddenLayers => of(SettingValue::HiddenLayers(base.model.hidden_layers)),
         Setting::Width => of(SettingValue::Width(base.model.width)),
