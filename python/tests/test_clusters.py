@@ -53,4 +53,5 @@ def test_a_frame_of_many_parts_is_predicted_where_its_parts_are(client, arm):
     parts = frames.from_pandas(table, npartitions=4)
     far = parts.map_partitions(predict, meta={"mean": float, "std": float}).compute()
     here = predict(table)
-    assert far.index.equals(here.index) and np.array_equal(far.to_numpy(), here.to_numpy())
+    assert far.index.equals(here.index)
+    assert np.array_equal(far.to_numpy(), here.to_numpy())

@@ -35,7 +35,7 @@ fn several_files_are_fitted_to_as_one() {
         assert_eq!((parts.record.data.rows(), parts.record.data.table().unwrap().more.len()), (120, 2));
         // Its rows are found again, in their files.
         let summary = place.json("resume parts.deepgp --steps 2");
-        assert_eq!(summary["table"]["rows"], 120);
+        assert_eq!(summary["rows"], 120);
     }
     assert!(place.done("info parts.deepgp").stdout.contains("a.csv and 2 more"));
     place.done("report parts.deepgp --out r.html");

@@ -23,8 +23,7 @@ const NUMBER: usize = 8;
 const GAP: u64 = 4096;
 /// The most bytes that are read together.
 const AT_ONCE: u64 = 1 << 20;
-/// Rows that are so far apart, on average, are read by so many threads: where the file is not in the system's cache, each has to be waited for.
-const FAR: usize = 16;
+/// Rows that are farther apart, on average, are read by so many threads: where the file is not in the system's cache, each has to be waited for.
 const READERS: usize = 8;
 /// The bytes that are written at once.
 const BUFFER: usize = 1 << 20;
@@ -153,8 +152,8 @@ impl RowStore for RowFile {
     }
 
     fn read(&self, rows: &[u32], numbers: &mut [f64]) -> io::Result<()> {
-        let span = rows.last().zip(rows.first()).map_or(0, |(last, first)| (last - first) as usize);
-        if rows.len() < READERS || span / rows.len() < FAR {
+        let span = rows.last().zip(rows.first()).map_or(0, |(last, first)| u64::from(last - first) * self.record());
+        if rows.len() < READERS || span / (rows.len() as u64) < GAP {
             return self.read_one_by_one(rows, numbers);
         }
         // A disk answers several at once sooner than one after the other.
@@ -248,6 +247,7 @@ mod tests {
             assert_eq!(all.x().row(7), [7.0, 7.1, 7.2]);
             rows.iter().flat_map(row).collect()
         };
+        // Read together, each by itself, and by several threads.
         let far: Vec<u32> = (0..9000).step_by(211).collect();
         let whole: Vec<u32> = (0..9000).collect();
         for rows in [&[][..], &[0], &[8999], &[3, 4, 5, 400, 401, 8999], &far, &whole] {

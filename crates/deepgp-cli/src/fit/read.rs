@@ -89,7 +89,7 @@ impl ReadPlan<'_> {
             init: initial.is_some(),
             device,
         };
-        let settings = options.settings_for(records as usize, &schema.target_kind)?;
+        let settings = options.settings_for(records.max(1) as usize, &schema.target_kind)?;
         if options.rows_in.unwrap_or_default().is_disk(&demands, records, &settings, processes)? {
             self.write_to_disk(schema, source, checkpoint)
         } else {

@@ -14,8 +14,8 @@ use crate::arguments::usage::Usage;
 use crate::model::device::Device;
 use crate::processes::Processes;
 
-/// The share of free memory that a fit may take whose rows are in memory.
-const SHARE: f64 = 0.8;
+/// The share of free memory that a fit may take whose rows are in memory: they are read before what else it takes is looked at again.
+const SHARE: f64 = 0.5;
 
 /// Where the rows of a fit are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -32,7 +32,9 @@ pub fn check_memory(rows: usize, columns: usize, settings: &FitSettings) -> anyh
     ];
     let what = format!("a fit to {rows} rows of {columns} inputs ({})", parts.join(", "));
     let advice = match () {
-        () if memory.rows > memory.parameters + memory.work => "fit to fewer rows, or leave columns out with --ignore",
+        () if memory.rows > memory.parameters + memory.work => {
+            "keep them on disk with --rows-in disk, fit to fewer rows, or leave columns out with --ignore"
+        }
         () => "take fewer inducing inputs, a smaller --width or fewer --hidden-layers",
     };
     Ok(memory::check(&what, memory.total(), advice)?)
