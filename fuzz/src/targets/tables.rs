@@ -29,10 +29,15 @@ pub fn gzip(bytes: &[u8]) {
 /// Reads a table to its end, and what is wrong with it is an error that names it.
 pub fn check(bytes: &[u8], wanted: &Wanted) {
     if let Err(error) = read(bytes, wanted) {
-        let told = error.to_string();
-        assert!(told.starts_with(NAME), "no file in: {told}");
-        assert!(told.len() < 20_000, "an error of {} bytes", told.len());
+        check_error(&error);
     }
+}
+
+/// What is wrong with a table is told with its name, and briefly.
+pub fn check_error(error: &deepgp_io::Error) {
+    let told = error.to_string();
+    assert!(told.starts_with(NAME), "no file in: {told}");
+    assert!(told.len() < 20_000, "an error of {} bytes", told.len());
 }
 
 /// All rows, and both passes of a fit with the first column as target.
