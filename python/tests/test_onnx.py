@@ -104,12 +104,91 @@ def test_several_targets_have_a_column_each(command, table, tmp_path):
     np.testing.assert_allclose(np.column_stack([mean, std]).T, predictions(said, *names), rtol=1e-5)
 
 
+#: Transforms of targets, with each kind of noise that a quadrature takes.
+TRANSFORMS = {
+    "log": ["--transform-target", "log"],
+    "log1p": ["--transform-target", "log1p", "--likelihood", "gaussian"],
+    "yeo-johnson": ["--transform-target", "yeo-johnson", "--hidden-layers", "1", "--width", "4"],
+    "without calibration": ["--transform-target", "log", "--calibrate=false"],
+}
+
+
+@pytest.mark.parametrize("case", TRANSFORMS)
+def test_transformed_targets_come_back_in_their_units(command, table, tmp_path, case):
+    path, X = table
+    model, graph = tmp_path / "model.deepgp", tmp_path / "model.onnx"
+    run(command, "fit", path, "--target", "y", "--out", model, "--quiet", *SOON, *TRANSFORMS[case])
+    run(command, "export", model, "--onnx", graph, "--samples", "20")
+    session = onnxruntime.InferenceSession(graph.read_bytes(), providers=["CPUExecutionProvider"])
+    mean, std = session.run(["mean", "std"], {"x": X})
+    expected = predictions(run(command, "predict", model, path, "--samples", "20"), "mean", "std")
+    np.testing.assert_allclose(np.column_stack([mean, std]).T, expected, rtol=1e-5)
+
+
+#: Likelihoods of classes, how many there are, and what else the fit is told.
+CLASSES = {
+    "probit": (2, []),
+    "logit": (2, ["--likelihood", "logit", "--calibrate=false"]),
+    "two by softmax": (2, ["--likelihood", "softmax"]),
+    "three": (3, []),
+    "five by sites": (5, ["--objective", "sites", "--sites", "6"]),
+    "three, whitened": (3, ["--covariance-form", "whitened", "--nested=false", "--hidden-layers", "0"]),
+}
+
+
+@pytest.mark.parametrize("case", CLASSES)
+def test_classes_have_their_probabilities(command, table, tmp_path, case):
+    path, X = table
+    count, flags = CLASSES[case]
+    labels = np.array(list("abcde"))[:count][(np.argsort(np.argsort(X[:, 0] + 0.02 * X[:, 1])) * count) // len(X)]
+    rows, other = path.read_text().splitlines(), tmp_path / "classes.csv"
+    lines = [f"{line.rsplit(',', 1)[0]},{label}" for line, label in zip(rows, ["y", *labels], strict=True)]
+    other.write_text("\n".join(lines) + "\n")
+    model, graph = tmp_path / "model.deepgp", tmp_path / "model.onnx"
+    small = ["--hidden-layers", "1", "--width", "3"] if "--hidden-layers" not in flags else []
+    run(command, "fit", other, "--target", "y", "--out", model, "--quiet", *SOON, *small, *flags)
+    run(command, "export", model, "--onnx", graph, "--samples", "10")
+    session = onnxruntime.InferenceSession(graph.read_bytes(), providers=["CPUExecutionProvider"])
+    facts = session.get_modelmeta().custom_metadata_map
+    names = json.loads(facts["deepgp.labels"])
+    assert names == list("abcde")[:count]
+    (found,) = session.run(["probabilities"], {"x": X})
+    expected = predictions(run(command, "predict", model, other, "--samples", "10"), *(f"p_{name}" for name in names))
+    assert found.shape == (150, count)
+    np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-9)
+    np.testing.assert_allclose(found.T, expected, atol=1e-5)
+
+
+def test_a_trend_goes_on_in_the_graph(command, tmp_path):
+    days = np.arange("2021-01-01", "2022-03-01", dtype="datetime64[D]")
+    rng = np.random.default_rng(2)
+    y = 0.1 * np.arange(len(days)) + rng.standard_normal(len(days))
+    path = tmp_path / "days.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([["day", "y"], *zip(days.astype(str), y, strict=True)])
+    model, graph = tmp_path / "model.deepgp", tmp_path / "model.onnx"
+    run(command, "fit", path, "--target", "y", "--out", model, "--quiet", *SOON, "--transform-target", "none", "--trend", "linear")
+    run(command, "export", model, "--onnx", graph, "--samples", "10")
+    session = onnxruntime.InferenceSession(graph.read_bytes(), providers=["CPUExecutionProvider"])
+    features = json.loads(session.get_modelmeta().custom_metadata_map["deepgp.features"])
+    assert features[0] == "day"
+    later = np.array(["2021-05-05", "2024-01-01"], dtype="datetime64[s]")
+    seconds = later.astype("int64").astype(float)
+    (tmp_path / "later.csv").write_text("day\n" + "\n".join(map(str, later)) + "\n")
+    mean, std = predictions(run(command, "predict", model, tmp_path / "later.csv", "--samples", "10"), "mean", "std")
+    week = 2 * np.pi * ((seconds / 86400 + 3) / 7 % 1)
+    x = np.column_stack([seconds, np.sin(week), np.cos(week)])[:, : len(features)]
+    found = session.run(["mean", "std"], {"x": x})
+    np.testing.assert_allclose(np.column_stack(found).T, [mean, std], rtol=1e-5)
+    assert mean[1] - mean[0] > 50
+
+
 def test_what_is_not_written_is_told(command, table, tmp_path):
     path, _ = table
     model, graph = tmp_path / "model.deepgp", tmp_path / "model.onnx"
     for flags, said in (
-        (["--task", "classification"], "the likelihood"),
-        (["--transform-target", "log"], "--transform-target none"),
+        (["--task", "counts"], "the likelihood"),
+        (["--transform-target", "log", "--likelihood", "student-t"], "another --transform-target"),
     ):
         rows = path.read_text().splitlines()
         whole = [f"{line.rsplit(',', 1)[0]},{'y' if i == 0 else 1 + i % 3}" for i, line in enumerate(rows)]

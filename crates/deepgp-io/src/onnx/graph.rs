@@ -142,6 +142,18 @@ impl Graph {
         self.node("Max", &[a, &least])
     }
 
+    /// The larger of `a` and `b`.
+    pub fn larger(&mut self, a: &Tensor, b: &Tensor) -> Tensor {
+        self.node("Max", &[a, b])
+    }
+
+    /// Several tensors side by side along an axis.
+    pub fn join(&mut self, all: &[&Tensor], axis: i64) -> Tensor {
+        let joined = self.node("Concat", all);
+        self.nodes.last_mut().expect("it was just added").attribute = Some(Attribute::Integer("axis", axis));
+        joined
+    }
+
     /// `a`, moved between two bounds.
     pub fn clip(&mut self, a: &Tensor, least: f64, most: f64) -> Tensor {
         let (least, most) = (self.number(least), self.number(most));

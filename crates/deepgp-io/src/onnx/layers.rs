@@ -1,6 +1,6 @@
 //! The way of rows through the layers, to the mixture of Gaussians over the latent functions.
 
-use deepgp::{ExplicitLayer, ExplicitModel, ExplicitShares, Mat, MeanFunction};
+use deepgp::{ExplicitLayer, ExplicitModel, ExplicitShares, Mat, MeanFunction, Regressor};
 
 use super::graph::{Graph, Tensor};
 use super::{OnnxError, kernels};
@@ -9,6 +9,8 @@ use super::{OnnxError, kernels};
 pub struct Mixture {
     pub mean: Tensor,
     pub variance: Tensor,
+    /// How many parts there are, `S`.
+    pub parts: usize,
 }
 
 /// The mixture at rows `x` `[N, D]` in the model's units.
@@ -21,7 +23,23 @@ pub fn mixture(graph: &mut Graph, model: &ExplicitModel, mut x: Tensor) -> Resul
     let (mean, variance) = moments(graph, &model.layers[last], &x)?;
     let (parts, width) = (model.weights.len() as i64, model.layers[last].weights.ncols() as i64);
     let by_parts = [-1, parts, width];
-    Ok(Mixture { mean: graph.reshape(&mean, &by_parts), variance: graph.reshape(&variance, &by_parts) })
+    let (mean, variance) = (graph.reshape(&mean, &by_parts), graph.reshape(&variance, &by_parts));
+    Ok(Mixture { mean, variance, parts: model.weights.len() })
+}
+
+/// Adds the trend of targets at rows `x` `[N, D]` in the model's units to the latent functions that they scatter around.
+pub fn add_trend(graph: &mut Graph, regressor: &Regressor, x: &Tensor, mixture: &mut Mixture) {
+    let (likelihood, Some(trend)) = (regressor.model.likelihood(), &regressor.standardiser.trend) else { return };
+    let mut slopes = Mat::zeros(regressor.standardiser.x.shift.len(), likelihood.latent_width());
+    for (p, own) in trend.slopes.iter().enumerate() {
+        if let Some(latent) = likelihood.location(p) {
+            own.iter().enumerate().for_each(|(d, slope)| slopes[(d, latent)] = *slope);
+        }
+    }
+    let slopes = graph.matrix(&slopes);
+    let line = graph.product(x, &slopes);
+    let line = graph.reshape(&line, &[-1, 1, likelihood.latent_width() as i64]);
+    mixture.mean = graph.add(&mixture.mean, &line);
 }
 
 /// Mean and variance of a layer's outputs, `[N, P]` each, at its inputs `[N, D]`.

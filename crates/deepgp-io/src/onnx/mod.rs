@@ -1,18 +1,21 @@
-//! Models as ONNX graphs: rows of numbers in, means and standard deviations in the user's units out, for programs without this one.
+//! Models as ONNX graphs: rows of numbers in, means and standard deviations in the user's units out, or probabilities of classes, for programs without this
+//! one.
 //!
 //! ```text
-//! x [N, D] ─ units ─→ layer ─→ f = mean + √variance ∘ ε ─→ layer ─→ … ─→ S Gaussians a row ─→ moments ─ units ─→ mean, std [N, P]
+//! x [N, D] ─ units ─→ layer ─→ f = mean + √variance ∘ ε ─→ layer ─→ … ─→ S Gaussians a row ─→ mean, std [N, P]
 //! ```
 //!
 //! The samples `ε` of the hidden layers are constants of the graph: those that prediction has, which all rows share, or the points of learned sites. Rows are
 //! numbers as the encoder makes them, in the order of [`Schema::feature_names`]. Everything is `f64`, so that the numbers are those of
-//! [`deepgp::UserPredictor::moments`] to rounding. A row costs what it costs here, but a runtime holds `N · S` rows of `M` numbers at once.
+//! [`deepgp::UserPredictor::moments`] and [`deepgp::UserPredictor::class_probabilities`], to rounding or to what sums over lattices leave. A row costs what it costs here, but a runtime holds `N · S` rows of `M` numbers at once.
 
+mod classes;
 mod graph;
 mod kernels;
 mod layers;
 mod observed;
 mod protobuf;
+mod transformed;
 
 use std::path::{Path, PathBuf};
 
@@ -20,6 +23,7 @@ use deepgp::{PredictSettings, Regressor};
 
 use crate::atomic;
 use crate::table::Schema;
+use classes::Classes;
 use graph::{Graph, Tensor};
 
 /// The largest input in magnitude, as in prediction: larger ones are moved there.
@@ -63,25 +67,38 @@ pub fn encode(regressor: &Regressor, schema: &Schema, settings: PredictSettings)
     let centred = graph.subtract(&x, &shift);
     let scaled = graph.divide(&centred, &scale);
     let within = graph.clip(&scaled, -LARGEST_INPUT, LARGEST_INPUT);
-    let mixture = layers::mixture(&mut graph, &explicit, within)?;
-    let (mean, deviation) = observed::moments(&mut graph, regressor, &explicit, &mixture)?;
-    let (columns, outputs) = (units.shift.len(), regressor.standardiser.y.shift.len());
-    graph.output(&mean, "mean");
-    graph.output(&deviation, "std");
+    let mut mixture = layers::mixture(&mut graph, &explicit, within.clone())?;
+    layers::add_trend(&mut graph, regressor, &within, &mut mixture);
+    let (columns, targets) = (units.shift.len(), regressor.standardiser.y.shift.len());
+    let outputs = match Classes::of(regressor) {
+        Some(classes) => {
+            let p = classes.probabilities(&mut graph, regressor, &explicit, &mixture);
+            graph.output(&p, "probabilities");
+            vec![("probabilities", classes.count())]
+        }
+        None => {
+            let (mean, deviation) = observed::moments(&mut graph, regressor, &explicit, &mixture);
+            graph.output(&mean, "mean");
+            graph.output(&deviation, "std");
+            vec![("mean", targets), ("std", targets)]
+        }
+    };
     let mut facts = vec![
         ("deepgp.version", env!("CARGO_PKG_VERSION").to_string()),
         ("deepgp.features", json(&schema.feature_names())),
         ("deepgp.targets", json(&schema.targets)),
         ("deepgp.schema", json(schema)),
     ];
+    if let Some(labels) = schema.target_kind.labels() {
+        facts.push(("deepgp.labels", json(&labels)));
+    }
     if explicit.noise.is_empty() || regressor.model.sites().is_some() {
         facts.push(("deepgp.samples", "none: the distribution is exact".into()));
     } else {
         facts.push(("deepgp.samples", settings.samples.to_string()));
         facts.push(("deepgp.seed", settings.seed.to_string()));
     }
-    let (input, outputs) = (("x", columns), [("mean", outputs), ("std", outputs)]);
-    Ok(protobuf::model(&graph, input, &outputs, &facts))
+    Ok(protobuf::model(&graph, ("x", columns), &outputs, &facts))
 }
 
 /// A fact about the model as JSON.

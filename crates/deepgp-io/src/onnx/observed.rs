@@ -1,11 +1,12 @@
 //! What is told of observations: the mean and the standard deviation of `y`, in the user's units.
 
 use deepgp::likelihood::{GaussHermite, Heteroscedastic, Latent, LikelihoodDescription};
-use deepgp::{ExplicitModel, Regressor};
+use deepgp::{ExplicitModel, Regressor, TargetTransform};
 
 use super::OnnxError;
 use super::graph::{Graph, Tensor};
 use super::layers::Mixture;
+use super::transformed::{self, Parts};
 
 /// Fails if observations of the model have no mean and standard deviation by a formula that is written here.
 pub fn check(regressor: &Regressor) -> Result<(), OnnxError> {
@@ -17,22 +18,26 @@ pub fn check(regressor: &Regressor) -> Result<(), OnnxError> {
             | LikelihoodDescription::Heteroscedastic { .. }
             | LikelihoodDescription::StudentT { .. },
         ) => {}
+        Some(LikelihoodDescription::Bernoulli { .. } | LikelihoodDescription::Softmax { .. }) => return Ok(()),
         Some(
-            LikelihoodDescription::Bernoulli { .. }
-            | LikelihoodDescription::Softmax { .. }
-            | LikelihoodDescription::Ordered { .. }
+            LikelihoodDescription::Ordered { .. }
             | LikelihoodDescription::Poisson
             | LikelihoodDescription::NegativeBinomial,
         )
         | None => {
-            let advice = "models of numbers are; for classes and counts take `deepgp predict`, `deepgp serve` or the Python package";
+            let advice = "models of numbers and of classes without an order are; for the others take `deepgp predict`, `deepgp serve` or the Python package";
             return unsupported(format!("the likelihood {}", likelihood.name()), advice);
         }
     }
-    if regressor.standardiser.transform.is_some() {
-        let advice =
-            "fit it with --transform-target none, or take `deepgp predict`, `deepgp serve` or the Python package";
-        return unsupported("targets that are transformed".into(), advice);
+    let units = &regressor.standardiser;
+    let transforms = || (0..units.y.scale.len()).map(|p| units.transform_of(p));
+    let elsewhere = "fit it with another --transform-target, or take `deepgp predict`, `deepgp serve` or the Python package";
+    if let Some(own) = transforms().find(|own| !transformed::is_written(own)) {
+        return unsupported(format!("targets that are transformed by `{}`", own.choice().name()), elsewhere);
+    }
+    let bent = transforms().any(|own| *own != TargetTransform::Identity);
+    if bent && matches!(likelihood.description(), Some(LikelihoodDescription::StudentT { .. })) {
+        return unsupported("targets that are transformed, with the likelihood student-t".into(), elsewhere);
     }
     Ok(())
 }
@@ -44,7 +49,7 @@ pub fn moments(
     regressor: &Regressor,
     model: &ExplicitModel,
     mixture: &Mixture,
-) -> Result<(Tensor, Tensor), OnnxError> {
+) -> (Tensor, Tensor) {
     let (likelihood, units) = (regressor.model.likelihood(), &regressor.standardiser.y);
     let (parts, targets) = (model.weights.len(), units.scale.len());
     let weights = graph.constant(&[1, parts, 1], &model.weights);
@@ -61,22 +66,26 @@ pub fn moments(
         graph.sum(&weighted, 1)
     };
     let mean = average(graph, &f_mean);
+    let mixture_mean = mean.clone();
     let away = graph.subtract(&f_mean, &mean);
     let squares = graph.multiply(&away, &away);
     let around = graph.add(&f_variance, &squares);
     let of_f = average(graph, &around);
     let factors = regressor.spread.factors();
     let squared_factors: Vec<f64> = (0..targets).map(|p| factors.get(p).map_or(1.0, |own| own * own)).collect();
-    let noise = if follows {
-        let noise = following_noise(graph, likelihood.noise_level().unwrap_or_default(), &squared_factors, mixture);
-        average(graph, &noise)
+    // The share of each way that the noise may be, and its variance then.
+    let noises: Vec<(f64, Tensor)> = if follows {
+        following_noise(graph, likelihood.noise_level().unwrap_or_default(), &squared_factors, mixture)
     } else {
         // The same for every row: what is left where f is known.
         let (zero, mut at, mut noise) = (vec![0.0; targets], vec![0.0; targets], vec![0.0; targets]);
         likelihood.observed_moments(Latent { mean: &zero, variance: &zero }, &mut at, &mut noise);
         let widened: Vec<f64> = noise.iter().zip(&squared_factors).map(|(noise, factor)| noise * factor).collect();
-        graph.constant(&[1, 1, targets], &widened)
+        vec![(1.0, graph.constant(&[1, 1, targets], &widened))]
     };
+    let terms: Vec<Tensor> = noises.iter().map(|(share, noise)| graph.scale(noise, *share)).collect();
+    let expected = terms.into_iter().reduce(|a, b| graph.add(&a, &b)).expect("a rule has nodes");
+    let noise = if follows { average(graph, &expected) } else { expected };
     let squared_factors = graph.constant(&[1, 1, targets], &squared_factors);
     let widened = graph.multiply(&of_f, &squared_factors);
     let variance = graph.add(&widened, &noise);
@@ -84,12 +93,44 @@ pub fn moments(
     let (mean, variance) = (graph.reshape(&mean, &flat), graph.reshape(&variance, &flat));
     let deviation = graph.root(&variance);
     let (scale, shift) = (graph.row(&units.scale), graph.row(&units.shift));
-    let mean = graph.multiply(&mean, &scale);
-    Ok((graph.add(&mean, &shift), graph.multiply(&deviation, &scale)))
+    let of_all = (graph.multiply(&mean, &scale), graph.multiply(&deviation, &scale));
+    let of_all = (graph.add(&of_all.0, &shift), of_all.1);
+    if regressor.standardiser.transform.is_none() {
+        return of_all;
+    }
+    // The parts, widened around their mean.
+    let widened = graph.multiply(&f_variance, &squared_factors);
+    let factors = graph.root(&squared_factors);
+    let stretched = graph.multiply(&away, &factors);
+    let by_parts = graph.reshape(&mixture_mean, &[-1, 1, targets as i64]);
+    let centred = graph.add(&by_parts, &stretched);
+    let of_target = |graph: &mut Graph, of: &Tensor, p: usize| graph.range(of, p, p + 1, 2, 1);
+    let each: Vec<(Tensor, Tensor)> = (0..targets)
+        .map(|p| match regressor.standardiser.transform_of(p) {
+            TargetTransform::Identity => (graph.columns(&of_all.0, p, p + 1), graph.columns(&of_all.1, p, p + 1)),
+            _ => {
+                let (mean, variance) = (of_target(graph, &centred, p), of_target(graph, &widened, p));
+                let spread = |(share, noise): &(f64, Tensor)| {
+                    let noise = of_target(graph, noise, p);
+                    (*share, graph.add(&variance, &noise))
+                };
+                let parts = Parts { mean, spreads: noises.iter().map(spread).collect() };
+                transformed::moments(graph, &regressor.standardiser, p, &parts, &weights)
+            }
+        })
+        .collect();
+    let (means, deviations): (Vec<&Tensor>, Vec<&Tensor>) = each.iter().map(|(mean, std)| (mean, std)).unzip();
+    (graph.join(&means, 1), graph.join(&deviations, 1))
 }
 
-/// The expected noise variance `E exp(ln noise + g)` of each part, `[N, S, P]`, by the likelihood's own quadrature and between its own bounds.
-fn following_noise(graph: &mut Graph, level: &[f64], squared_factors: &[f64], mixture: &Mixture) -> Tensor {
+/// The noise variance `exp(ln noise + g)` of each part, `[N, S, P]`, at each node of the likelihood's own quadrature and between its own bounds, with the
+/// node's weight.
+fn following_noise(
+    graph: &mut Graph,
+    level: &[f64],
+    squared_factors: &[f64],
+    mixture: &Mixture,
+) -> Vec<(f64, Tensor)> {
     let targets = level.len();
     let mut every_other = |of: &Tensor| graph.range(of, 1, 2 * targets, 2, 2);
     let (mean, variance) = (every_other(&mixture.mean), every_other(&mixture.variance));
@@ -98,15 +139,12 @@ fn following_noise(graph: &mut Graph, level: &[f64], squared_factors: &[f64], mi
     let (centre, deviation) = (graph.add(&mean, &logs), graph.root(&variance));
     let (least, most) = Heteroscedastic::NOISE_BOUNDS;
     let rule = GaussHermite::new(Heteroscedastic::NODES);
-    let terms: Vec<Tensor> = rule
-        .points()
+    rule.points()
         .map(|(node, weight)| {
             let away = graph.scale(&deviation, node);
             let logarithm = graph.add(&centre, &away);
             let within = graph.clip(&logarithm, least.ln(), most.ln());
-            let noise = graph.exp(&within);
-            graph.scale(&noise, weight)
+            (weight, graph.exp(&within))
         })
-        .collect();
-    terms.into_iter().reduce(|a, b| graph.add(&a, &b)).expect("a rule has nodes")
+        .collect()
 }

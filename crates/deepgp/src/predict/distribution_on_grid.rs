@@ -50,11 +50,11 @@ fn standard_cumulative(x: f64) -> f64 {
 }
 
 /// The `z` up to which [`TAIL`] holds; there `exp(−z²/2)` is below 1e-18, and is 0 to [`Real::exp_decay`].
-const FARTHEST: f64 = 9.2;
+pub const FARTHEST: f64 = 9.2;
 
 /// The polynomial in `t = (z − 4) / (z + 4)`, highest power first, that is `(1 + z) Q(z) / φ(z)` for `z` from 0 to 9.2, where `Q` is the upper
 /// tail of a standard normal: Chebyshev's interpolation, computed with sixty digits.
-const TAIL: [f64; 20] = [
+pub const TAIL: [f64; 20] = [
     -1.650_772_590_888_320_3e-8,
     -2.497_427_752_434_815_7e-8,
     3.750_117_255_811_201_7e-7,

@@ -14,7 +14,7 @@ pub(crate) mod class_metrics;
 mod count_baselines;
 pub(crate) mod count_metrics;
 mod discrete;
-mod distribution_on_grid;
+pub(crate) mod distribution_on_grid;
 mod interval;
 pub(crate) mod joint;
 pub(crate) mod metrics;
