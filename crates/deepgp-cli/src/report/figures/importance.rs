@@ -9,6 +9,8 @@ use crate::report::{Along, Dependence, ImportanceView};
 const MOST: usize = 20;
 /// The most classes that are drawn along a column.
 const CLASSES: usize = 5;
+/// The characters that have room below a panel of half of the width.
+const NARROW_NAMES: usize = 20;
 
 /// The figure of the importance of columns to target `index` of `all`; `None` if there are none, or nothing varies.
 pub(in crate::report) fn importance(all: &[ImportanceView], index: usize) -> Option<Figure> {
@@ -52,11 +54,16 @@ pub(in crate::report) fn dependence(all: &[ImportanceView], index: usize) -> Opt
         return None;
     }
     let mut chart = Chart::new(title("Predictions along the main columns", &view.target, all.len()));
-    for (i, own) in view.dependence.iter().enumerate() {
-        chart = if i > 0 && i.is_multiple_of(2) { chart.below() } else { chart };
-        let panel = panel(view, own);
-        // The legend tells once what is the same in all panels.
-        chart = chart.with(if i > 0 { panel.without_labels() } else { panel }, 1.0);
+    // Two side by side, and below them those that need all of the width for their names.
+    let (wide, narrow): (Vec<&Dependence>, Vec<&Dependence>) = view.dependence.iter().partition(|own| is_wide(own));
+    let rows = narrow.chunks(2).chain(wide.chunks(1));
+    for (i, row) in rows.enumerate() {
+        chart = if i > 0 { chart.below() } else { chart };
+        for (j, own) in row.iter().enumerate() {
+            let panel = panel(view, own);
+            // The legend tells once what is the same in all panels.
+            chart = chart.with(if i + j > 0 { panel.without_labels() } else { panel }, 1.0);
+        }
     }
     let caption = if view.of_classes {
         "Mean probabilities over rows whose cells in one column are all set to the same value, and all others stay. Steep: the column decides."
@@ -66,6 +73,17 @@ pub(in crate::report) fn dependence(all: &[ImportanceView], index: usize) -> Opt
          a row on average; it widens where there are few rows like these."
     };
     Some(Figure { stem: stem("dependence", index, all.len()), picture: chart.draw(), caption: caption.to_owned() })
+}
+
+/// Whether the names below a panel take more than half of the width.
+fn is_wide(own: &Dependence) -> bool {
+    match &own.along {
+        Along::Numbers(_) => false,
+        Along::Levels(levels) => {
+            let longest = levels.iter().map(|level| level.chars().count()).max().unwrap_or(0);
+            levels.len() * (longest + 1) > NARROW_NAMES
+        }
+    }
 }
 
 /// The panel of predictions along one column.
@@ -84,9 +102,16 @@ fn panel(view: &ImportanceView, own: &Dependence) -> Panel {
         let shown = own.means.len().min(CLASSES);
         for (k, (name, values)) in own.means.iter().take(CLASSES).enumerate() {
             let colour = [Colour::Model, Colour::Other, Colour::Ink][k % 3];
-            let mark = Mark::line(points(values), colour).labelled(name.clone()).stroke(2.0);
-            // Colours come again with broken strokes.
-            panel = panel.with(if k >= 3 && shown > 3 { mark.dashed() } else { mark });
+            // Between levels there is nothing, and no line. Colours come again with broken strokes, or paler.
+            let again = k >= 3 && shown > 3;
+            let mark = match (levels, again) {
+                (true, again) => {
+                    Mark::dots(points(values), colour).stroke(7.0).opacity(if again { 0.4 } else { 1.0 })
+                }
+                (false, true) => Mark::line(points(values), colour).stroke(2.0).dashed(),
+                (false, false) => Mark::line(points(values), colour).stroke(2.0),
+            };
+            panel = panel.with(mark.labelled(name.clone()));
         }
         return panel;
     }
@@ -135,6 +160,11 @@ mod tests {
         let mut all = vec![explained()];
         let svg = dependence(&all, 0).unwrap().picture.inline();
         assert!(svg.contains("north") && svg.contains("doubt") && svg.contains("a row"), "{svg}");
+        // Names that are too long for half of the width are not cut.
+        let long = ["district heating", "none", "wood pellets"];
+        all[0].dependence[1].along = Along::Levels(long.map(String::from).to_vec());
+        let svg = dependence(&all, 0).unwrap().picture.inline();
+        assert!(long.iter().all(|name| svg.contains(name)), "{svg}");
         all[0].of_classes = true;
         let svg = dependence(&all, 0).unwrap().picture.inline();
         assert!(svg.contains("probability") && !svg.contains("doubt"), "{svg}");
