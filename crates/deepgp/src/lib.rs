@@ -169,9 +169,9 @@ pub use model::{DeepGp, ExplicitModel, Precision, SharedParameter, SharedParamet
 pub use numeric::mat::{Mat, View, ViewMut};
 pub use numeric::real::{Real, SMALLEST_EXPONENT};
 pub use objective::ObjectiveForm;
-pub use predict::distribution_on_grid::{FARTHEST as NORMAL_TAIL_REACH, TAIL as NORMAL_TAIL};
 pub use predict::class_metrics::{ClassScore, ReliabilityBin};
 pub use predict::count_metrics::{CountAssessment, CountScore};
+pub use predict::distribution_on_grid::{FARTHEST as NORMAL_TAIL_REACH, TAIL as NORMAL_TAIL};
 pub use predict::joint::{JOINT_ROWS, JointDraws, JointMoments};
 pub use predict::metrics::{Assessment, Score};
 pub use predict::{InputGradient, Moments, Prediction, Predictor, Rows, Sharpness, Spread, baseline};

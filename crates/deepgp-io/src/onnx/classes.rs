@@ -63,7 +63,13 @@ impl Classes {
     }
 
     /// The probability of each class, `[N, C]`.
-    pub fn probabilities(&self, graph: &mut Graph, regressor: &Regressor, model: &ExplicitModel, mixture: &Mixture) -> Tensor {
+    pub fn probabilities(
+        &self,
+        graph: &mut Graph,
+        regressor: &Regressor,
+        model: &ExplicitModel,
+        mixture: &Mixture,
+    ) -> Tensor {
         let largest = largest_deviation(model.layers.last().expect("a model has a layer"));
         let of_parts = match self {
             Self::Two(link, level) => {

@@ -31,7 +31,8 @@ pub fn check(regressor: &Regressor) -> Result<(), OnnxError> {
     }
     let units = &regressor.standardiser;
     let transforms = || (0..units.y.scale.len()).map(|p| units.transform_of(p));
-    let elsewhere = "fit it with another --transform-target, or take `deepgp predict`, `deepgp serve` or the Python package";
+    let elsewhere =
+        "fit it with another --transform-target, or take `deepgp predict`, `deepgp serve` or the Python package";
     if let Some(own) = transforms().find(|own| !transformed::is_written(own)) {
         return unsupported(format!("targets that are transformed by `{}`", own.choice().name()), elsewhere);
     }
@@ -44,12 +45,7 @@ pub fn check(regressor: &Regressor) -> Result<(), OnnxError> {
 
 /// Mean and standard deviation of each target, `[N, P]` each: `m = Σ_s ω_s m_s` and `Σ_s ω_s (v_s + (m_s − m)²)`, of which the spread takes `v_s` and
 /// `m_s − m` to as many times as much.
-pub fn moments(
-    graph: &mut Graph,
-    regressor: &Regressor,
-    model: &ExplicitModel,
-    mixture: &Mixture,
-) -> (Tensor, Tensor) {
+pub fn moments(graph: &mut Graph, regressor: &Regressor, model: &ExplicitModel, mixture: &Mixture) -> (Tensor, Tensor) {
     let (likelihood, units) = (regressor.model.likelihood(), &regressor.standardiser.y);
     let (parts, targets) = (model.weights.len(), units.scale.len());
     let weights = graph.constant(&[1, parts, 1], &model.weights);
@@ -125,12 +121,7 @@ pub fn moments(
 
 /// The noise variance `exp(ln noise + g)` of each part, `[N, S, P]`, at each node of the likelihood's own quadrature and between its own bounds, with the
 /// node's weight.
-fn following_noise(
-    graph: &mut Graph,
-    level: &[f64],
-    squared_factors: &[f64],
-    mixture: &Mixture,
-) -> Vec<(f64, Tensor)> {
+fn following_noise(graph: &mut Graph, level: &[f64], squared_factors: &[f64], mixture: &Mixture) -> Vec<(f64, Tensor)> {
     let targets = level.len();
     let mut every_other = |of: &Tensor| graph.range(of, 1, 2 * targets, 2, 2);
     let (mean, variance) = (every_other(&mixture.mean), every_other(&mixture.variance));

@@ -25,10 +25,9 @@ pub struct Parts {
 /// Whether a transform has an inverse that is written, and is smooth enough for quadrature.
 pub fn is_written(transform: &TargetTransform) -> bool {
     match transform {
-        TargetTransform::Identity
-        | TargetTransform::Log
-        | TargetTransform::Log1p
-        | TargetTransform::YeoJohnson(_) => true,
+        TargetTransform::Identity | TargetTransform::Log | TargetTransform::Log1p | TargetTransform::YeoJohnson(_) => {
+            true
+        }
         TargetTransform::Quantile(_) => false,
     }
 }

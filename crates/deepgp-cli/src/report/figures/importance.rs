@@ -105,9 +105,7 @@ fn panel(view: &ImportanceView, own: &Dependence) -> Panel {
             // Between levels there is nothing, and no line. Colours come again with broken strokes, or paler.
             let again = k >= 3 && shown > 3;
             let mark = match (levels, again) {
-                (true, again) => {
-                    Mark::dots(points(values), colour).stroke(7.0).opacity(if again { 0.4 } else { 1.0 })
-                }
+                (true, again) => Mark::dots(points(values), colour).stroke(7.0).opacity(if again { 0.4 } else { 1.0 }),
                 (false, true) => Mark::line(points(values), colour).stroke(2.0).dashed(),
                 (false, false) => Mark::line(points(values), colour).stroke(2.0),
             };
