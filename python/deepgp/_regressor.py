@@ -108,8 +108,8 @@ default="squared-exponential"
         which nearest neighbours predict clearly best, if there is one (`notes_` says which, and why). Predictions of
         observations are in the units of the data. Those of the function `f` are in units of the transformed target.
     trend : {"none", "linear", "auto"}, default="auto"
-        Whether targets follow the dates of a frame along a line, which goes on after the last training row: always, or if by
-        it the last of the training rows are predicted better than without (`notes_` says so). Without dates there is none.
+        Whether targets follow the dates of a frame along a line, which goes on after the last training row. "auto" is for
+        rows that are split by time, as the command does it (`--test last:0.2`), and no line here. Without dates there is none.
     prediction_samples : int, default=100
         Samples of the mixture in predictions.
     warm_start : bool, default=False

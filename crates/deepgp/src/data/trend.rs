@@ -11,18 +11,19 @@
 //! of every prediction. It has no uncertainty of its own: a fit of thousands of rows knows it well, and held-out rows that are the last make up for
 //! the rest ([`Spread`](crate::Spread)).
 
-use crate::data::{ConstantColumns, Dataset, Scaling, Standardiser, split_last_rows};
+use crate::data::{ConstantColumns, Dataset, Scaling, SplitBy, Standardiser};
 use crate::error::{Error, Result};
 use crate::likelihood::{Likelihood, TargetUnits};
 use crate::numeric::linalg::{Cholesky, NotPositive, times};
 use crate::numeric::mat::{Mat, View};
 use crate::numeric::scratch::Scratch;
 
-/// The share of the rows, the last ones, that decide whether a line helps.
-const LAST: f64 = 0.2;
+/// The shares of the rows after which one looks ahead, to see whether a line helps, and the share of them that is then predicted.
+const MOMENTS: [f64; 4] = [0.5, 0.6, 0.7, 0.8];
+const AHEAD: f64 = 0.2;
 /// The least number of rows that can tell.
 const FEWEST_ROWS: usize = 50;
-/// The largest mean squared error on the last rows, as a share of that without the line.
+/// The largest mean squared error ahead, as a share of that without the line.
 const LARGEST_ERROR: f64 = 0.9;
 /// With more inputs than these, the line is fitted without those that it is not made of.
 const MOST_INPUTS: usize = 500;
@@ -36,8 +37,8 @@ pub enum TrendChoice {
     None,
     /// They follow a line in some columns of the inputs.
     Linear,
-    /// They follow a line in some columns of the inputs, if by it the last rows are predicted better than without it: the last along the first of these
-    /// columns.
+    /// They follow a line in some columns of the inputs, if rows are split by time ([`SplitBy::Times`]), and if by the line what comes later is predicted
+    /// better than without it, from each of several moments in the training rows.
     Auto,
 }
 
@@ -141,35 +142,41 @@ impl Standardiser {
     }
 }
 
-/// For each target, whether a line in these columns beside the other inputs predicts the last rows better than the other inputs alone.
+/// For each target, whether a line in these columns beside the other inputs predicts what comes later better than the other inputs alone, from
+/// whichever moment of several one looks ahead: what held once may have been chance, or have ended.
 fn helps(data: &Dataset, x: &Mat, z: &Mat, columns: &[usize]) -> Result<Vec<bool>> {
-    let nothing = vec![false; z.ncols()];
-    let times: Vec<f64> = (0..x.nrows()).map(|i| x[(i, columns[0])]).collect();
-    if x.nrows() < FEWEST_ROWS {
-        return Ok(nothing);
+    let (rows, targets) = (x.nrows(), z.ncols());
+    let Some(SplitBy::Times(times)) = data.split_by() else { return Ok(vec![false; targets]) };
+    if rows < FEWEST_ROWS {
+        return Ok(vec![false; targets]);
     }
-    let Ok((before, last)) = split_last_rows(&times, LAST) else { return Ok(nothing) };
-    if before.len() < FEWEST_ROWS / 2 {
-        return Ok(nothing);
-    }
-    let weights_of = |rows: &[u32]| data.weights().map(|all| rows.iter().map(|i| all[*i as usize]).collect::<Vec<_>>());
-    let (own, weights) = ((x.gather(&before), z.gather(&before)), weights_of(&before));
-    let (test, test_weights) = ((x.gather(&last), z.gather(&last)), weights_of(&last));
+    let mut order: Vec<u32> = (0..rows as u32).collect();
+    order.sort_by(|a, b| times[*a as usize].total_cmp(&times[*b as usize]).then(a.cmp(b)));
     let others: Vec<usize> = match x.ncols() > MOST_INPUTS {
         true => Vec::new(),
         false => (0..x.ncols()).filter(|d| !columns.contains(d)).collect(),
     };
     let both = [&others[..], columns].concat();
-    let error = |inputs: &[usize]| -> Result<Vec<f64>> {
-        let line = Line::fit(&own.0, &own.1, weights.as_deref(), inputs)?;
-        let weight = |i: usize| test_weights.as_ref().map_or(1.0, |all| all[i]);
-        let of = |p: usize| {
-            (0..last.len()).map(|i| weight(i) * (test.1[(i, p)] - line.at(p, test.0.row(i))).powi(2)).sum::<f64>()
+    let mut better = vec![true; targets];
+    for moment in MOMENTS {
+        let at = |share: f64| ((share * rows as f64) as usize).min(rows);
+        let (before, later) = (&order[..at(moment)], &order[at(moment)..at(moment + AHEAD)]);
+        let weights_of =
+            |some: &[u32]| data.weights().map(|all| some.iter().map(|i| all[*i as usize]).collect::<Vec<_>>());
+        let (own, weights) = ((x.gather(before), z.gather(before)), weights_of(before));
+        let (test, test_weights) = ((x.gather(later), z.gather(later)), weights_of(later));
+        let error = |inputs: &[usize]| -> Result<Vec<f64>> {
+            let line = Line::fit(&own.0, &own.1, weights.as_deref(), inputs)?;
+            let weight = |i: usize| test_weights.as_ref().map_or(1.0, |all| all[i]);
+            let of = |p: usize| {
+                (0..later.len()).map(|i| weight(i) * (test.1[(i, p)] - line.at(p, test.0.row(i))).powi(2)).sum::<f64>()
+            };
+            Ok((0..targets).map(of).collect())
         };
-        Ok((0..z.ncols()).map(of).collect())
-    };
-    let (with, without) = (error(&both)?, error(&others)?);
-    Ok(with.iter().zip(&without).map(|(with, without)| *with < LARGEST_ERROR * without).collect())
+        let errors = error(&both)?.into_iter().zip(error(&others)?);
+        better.iter_mut().zip(errors).for_each(|(own, (with, without))| *own &= with < LARGEST_ERROR * without);
+    }
+    Ok(better)
 }
 
 /// A line through rows, `z = α + x β`.
@@ -236,7 +243,8 @@ mod tests {
             let line = if p == 0 { 0.05 * i as f64 } else { 0.0 };
             40.0 + line + 3.0 * e[(i, 2)] + e[(i, p)]
         });
-        Dataset::new(x, y).unwrap()
+        let times = (0..300).map(f64::from).collect();
+        Dataset::new(x, y).unwrap().with_split_by(SplitBy::Times(times)).unwrap()
     }
 
     fn fitted(data: &Dataset, choice: TrendChoice, columns: &[usize]) -> Standardiser {
@@ -277,6 +285,15 @@ mod tests {
         for (choice, columns) in [(TrendChoice::None, &[0][..]), (TrendChoice::Auto, &[]), (TrendChoice::Auto, &[1])] {
             assert_eq!(fitted(&data, choice, columns), plain, "{choice:?}");
         }
+        // Rows that are split at random are predicted between others.
+        let at_random = Dataset::new(data.x().clone(), data.y().clone()).unwrap();
+        assert!(fitted(&at_random, TrendChoice::Auto, &[0]).trend.is_none());
+        // What grew for a while, and then fell.
+        let mut y = data.y().clone();
+        (210..300).for_each(|i| y.row_mut(i)[0] -= 0.15 * (i - 210) as f64);
+        let turned = Dataset::new(data.x().clone(), y).unwrap();
+        let turned = turned.with_split_by(data.split_by().unwrap().clone()).unwrap();
+        assert!(fitted(&turned, TrendChoice::Auto, &[0]).trend.is_none());
         let few = data.gather(&(0..40).collect::<Vec<_>>()).unwrap();
         assert!(fitted(&few, TrendChoice::Auto, &[0]).trend.is_none());
         assert!(fitted(&few, TrendChoice::Linear, &[0]).trend.is_some());

@@ -111,8 +111,8 @@ pub struct FitOptions {
     /// normal scores, or what nearest neighbours predict best under (auto)
     #[arg(long, value_parser = choice::<TransformChoice>(TRANSFORMS))]
     pub transform_target: Option<TransformChoice>,
-    /// Whether targets follow dates along a line, which goes on after the last training row: with auto, if a line in the dates predicts the
-    /// last of the training rows better than none
+    /// Whether targets follow dates along a line, which goes on after the last training row: with auto, where the last rows are held out
+    /// (--test last:0.2), if from several moments on a line in the dates predicts later training rows better than none
     #[arg(long, value_parser = choice::<TrendChoice>(TRENDS))]
     pub trend: Option<TrendChoice>,
 
