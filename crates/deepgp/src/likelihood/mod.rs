@@ -199,6 +199,12 @@ pub trait Likelihood: Parameters + std::fmt::Debug + Send + Sync {
     /// The distribution function `P(y_output ≤ at)` of one output, for `f ~ N(mean, variance)`.
     fn cumulative(&self, output: usize, at: f64, f: Latent<'_>) -> f64;
 
+    /// [`Likelihood::cumulative`] of one output, for whoever asks for thousands of its values: a likelihood whose distribution function is dear
+    /// prepares it once.
+    fn cumulative_curve(&self, output: usize) -> Box<dyn Fn(f64, Latent<'_>) -> f64 + '_> {
+        Box::new(move |at, f| self.cumulative(output, at, f))
+    }
+
     /// Writes the probability of each class, for `f ~ N(mean, variance)`, and says that it did; by default there are none.
     fn class_probabilities(&self, _f: Latent<'_>, _probabilities: &mut [f64]) -> bool {
         false

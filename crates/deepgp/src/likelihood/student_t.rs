@@ -20,6 +20,7 @@ use crate::model::params::{Constraint, Leaf, Parameters};
 use crate::numeric::mat::View;
 use crate::numeric::root_finding::by_false_position;
 use crate::numeric::special::{digamma, ln_gamma_half_step, student_t_cumulative};
+use crate::numeric::student_t_curve::StudentTCurve;
 use crate::random::noise::Key;
 
 /// The number of nodes of the quadrature over `f`.
@@ -185,6 +186,12 @@ impl Likelihood for StudentT {
         self.rule.expect(f.mean[output], f.variance[output], below).clamp(0.0, 1.0)
     }
 
+    /// By a table of the distribution function, to 1e-6.
+    fn cumulative_curve(&self, output: usize) -> Box<dyn Fn(f64, Latent<'_>) -> f64 + '_> {
+        let (curve, scale) = (StudentTCurve::new(self.degrees[output]), self.noise[output].sqrt());
+        Box::new(move |at, f| self.rule.expect(f.mean[output], f.variance[output], |f| curve.at((at - f) / scale)))
+    }
+
     fn noise_variance(&self, _f: Latent<'_>, variance: &mut [f64]) {
         for (p, variance) in variance.iter_mut().enumerate() {
             *variance = self.variance(p);
@@ -276,6 +283,18 @@ mod tests {
             assert!((slope - density).abs() < 1e-8, "{y}: {slope} {density}");
         }
         assert!(likelihood.log_density(&[20.0], known) > Gaussian::new(0.9, 1).log_density(&[20.0], known) + 100.0);
+    }
+
+    #[test]
+    fn the_prepared_distribution_function_is_the_distribution_function() {
+        let mut likelihood = StudentT::new(0.3, 2.2, 2);
+        likelihood.degrees[1] = 9.0;
+        for p in 0..2 {
+            let curve = likelihood.cumulative_curve(p);
+            for y in [-30.0, -2.0, 0.3, 0.9, 400.0] {
+                assert!((curve(y, F) - likelihood.cumulative(p, y, F)).abs() < 1e-6, "{p} {y}");
+            }
+        }
     }
 
     #[test]

@@ -11,4 +11,5 @@ pub(crate) mod root_finding;
 pub(crate) mod scratch;
 pub(crate) mod simd;
 pub(crate) mod special;
+pub(crate) mod student_t_curve;
 pub(crate) mod threads;

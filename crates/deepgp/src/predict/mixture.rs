@@ -160,8 +160,9 @@ impl<'a> Mixture<'a> {
     fn crps_by_integration(self, likelihood: &dyn Likelihood, p: usize, y: f64) -> f64 {
         const INTERVALS: usize = 400;
         let (low, high) = self.range(likelihood, p, 12.0);
-        let below = |t: f64| self.cumulative(likelihood, p, t).powi(2);
-        let above = |t: f64| (1.0 - self.cumulative(likelihood, p, t)).powi(2);
+        let curve = likelihood.cumulative_curve(p);
+        let below = |t: f64| self.average(|part| curve(t, part)).powi(2);
+        let above = |t: f64| (1.0 - self.average(|part| curve(t, part))).powi(2);
         simpson(low.min(y), y, INTERVALS, below) + simpson(y, high.max(y), INTERVALS, above)
     }
 
