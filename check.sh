@@ -22,7 +22,8 @@ else
   printf '\n== SKIPPED: cargo check for %s (the target could not be installed)\n' "$arm"
 fi
 # Licences, versions and sources of dependencies are tests too; the tool knows of vulnerabilities besides.
-if cargo deny --version >/dev/null 2>&1; then
+if cargo deny --version >/dev/null 2>&1 && cargo fetch --locked >/dev/null 2>&1; then
+  # It reads the dependencies for every system, which have just been fetched.
   step cargo deny --offline check licenses bans sources
   if cargo deny fetch db >/dev/null 2>&1; then
     step cargo deny check advisories
@@ -30,7 +31,7 @@ if cargo deny --version >/dev/null 2>&1; then
     printf '\n== SKIPPED: cargo deny check advisories (the data base could not be fetched)\n'
   fi
 else
-  printf '\n== SKIPPED: cargo deny (cargo install cargo-deny); crates/deepgp-cli/tests/repository.rs has checked licences, versions and sources\n'
+  printf '\n== SKIPPED: cargo deny (cargo install cargo-deny, and a registry); crates/deepgp-cli/tests/repository.rs has checked licences, versions and sources\n'
 fi
 RUSTDOCFLAGS="-D warnings" step cargo doc --workspace --no-deps --locked
 # Python: the package is built and tested as a user has it, in a virtual environment of its own, beside the command just tested.
