@@ -167,7 +167,21 @@ def test_a_trend_goes_on_in_the_graph(command, tmp_path):
     with path.open("w", newline="") as file:
         csv.writer(file).writerows([["day", "y"], *zip(days.astype(str), y, strict=True)])
     model, graph = tmp_path / "model.deepgp", tmp_path / "model.onnx"
-    run(command, "fit", path, "--target", "y", "--out", model, "--quiet", *SOON, "--transform-target", "none", "--trend", "linear")
+    run(
+        command,
+        "fit",
+        path,
+        "--target",
+        "y",
+        "--out",
+        model,
+        "--quiet",
+        *SOON,
+        "--transform-target",
+        "none",
+        "--trend",
+        "linear",
+    )
     run(command, "export", model, "--onnx", graph, "--samples", "10")
     session = onnxruntime.InferenceSession(graph.read_bytes(), providers=["CPUExecutionProvider"])
     features = json.loads(session.get_modelmeta().custom_metadata_map["deepgp.features"])
