@@ -22,9 +22,9 @@ use crate::numeric::mat::Mat;
 use crate::predict::Predictor;
 use crate::predict::mixture::Mixture;
 
-/// The standard deviation of `ln κ` around 0 before any row is seen: 1 is worth as much as `1 / 2 DOUBT²` = 200 rows that say so. With fewer held-out rows,
-/// which have also chosen the step, a factor of their own does more harm than good (docs/densities.md).
-const DOUBT: f64 = 0.05;
+/// The standard deviation of `ln κ` around 0 before any row is seen: 1 is worth as much as `1 / 2 DOUBT²` = 50 rows that say so. Held-out rows have also
+/// chosen the step, and so think too well of it; where there are few, a factor of their own does more harm than good (docs/answers.md).
+const DOUBT: f64 = 0.1;
 /// The largest `ln κ`, and the largest negative one, that is looked for.
 const RANGE: f64 = 3.0;
 /// The number of golden sections of that range: to 1e-4 of `κ`.
