@@ -120,7 +120,8 @@ mod together {
     fn an_interrupted_fit_leaves_one_whole_checkpoint() {
         let place = Place::new();
         place.write("arm.csv", arm(400, 1));
-        let arguments = format!("fit arm.csv {SMALL} --steps 100000 --out m.deepgp --checkpoint-every 5");
+        let arguments =
+            format!("fit arm.csv {SMALL} --steps 100000 --patience 100000000 --out m.deepgp --checkpoint-every 5");
         let Some(mut command) = mpirun(&place, 2, &arguments) else { return };
         let started = command.env("OMPI_MCA_odls_base_sigkill_timeout", "3").spawn().unwrap();
         let step = || ModelFile::load(&place.path("m.deepgp.checkpoint")).map_or(0, |file| file.state.unwrap().step);
