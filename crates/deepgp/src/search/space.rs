@@ -113,7 +113,7 @@ fn likelihoods(base: LikelihoodForm) -> Vec<LikelihoodChoice> {
     use LikelihoodChoice as Choice;
     match base {
         LikelihoodForm::Gaussian { .. } | LikelihoodForm::Heteroscedastic { .. } | LikelihoodForm::StudentT { .. } => {
-            // Student's t only by name: the CRPS of its mixtures takes longer than the steps between two looks.
+            // Student's t only by name: the CRPS of its mixtures, by integration, takes as long as the steps between two looks.
             vec![Choice::Gaussian, Choice::Heteroscedastic]
         }
         LikelihoodForm::Bernoulli { .. } => vec![Choice::Probit, Choice::Logit],
