@@ -108,8 +108,8 @@ default="squared-exponential"
         which nearest neighbours predict clearly best, if there is one (`notes_` says which, and why). Predictions of
         observations are in the units of the data. Those of the function `f` are in units of the transformed target.
     trend : {"none", "linear", "auto"}, default="auto"
-        Whether targets follow the dates of a frame along a line, which goes on after the last training row. "auto" takes
-        one where the last rows are held out and show that it helps, which is what the command does with
+        Whether targets follow the dates of a frame along a line, which goes on after the last training row. "auto"
+        takes one where the last rows are held out and show that it helps, which is what the command does with
         `--test last:0.2`; here no rows are split by time, and it takes none.
     prediction_samples : int, default=100
         Samples of the mixture in predictions.
