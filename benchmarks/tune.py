@@ -2,16 +2,16 @@
 
 For each table (`NAME.csv.gz` with the target `y`) a model is fitted with the defaults and another is searched for; validation rows pick, and the
 same test rows judge both. Each line of the file is a table; those that are there are not made again. `--candidates N` searches for so many
-settings whatever the time. `--table FILE` prints what was found.
+settings whatever the time. `--at-once N` has so many tables in work at a time. `--table FILE` prints what was found.
 """
 
 import argparse
 import json
 import os
-import resource
 import subprocess
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -20,11 +20,18 @@ TABLES = ("energy concrete airfoil skillcraft parkinsons kin8nm elevators pol bi
 
 def run(arguments):
     """The JSON object of a command, with the seconds that it took, by the clock and of the processor."""
-    before, started = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime, time.monotonic()
+    started = time.monotonic()
     command = [os.environ.get("DEEPGP", ROOT / "target/release/deepgp"), *arguments, "--json", "--quiet"]
-    told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
-    return told, {"seconds": time.monotonic() - started, "processor_seconds": used}
+    with tempfile.TemporaryFile() as told, tempfile.TemporaryFile() as wrong:
+        child = subprocess.Popen(command, stdout=told, stderr=wrong)
+        # Of this child alone, whatever else is in work.
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        told.seek(0)
+        wrong.seek(0)
+        if status:
+            raise RuntimeError(f"{command}: {told.read().decode()}{wrong.read().decode()}")
+        return json.load(told), {"seconds": time.monotonic() - started, "processor_seconds": usage.ru_utime}
 
 
 def compare(table, options, search):
@@ -65,20 +72,22 @@ def main():
     parser.add_argument("--candidates")
     parser.add_argument("--steps")
     parser.add_argument("--threads", default="0")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--at-once", type=int, default=1)
     parser.add_argument("--table", type=Path, help="print this file, and run nothing")
     arguments = parser.parse_args()
     if arguments.table:
         return show(arguments.table)
-    options = ["--threads", arguments.threads, *(["--steps", arguments.steps] if arguments.steps else [])]
+    options = ["--threads", arguments.threads, "--device", arguments.device]
+    options += ["--steps", arguments.steps] if arguments.steps else []
     one = ["--candidates", arguments.candidates] if arguments.candidates else ["--time-limit", arguments.time_limit]
     done = arguments.out.read_text() if arguments.out.exists() else ""
     known = {json.loads(line)["table"] for line in done.splitlines()}
-    for name in arguments.tables.split(","):
-        if name not in known:
-            found = compare(arguments.data / f"{name}.csv.gz", options, one)
-            with arguments.out.open("a") as out:
-                out.write(json.dumps(found) + "\n")
-            print(json.dumps(found), flush=True)
+    new = [arguments.data / f"{name}.csv.gz" for name in arguments.tables.split(",") if name not in known]
+    with ThreadPoolExecutor(arguments.at_once) as pool, arguments.out.open("a", buffering=1) as out:
+        for done in as_completed([pool.submit(compare, table, options, one) for table in new]):
+            out.write(json.dumps(done.result()) + "\n")
+            print(json.dumps(done.result()), flush=True)
 
 
 if __name__ == "__main__":
