@@ -1,51 +1,86 @@
 // Cholesky factors and their inverses. Matrices are row-major.
 
 #if __CUDA_ARCH__ >= 900
-// The lower Cholesky factor of the 32 x 32 numbers in `from`, in place of what stands in `to`, by one warp, a row a lane; rows and
-// columns from `count` on are those of the identity. Eight columns at a time: within them numbers go from lane to lane, beyond them
-// through `to`. `inverses` gets one over the diagonal. Returns 0, or the number of the first bad pivot, from 1.
-__device__ int factor_block(const double (*from)[33], double (*to)[33], double *inverses, int count) {
+// Pivots below the least number that is not denormal are bad.
+#define LEAST_PIVOT 0x1p-1022
+
+// The lower Cholesky factor of the 32 x 32 numbers in `from`, by one warp, a row a lane: into `to`, and scaled for those who solve with
+// it into `scaled`, where [k][c] is l_ck / l_kk for c > k, and [k][k] is 1 / l_kk. Rows and columns from `count` on are those of the identity.
+// `show(k, v)` is called with each lane's number of row k of `scaled`, for whoever else wants it. What stands above the diagonal of `to` and below
+// that of `scaled` means nothing. Returns 0, or the number of the first bad pivot, from 1.
+//
+// Who waits here waits for one long chain of operations, so two columns go at a time, whose roots overlap: for (a b; b c), l_22^2 = (a c - b^2) / a;
+// there is no branch in it; and every lane computes the next two pivots for itself. Eight columns are taken off one another from lane to lane, and off
+// those after them through `scaled`.
+template <class Show>
+__device__ int factor_block(const double (*from)[33], double (*to)[33], double (*scaled)[32], int count, Show show) {
     const int lane = threadIdx.x % WARP;
     int bad = 0;
-    double own[32], scale = 0;
+    double own[32];
 #pragma unroll
     for (int k = 0; k < 32; k++) own[k] = lane < count && k <= lane ? from[lane][k] : double(k == lane);
 #pragma unroll
     for (int k0 = 0; k0 < 32; k0 += 8) {
+        double raw[8]; // own numbers of the eight columns before they were scaled
+        double one = __shfl_sync(FULL, own[k0], k0);
+        double between = __shfl_sync(FULL, own[k0], k0 + 1), two = __shfl_sync(FULL, own[k0 + 1], k0 + 1);
 #pragma unroll
         for (int k = k0; k < k0 + 8; k += 2) {
-            // Two columns at a time, so that their square roots overlap: for (a b; b c), l_22^2 = (a c - b^2) / a.
-            double one = __shfl_sync(FULL, own[k], k);
-            const double between = __shfl_sync(FULL, own[k], k + 1), two = __shfl_sync(FULL, own[k + 1], k + 1);
-            double both = fma(one, two, -between * between);
-            if (!(one > 0) || !isfinite(one)) {
-                if (bad == 0) bad = k + 1;
-                one = both = 1;
-            } else if (!(both > 0) || !isfinite(both)) {
-                if (bad == 0) bad = k + 2;
-                both = one;
-            }
-            const double first = rsqrt(one), second = one * first * rsqrt(both);
-            if (lane == k) scale = first;
-            if (lane == k + 1) scale = second;
+            const double both = fma(one, two, -between * between);
+            const double one_root = inverse_root(one), both_root = inverse_root(both);
+            const bool good = (one >= LEAST_PIVOT) & isfinite(one), both_good = good & (both >= LEAST_PIVOT) & isfinite(both);
+            bad = bad > 0 ? bad : !good ? k + 1 : !both_good ? k + 2 : 0;
+            const double first = good ? one_root : 1, second = both_good ? one * first * both_root : 1;
+            raw[k - k0] = own[k];
             own[k] *= first;
-            own[k + 1] = (own[k + 1] - own[k] * (between * first)) * second;
+            raw[k + 1 - k0] = own[k + 1] - own[k] * (between * first);
+            own[k + 1] = raw[k + 1 - k0] * second;
+            if (k + 2 < k0 + 8) {
+                one = __shfl_sync(FULL, own[k + 2], k + 2);
+                between = __shfl_sync(FULL, own[k + 2], k + 3), two = __shfl_sync(FULL, own[k + 3], k + 3);
+                double left[8], right[8]; // of the two columns, the numbers in the rows of those after them
+#pragma unroll
+                for (int c = k + 2; c < k0 + 8; c++) {
+                    left[c - k0] = __shfl_sync(FULL, own[k], c);
+                    right[c - k0] = __shfl_sync(FULL, own[k + 1], c);
+                }
+                const int a = k + 2 - k0, b = a + 1;
+                one = one - left[a] * left[a] - right[a] * right[a];
+                between = between - left[b] * left[a] - right[b] * right[a];
+                two = two - left[b] * left[b] - right[b] * right[b];
+#pragma unroll
+                for (int c = k + 2; c < k0 + 8; c++) {
+                    own[c] -= own[k] * left[c - k0];
+                    own[c] -= own[k + 1] * right[c - k0];
+                }
+            }
+            // What others need comes last: it fills the wait for the next roots.
             to[lane][k] = own[k];
             to[lane][k + 1] = own[k + 1];
+            const double shown[2] = {lane == k ? first : own[k] * first, lane == k + 1 ? second : own[k + 1] * second};
 #pragma unroll
-            for (int c = k + 2; c < k0 + 8; c++) {
-                own[c] -= own[k] * __shfl_sync(FULL, own[k], c);
-                own[c] -= own[k + 1] * __shfl_sync(FULL, own[k + 1], c);
+            for (int i = 0; i < 2; i++) {
+                scaled[k + i][lane] = shown[i];
+                show(k + i, shown[i]);
             }
         }
         __syncwarp();
 #pragma unroll
         for (int c = k0 + 8; c < 32; c++)
 #pragma unroll
-            for (int k = k0; k < k0 + 8; k++) own[c] -= own[k] * to[c][k];
+            for (int k = k0; k < k0 + 8; k++) own[c] -= raw[k - k0] * scaled[k][c];
     }
-    inverses[lane] = scale;
     return bad;
+}
+
+// own = own l^-T for a row of 32 numbers, with what `factor_block` leaves of l.
+__device__ __forceinline__ void solve_row(double own[32], const double (*scaled)[32]) {
+#pragma unroll
+    for (int k = 0; k < 32; k++)
+#pragma unroll
+        for (int c = k + 1; c < 32; c++) own[c] -= own[k] * scaled[k][c];
+#pragma unroll
+    for (int k = 0; k < 32; k++) own[k] *= scaled[k][k];
 }
 
 // L of L L^T = a, in place, by a cluster of 8 blocks: a panel of 32 columns at a time. The rows below the panel's block on the diagonal
@@ -54,14 +89,16 @@ __device__ int factor_block(const double (*from)[33], double (*to)[33], double *
 // becomes 0, or the number of the first bad pivot, from 1.
 extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(WARP *FACTOR_WARPS)
     factor_lower(double *a, int n, int *info) {
-    __shared__ double diagonal[32][33], next[32][33], inverses[32];
+    __shared__ double diagonal[32][33], next[32][33];
+    __shared__ __align__(16) double scaled[32][32];
     const int rank = blockIdx.x, lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     int bad = 0;
     for (int i = threadIdx.x; i < 1024; i += blockDim.x) {
         next[i / 32][i % 32] = i / 32 < n && i % 32 < n ? a[(size_t)(i / 32) * n + i % 32] : 0;
     }
     __syncthreads();
-    if (warp == 0) bad = factor_block(next, diagonal, inverses, n);
+    const auto nobody = [](int, double) {};
+    if (warp == 0) bad = factor_block(next, diagonal, scaled, n, nobody);
     __syncthreads();
     for (int left = 0; left < n; left += 32) {
         const int below = left + 32;
@@ -75,12 +112,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(WAR
             double own[32];
 #pragma unroll
             for (int k = 0; k < 32; k++) own[k] = __ldcg(a + (size_t)row * n + left + k);
-#pragma unroll
-            for (int k = 0; k < 32; k++) {
-                own[k] *= inverses[k];
-#pragma unroll
-                for (int c = k + 1; c < 32; c++) own[c] -= own[k] * diagonal[c][k];
-            }
+            solve_row(own, scaled);
 #pragma unroll
             for (int k = 0; k < 32; k++) __stcg(a + (size_t)row * n + left + k, own[k]);
         }
@@ -137,7 +169,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(WAR
         if (warp < 3) {
             front_sync();
             if (warp == 0) {
-                const int found = factor_block(next, diagonal, inverses, n - below);
+                const int found = factor_block(next, diagonal, scaled, n - below, nobody);
                 if (bad == 0 && found > 0) bad = below + found;
             }
         }

@@ -1,6 +1,15 @@
 // What only Hopper GPUs and later ones have: clusters of blocks, and fast matrix units for doubles. The only text with instructions in it.
 
 #if __CUDA_ARCH__ >= 900
+// v^-1/2 for a positive, finite v that is not denormal, as the library's `rsqrt` has it, but without the branch for all others. It is volatile so that
+// it is no branch's business either.
+__device__ __forceinline__ double inverse_root(double v) {
+    double y;
+    asm volatile("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(v));
+    const double e = fma(-v, y * y, 1.0);
+    return fma(fma(e, 0.375, 0.5), y * e, y);
+}
+
 // All threads of a cluster meet: who has arrived may do something else before it waits for the others.
 __device__ __forceinline__ void cluster_arrive() { asm volatile("barrier.cluster.arrive.aligned;" ::: "memory"); }
 __device__ __forceinline__ void cluster_wait() { asm volatile("barrier.cluster.wait.aligned;" ::: "memory"); }

@@ -16,20 +16,32 @@ __device__ __forceinline__ Tile tile_of(double *tiles, int strip, int column) {
     return (Tile)(tiles + ((strip < CLUSTER ? 0 : 2 * CLUSTER - strip) + column) * TILE_NUMBERS);
 }
 
-// t = t l^-T for a tile, by one warp, a row a lane. Of l its transpose is given, and one over its diagonal.
-__device__ void solve_tile(Tile t, const double (*transposed)[ROW_APART], const double *inverses) {
+// t = t l^-T for a tile, by one warp, a row a lane, with what `factor_block` leaves of l.
+__device__ void solve_tile(Tile t, const double (*scaled)[32]) {
     const int lane = threadIdx.x % WARP;
     double own[32];
 #pragma unroll
     for (int k = 0; k < 32; k++) own[k] = t[lane][k];
+    solve_row(own, scaled);
+#pragma unroll
+    for (int k = 0; k < 32; k++) t[lane][k] = own[k];
+}
+
+// t = t^-1 for a lower triangular tile, by one warp, a column a lane; `inverses` has one over its diagonal. Above the diagonal comes 0.
+__device__ void invert_tile(Tile t, const double *inverses) {
+    const int lane = threadIdx.x % WARP;
+    double own[32];
+#pragma unroll
+    for (int k = 0; k < 32; k++) own[k] = k == lane;
 #pragma unroll
     for (int k = 0; k < 32; k++) {
         own[k] *= inverses[k];
 #pragma unroll
-        for (int c = k + 1; c < 32; c++) own[c] -= own[k] * transposed[k][c];
+        for (int c = k + 1; c < 32; c++) own[c] -= own[k] * t[c][k];
     }
+    __syncwarp();
 #pragma unroll
-    for (int k = 0; k < 32; k++) t[lane][k] = own[k];
+    for (int k = 0; k < 32; k++) t[k][lane] = own[k];
 }
 
 // 16 x 16 numbers of `to` less those of one two^T, by one warp; `half` and `other` say which rows of `one` and of `two`.
@@ -64,24 +76,57 @@ __device__ void update_quarter(Tile to, const Tile one, const Tile two, int half
         for (int e = 0; e < 4; e++) to[16 * half + g + e / 2 * 8][16 * other + 8 * b + 2 * t + e % 2] = sum[b][e];
 }
 
+// to = t^T side, or that added to it, for a tile and numbers [width, 32], by all warps of a block: 16 x 8 numbers each at a time.
+__device__ void transposed_times(double *to, const Tile tile, const double *side, int width, bool add) {
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, g = lane / 4, t = lane % 4;
+    for (int part = warp; part < 2 * ((width + 7) / 8); part += FACTOR_WARPS) {
+        const int half = part % 2, first = part / 2 * 8;
+        double sum[4];
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+            const int p = first + 2 * t + e % 2;
+            sum[e] = add && p < width ? to[p * ROW_APART + 16 * half + g + e / 2 * 8] : 0;
+        }
+        // Rows in an order in which a half-warp's numbers lie in different banks.
+        double left[2][8], right[8];
+#pragma unroll
+        for (int k = 0; k < 8; k++) {
+            const int row = k / 4 * 16 + 4 * t + k % 4;
+#pragma unroll
+            for (int h = 0; h < 2; h++) left[h][k] = tile[row][16 * half + 8 * h + g];
+            right[k] = first + g < width ? side[(first + g) * ROW_APART + row] : 0;
+        }
+#pragma unroll
+        for (int k = 0; k < 8; k += 2) {
+            const double two[4] = {left[0][k], left[1][k], left[0][k + 1], left[1][k + 1]};
+            multiply_add(two, right[k], right[k + 1], sum);
+        }
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+            const int p = first + 2 * t + e % 2;
+            if (p < width) to[p * ROW_APART + 16 * half + g + e / 2 * 8] = sum[e];
+        }
+    }
+}
+
 // L of L L^T = a, in place (what stands above the diagonal is left as it is), and, unless `free` is null, weights = L^-T free, both
 // [n, width]. `info` becomes 0, or the number of the first bad pivot, from 1.
 //
-// A strip at a time: its block on the diagonal is factored by one warp, the tiles below it are solved, and all tiles right of it are
-// updated. The block that has the next strip solves and updates that one first and factors it while all others go on.
+// A strip at a time: its block on the diagonal is factored by one warp, which shows all blocks what they need of it; the tiles below it are solved,
+// and all tiles right of it are updated. The block that has the next strip solves and updates that one first and factors it while all others go on.
 extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(WARP *FACTOR_WARPS)
     factor_resident(double *a, int n, const double *free, int width, double *weights, int *info) {
     extern __shared__ double resident[];
-    Tile diagonal = (Tile)resident;                      // transposed: what the strip at hand is solved with
-    double *inverses = resident + TILE_NUMBERS;          // one over its diagonal
-    double(*own_inverses)[32] = (double(*)[32])(inverses + 32); // those of the block's own strips
-    int *bad_pivot = (int *)(inverses + 96);
-    double *tiles = inverses + 98;
+    double(*scaled)[32][32] = (double(*)[32][32])resident; // of the strip at hand and the next, what is solved with it
+    double *beside = resident + 2 * 32 * 32;
+    double(*own_inverses)[32] = (double(*)[32])beside; // one over the diagonals of the block's own strips
+    int *bad_pivot = (int *)(beside + 64);
+    double *tiles = beside + 66;
     const int rank = blockIdx.x, lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, strips = (n + 31) / 32;
     const int own[2] = {rank, 2 * CLUSTER - 1 - rank};
     for (int s = 0; s < 2; s++) {
         if (own[s] >= strips) continue;
-#pragma unroll 4
+#pragma unroll 8
         for (int i = threadIdx.x; i < (own[s] + 1) * 1024; i += WARP * FACTOR_WARPS) {
             const int row = 32 * own[s] + i / 32 % 32, column = i / 1024 * 32 + i % 32;
             // Rows that fill up the last strip are those of the identity.
@@ -90,20 +135,18 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(WAR
         }
     }
     if (threadIdx.x == 0) *bad_pivot = 0;
-    __syncthreads();
+    // Nobody is shown anything before it has begun.
+    cluster_arrive();
+    cluster_wait();
     int bad = 0;
     // Strip k is done, and strip k + 1 is next.
     for (int k = -1; k + 1 < strips; k++) {
         // Three warps of the block that has the next strip see to that alone.
         const bool front = owner_of(k + 1) == rank;
         if (k >= 0) {
-            Tile there = in_block(tile_of(tiles, k, k), owner_of(k));
-            for (int i = threadIdx.x; i < 1024; i += WARP * FACTOR_WARPS) diagonal[i % 32][i / 32] = there[i / 32][i % 32];
-            if (threadIdx.x < 32) inverses[lane] = in_block(own_inverses[k < CLUSTER ? 0 : 1], owner_of(k))[lane];
-            __syncthreads();
             const int strip = warp == 0 && front ? k + 1 : warp == 3 ? own[0] : warp == 4 ? own[1] : 0;
             if (strip < strips && (strip > k + 1 || (strip == k + 1 && warp == 0)))
-                solve_tile(tile_of(tiles, strip, k), diagonal, inverses);
+                solve_tile(tile_of(tiles, strip, k), scaled[k % 2]);
         }
         if (front && warp < 3) {
             Tile next = tile_of(tiles, k + 1, k + 1);
@@ -114,7 +157,12 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(WAR
                 front_sync();
             }
             if (warp == 0) {
-                const int found = factor_block(next, next, own_inverses[k + 1 < CLUSTER ? 0 : 1], 32);
+                double(*to)[32] = scaled[(k + 1) % 2], *inverses = own_inverses[k + 1 < CLUSTER ? 0 : 1];
+                const int found = factor_block(next, next, to, 32, [&](int column, double v) {
+#pragma unroll
+                    for (int i = 1; i < CLUSTER; i++) in_block(&to[column][lane], (rank + i) % CLUSTER)[0] = v;
+                    if (lane == column) inverses[column] = v;
+                });
                 if (bad == 0 && found > 0) bad = 32 * (k + 1) + found;
                 if (lane == 0) *bad_pivot = bad;
             }
@@ -138,7 +186,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(WAR
     }
     for (int s = 0; s < 2; s++) {
         if (own[s] >= strips) continue;
-#pragma unroll 4
+#pragma unroll 8
         for (int i = threadIdx.x; i < (own[s] + 1) * 1024; i += WARP * FACTOR_WARPS) {
             const int row = 32 * own[s] + i / 32 % 32, column = i / 1024 * 32 + i % 32;
             if (row < n && column <= row) a[(size_t)row * n + column] = tile_of(tiles, own[s], i / 1024)[i / 32 % 32][i % 32];
@@ -153,53 +201,44 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(WAR
         *info = first_bad;
     }
     if (free) {
-        // From the last strip up: w_i = L_ii^-T (m_i - sum over j > i of L_ji^T w_j). A block adds up what its own strips take off all others, and who
-        // has the next strip gathers that from all blocks, in order. Numbers of a strip stand [width, 32].
-        const int size = 32 * width;
-        double *sides = tiles + (strips > CLUSTER ? 2 * CLUSTER + 1 : strips) * TILE_NUMBERS, *sums = sides + 2 * size;
-        for (int i = threadIdx.x; i < strips * size; i += WARP * FACTOR_WARPS) sums[i] = 0;
-        // What strip i takes off strip j; a number is always added to by the same thread.
-        auto take_off = [&](int i, int j, const double *side) {
-            const Tile tile = tile_of(tiles, i, j);
-            for (int at = threadIdx.x; at < size; at += WARP * FACTOR_WARPS) {
-                double sum = 0;
-#pragma unroll 8
-                for (int row = 0; row < 32; row++) sum += tile[row][at % 32] * side[at / 32 * 32 + row];
-                sums[j * size + at] += sum;
-            }
-        };
+        // From the last strip up: w_i = L_ii^-T (m_i - sum over j > i of L_ji^T w_j). While strip i is solved, all blocks add up what their strips
+        // after it take off strip i - 1; who has that gathers it from them, in order. Numbers of a strip stand [width, 32].
+        const int size = width * ROW_APART;
+        double *rest = tiles + (strips > CLUSTER ? 2 * CLUSTER + 1 : strips) * TILE_NUMBERS;
+        double *done[2] = {rest, rest + size}, *side = rest + 2 * size, *sums = rest + 3 * size; // two sums
+        __syncthreads();
+        if (warp < 2 && own[warp] < strips) invert_tile(tile_of(tiles, own[warp], own[warp]), own_inverses[warp]);
+        for (int at = threadIdx.x; at < 2 * size; at += WARP * FACTOR_WARPS) sums[at] = 0;
         cluster_arrive();
         cluster_wait();
         for (int i = strips - 1; i >= 0; i--) {
-            const bool mine = owner_of(i) == rank;
-            double *side = sides + (i < CLUSTER ? 0 : size);
-            if (mine) {
-                for (int at = threadIdx.x; at < size; at += WARP * FACTOR_WARPS) {
-                    const int row = 32 * i + at % 32;
+            double *next = sums + (i + 1) % 2 * size;
+            // What own strips after i take off. A number is always added to by the same thread.
+            bool any = false;
+            for (int s = 1; s >= 0; s--) {
+                if (i == 0 || own[s] <= i || own[s] >= strips) continue;
+                transposed_times(next, tile_of(tiles, own[s], i - 1), done[s], width, any);
+                any = true;
+            }
+            if (owner_of(i) == rank) {
+                const int s = i >= CLUSTER;
+                for (int at = threadIdx.x; at < 32 * width; at += WARP * FACTOR_WARPS) {
+                    const int row = 32 * i + at % 32, place = at / 32 * ROW_APART + at % 32;
                     double v = row < n ? free[(size_t)row * width + at / 32] : 0;
 #pragma unroll
-                    for (int r = 0; r < CLUSTER; r++) v -= in_block(sums, r)[i * size + at];
-                    side[at] = v;
+                    for (int r = 0; r < CLUSTER; r++) v -= in_block(sums, r)[i % 2 * size + place];
+                    side[place] = v;
                 }
                 __syncthreads();
-                const Tile tile = tile_of(tiles, i, i);
-                const double inverse = own_inverses[i < CLUSTER ? 0 : 1][lane];
-                for (int p = warp; p < width; p += FACTOR_WARPS) {
-                    double v = side[32 * p + lane];
-#pragma unroll 8
-                    for (int k = 31; k > 0; k--) {
-                        const double solved = __shfl_sync(FULL, v * inverse, k);
-                        if (lane < k) v -= tile[k][lane] * solved;
-                    }
-                    side[32 * p + lane] = v * inverse;
-                    if (32 * i + lane < n) weights[(size_t)(32 * i + lane) * width + p] = v * inverse;
-                }
+                transposed_times(done[s], tile_of(tiles, i, i), side, width, false);
                 __syncthreads();
-                if (i > 0) take_off(i, i - 1, side);
+                for (int at = threadIdx.x; at < 32 * width; at += WARP * FACTOR_WARPS) {
+                    const int row = 32 * i + at / width, p = at % width;
+                    if (row < n) weights[(size_t)row * width + p] = done[s][p * ROW_APART + at / width];
+                }
+                if (i > 0) transposed_times(next, tile_of(tiles, i, i - 1), done[s], width, any);
             }
             cluster_arrive();
-            // The strips after the next are not in a hurry.
-            for (int j = 0; mine && j < i - 1; j++) take_off(i, j, side);
             cluster_wait();
         }
     }

@@ -16,6 +16,7 @@ using std::isfinite;
 #define __global__
 #define __shared__ static
 #define __forceinline__ inline
+#define __align__(...)
 #define __restrict__
 #define __launch_bounds__(...)
 #define __cluster_dims__(...)
@@ -27,7 +28,7 @@ template <class T, class U> static int min(T a, U b) { return (int)a < (int)b ? 
 template <class T, class U> static int max(T a, U b) { return (int)a > (int)b ? (int)a : (int)b; }
 template <class T> static T __ldcg(const T *at) { return *at; }
 template <class T> static void __stcg(T *at, T v) { *at = v; }
-static double rsqrt(double v) { return 1 / std::sqrt(v); }
+static double inverse_root(double v) { return 1 / std::sqrt(v); }
 template <class T> static T atomicAdd(T *to, T v) { return (*to += v) - v; }
 static void __threadfence() {}
 
