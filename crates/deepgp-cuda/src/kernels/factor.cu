@@ -1,19 +1,21 @@
 // Cholesky factors and their inverses. Matrices are row-major.
 
 #if __CUDA_ARCH__ >= 900
+// Where the three warps meet that see to the next block on the diagonal.
+#define FRONT 1
 // Pivots below the least number that is not denormal are bad.
 #define LEAST_PIVOT 0x1p-1022
 
 // The lower Cholesky factor of the 32 x 32 numbers in `from`, by one warp, a row a lane: into `to`, and scaled for those who solve with
 // it into `scaled`, where [k][c] is l_ck / l_kk for c > k, and [k][k] is 1 / l_kk. Rows and columns from `count` on are those of the identity.
-// `show(k, v)` is called with each lane's number of row k of `scaled`, for whoever else wants it. What stands above the diagonal of `to` and below
-// that of `scaled` means nothing. Returns 0, or the number of the first bad pivot, from 1.
+// `done(k)` is called when rows k to k + 7 of `scaled` are there, for whoever else wants them. What stands above the diagonal of `to` and below that of
+// `scaled` means nothing. Returns 0, or the number of the first bad pivot, from 1.
 //
 // Who waits here waits for one long chain of operations, so two columns go at a time, whose roots overlap: for (a b; b c), l_22^2 = (a c - b^2) / a;
 // there is no branch in it; and every lane computes the next two pivots for itself. Eight columns are taken off one another from lane to lane, and off
 // those after them through `scaled`.
-template <class Show>
-__device__ int factor_block(const double (*from)[33], double (*to)[33], double (*scaled)[32], int count, Show show) {
+template <class Done>
+__device__ int factor_block(const double (*from)[33], double (*to)[33], double (*scaled)[32], int count, Done done) {
     const int lane = threadIdx.x % WARP;
     int bad = 0;
     double own[32];
@@ -57,14 +59,11 @@ __device__ int factor_block(const double (*from)[33], double (*to)[33], double (
             // What others need comes last: it fills the wait for the next roots.
             to[lane][k] = own[k];
             to[lane][k + 1] = own[k + 1];
-            const double shown[2] = {lane == k ? first : own[k] * first, lane == k + 1 ? second : own[k + 1] * second};
-#pragma unroll
-            for (int i = 0; i < 2; i++) {
-                scaled[k + i][lane] = shown[i];
-                show(k + i, shown[i]);
-            }
+            scaled[k][lane] = lane == k ? first : own[k] * first;
+            scaled[k + 1][lane] = lane == k + 1 ? second : own[k + 1] * second;
         }
         __syncwarp();
+        done(k0);
 #pragma unroll
         for (int c = k0 + 8; c < 32; c++)
 #pragma unroll
@@ -97,7 +96,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(WAR
         next[i / 32][i % 32] = i / 32 < n && i % 32 < n ? a[(size_t)(i / 32) * n + i % 32] : 0;
     }
     __syncthreads();
-    const auto nobody = [](int, double) {};
+    const auto nobody = [](int) {};
     if (warp == 0) bad = factor_block(next, diagonal, scaled, n, nobody);
     __syncthreads();
     for (int left = 0; left < n; left += 32) {
@@ -167,7 +166,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(WAR
             if (warp < 3) break;
         }
         if (warp < 3) {
-            front_sync();
+            meet(FRONT, 3 * WARP);
             if (warp == 0) {
                 const int found = factor_block(next, diagonal, scaled, n - below, nobody);
                 if (bad == 0 && found > 0) bad = below + found;

@@ -14,8 +14,13 @@ __device__ __forceinline__ double inverse_root(double v) {
 __device__ __forceinline__ void cluster_arrive() { asm volatile("barrier.cluster.arrive.aligned;" ::: "memory"); }
 __device__ __forceinline__ void cluster_wait() { asm volatile("barrier.cluster.wait.aligned;" ::: "memory"); }
 
-// The first three warps of a block meet, and nobody else.
-__device__ __forceinline__ void front_sync() { asm volatile("bar.sync 1, 96;" ::: "memory"); }
+// Some warps of a block, so many threads, meet at a place of their own, 1 to 15. Who only passes lets the others see what it did, and does not wait.
+__device__ __forceinline__ void meet(int place, int threads) {
+    asm volatile("bar.sync %0, %1;" ::"r"(place), "r"(threads) : "memory");
+}
+__device__ __forceinline__ void pass(int place, int threads) {
+    asm volatile("bar.arrive %0, %1;" ::"r"(place), "r"(threads) : "memory");
+}
 
 // The place in the shared memory of block `rank` of the cluster that `own` is in the caller's.
 template <class T> __device__ __forceinline__ T *in_block(T *own, int rank) {

@@ -1,5 +1,6 @@
 // The Cholesky factor of a matrix that fits into the shared memory of a cluster of 8 blocks, and a solve with it. What one block needs
-// of another it reads there, so nothing waits for the device's memory between the first number and the last.
+// of another it reads there, so nothing waits for the device's memory between the first number and the last. Numbers of other blocks
+// are fetched in whole rows, and once: one here and one there takes five times as long as all the rest.
 //
 // Rows come in strips of 32, and a strip is a row of tiles of 32 x 32 numbers on and left of the diagonal. Block r has strips r and
 // 15 - r: with 16 strips every block has 17 tiles.
@@ -8,6 +9,9 @@
 // Rows of a tile are so far apart that lanes which read a column, or a fragment for the matrix units, find it in different banks.
 #define ROW_APART 33
 #define TILE_NUMBERS (32 * ROW_APART)
+// Where the warps of a block meet that are not its front, and the first of four places where a front has eight more rows to show.
+#define REST 2
+#define SHOWN 3
 typedef double (*Tile)[ROW_APART];
 
 // The block that has a strip, and where a tile of the strip stands there.
@@ -112,8 +116,9 @@ __device__ void transposed_times(double *to, const Tile tile, const double *side
 // L of L L^T = a, in place (what stands above the diagonal is left as it is), and, unless `free` is null, weights = L^-T free, both
 // [n, width]. `info` becomes 0, or the number of the first bad pivot, from 1.
 //
-// A strip at a time: its block on the diagonal is factored by one warp, which shows all blocks what they need of it; the tiles below it are solved,
-// and all tiles right of it are updated. The block that has the next strip solves and updates that one first and factors it while all others go on.
+// A strip at a time: its block on the diagonal is factored by one warp, and two others show all blocks what they need of it; the tiles below it are
+// solved, and all tiles right of it are updated, with tiles of other blocks fetched first, STAGED at a time. The block that has the next strip
+// solves and updates that one first and factors it while all others go on.
 extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(WARP *FACTOR_WARPS)
     factor_resident(double *a, int n, const double *free, int width, double *weights, int *info) {
     extern __shared__ double resident[];
@@ -121,7 +126,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(WAR
     double *beside = resident + 2 * 32 * 32;
     double(*own_inverses)[32] = (double(*)[32])beside; // one over the diagonals of the block's own strips
     int *bad_pivot = (int *)(beside + 64);
-    double *tiles = beside + 66;
+    double *tiles = beside + 66, *rest = tiles + (n > 32 * CLUSTER ? 2 * CLUSTER + 1 : (n + 31) / 32) * TILE_NUMBERS;
     const int rank = blockIdx.x, lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, strips = (n + 31) / 32;
     const int own[2] = {rank, 2 * CLUSTER - 1 - rank};
     for (int s = 0; s < 2; s++) {
@@ -150,35 +155,51 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(WAR
         }
         if (front && warp < 3) {
             Tile next = tile_of(tiles, k + 1, k + 1);
-            front_sync();
+            double(*to)[32] = scaled[(k + 1) % 2], *inverses = own_inverses[k + 1 < CLUSTER ? 0 : 1];
+            meet(FRONT, 3 * WARP);
             cluster_arrive();
             if (k >= 0) {
                 update_quarter(next, tile_of(tiles, k + 1, k), tile_of(tiles, k + 1, k), warp > 0, warp > 1);
-                front_sync();
+                meet(FRONT, 3 * WARP);
             }
             if (warp == 0) {
-                double(*to)[32] = scaled[(k + 1) % 2], *inverses = own_inverses[k + 1 < CLUSTER ? 0 : 1];
-                const int found = factor_block(next, next, to, 32, [&](int column, double v) {
-#pragma unroll
-                    for (int i = 1; i < CLUSTER; i++) in_block(&to[column][lane], (rank + i) % CLUSTER)[0] = v;
-                    if (lane == column) inverses[column] = v;
-                });
+                const int found = factor_block(next, next, to, 32, [](int first) { pass(SHOWN + first / 8, 3 * WARP); });
                 if (bad == 0 && found > 0) bad = 32 * (k + 1) + found;
                 if (lane == 0) *bad_pivot = bad;
+            } else {
+                for (int first = 0; first < 32; first += 8) {
+                    meet(SHOWN + first / 8, 3 * WARP);
+                    for (int row = first + warp - 1; row < first + 8; row += 2) {
+                        const double v = to[row][lane];
+#pragma unroll
+                        for (int i = 1; i < CLUSTER; i++) in_block(&to[row][lane], (rank + i) % CLUSTER)[0] = v;
+                        if (lane == row) inverses[row] = v;
+                    }
+                }
             }
             cluster_wait();
         } else {
             cluster_arrive();
             cluster_wait();
             // Tiles of the own strips from column k + 1 on, in quarters.
-            const int first = front ? 3 : 0;
+            const int first = front ? 3 : 0, warps = FACTOR_WARPS - first;
             const int upper = k >= 0 && own[0] > k + 1 && own[0] < strips ? own[0] - k : 0;
             const int lower = k >= 0 && own[1] > k + 1 && own[1] < strips ? own[1] - k : 0;
-            for (int i = warp - first; i < 4 * (upper + lower); i += FACTOR_WARPS - first) {
-                const int s = i / 4 >= upper, column = k + 1 + i / 4 - (s ? upper : 0), half = i % 4 / 2, other = i % 2;
-                if (column == own[s] && half < other) continue;
-                update_quarter(tile_of(tiles, own[s], column), tile_of(tiles, own[s], k),
-                               in_block(tile_of(tiles, column, k), owner_of(column)), half, other);
+            for (int from = 0; from < max(upper, lower); from += STAGED) {
+                const int above = min(max(upper - from, 0), STAGED), below = min(max(lower - from, 0), STAGED);
+                if (from > 0) meet(REST, WARP * warps);
+#pragma unroll 4
+                for (int row = warp - first; row < 32 * max(above, below); row += warps) {
+                    const int column = k + 1 + from + row / 32;
+                    rest[row / 32 * TILE_NUMBERS + row % 32 * ROW_APART + lane] =
+                        in_block(tile_of(tiles, column, k), owner_of(column))[row % 32][lane];
+                }
+                meet(REST, WARP * warps);
+                for (int i = warp - first; i < 4 * (above + below); i += warps) {
+                    const int s = i / 4 >= above, tile = i / 4 - (s ? above : 0), column = k + 1 + from + tile, half = i % 4 / 2, other = i % 2;
+                    if (column == own[s] && half < other) continue;
+                    update_quarter(tile_of(tiles, own[s], column), tile_of(tiles, own[s], k), (Tile)(rest + tile * TILE_NUMBERS), half, other);
+                }
             }
         }
         cluster_arrive();
@@ -204,7 +225,6 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(WAR
         // From the last strip up: w_i = L_ii^-T (m_i - sum over j > i of L_ji^T w_j). While strip i is solved, all blocks add up what their strips
         // after it take off strip i - 1; who has that gathers it from them, in order. Numbers of a strip stand [width, 32].
         const int size = width * ROW_APART;
-        double *rest = tiles + (strips > CLUSTER ? 2 * CLUSTER + 1 : strips) * TILE_NUMBERS;
         double *done[2] = {rest, rest + size}, *side = rest + 2 * size, *sums = rest + 3 * size; // two sums
         __syncthreads();
         if (warp < 2 && own[warp] < strips) invert_tile(tile_of(tiles, own[warp], own[warp]), own_inverses[warp]);

@@ -15,13 +15,20 @@ const BESIDE: usize = 2 * SIDE * SIDE + 2 * SIDE + 2;
 /// Strips of right-hand sides: two that are solved, one that is being solved, and two sums of what is taken off.
 const SIDES: usize = 5;
 
+crate::source::constants! {
+    /// Tiles of other blocks that are fetched at once.
+    STAGED: usize = 8;
+}
+
 /// The shared memory of one block in numbers, for a matrix of order `n` and a solve with `width` right-hand sides, or none; `None` if
 /// the matrix has more strips of rows than two for each block of the cluster.
 fn resident_numbers(n: usize, width: usize) -> Option<usize> {
     let strips = n.div_ceil(SIDE);
     // A block has strips r and 15 − r.
     let tiles = if strips > CLUSTER { 2 * CLUSTER + 1 } else { strips };
-    (strips <= 2 * CLUSTER).then_some(BESIDE + tiles * TILE + SIDES * (SIDE + 1) * width)
+    // The tiles that are fetched make room for right-hand sides in the end.
+    let rest = (STAGED.min(strips - 1) * TILE).max(SIDES * (SIDE + 1) * width);
+    (strips <= 2 * CLUSTER).then_some(BESIDE + tiles * TILE + rest)
 }
 
 /// The bytes of shared memory that [`FactorResident`] asks for, or `None` if the matrix is too large for it however much there is.

@@ -9,7 +9,7 @@ use deepgp::kernel::KernelForm;
 use super::covariance::CovarianceText;
 use super::host_program::{array, near, run_program, scattered};
 use super::{COMMON, DIAGONAL, Definition, FACTOR, MATRIX, OPTIMISER, RESIDENT, ROWS, Source};
-use crate::kernels::resident::resident_bytes;
+use crate::kernels::resident::{self, resident_bytes};
 use crate::kernels::{common, diagonal, factor, optimiser, rows};
 use crate::launch::Group;
 
@@ -57,7 +57,7 @@ fn matrix(n: usize) -> String {
 }
 
 fn factors() -> String {
-    program(&[(common::definitions(), COMMON), (factor::definitions(), FACTOR), (vec![], RESIDENT)])
+    program(&[(common::definitions(), COMMON), (factor::definitions(), FACTOR), (resident::definitions(), RESIDENT)])
 }
 
 #[test]

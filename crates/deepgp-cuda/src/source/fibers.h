@@ -2,6 +2,7 @@
 // another, and who runs next is drawn at random, so that what only a lucky order makes right goes wrong here.
 #define _XOPEN_SOURCE 700
 #include <ucontext.h>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdio>
@@ -75,16 +76,18 @@ struct Meeting {
         wait_for([this, before] { return phase != before; });
     }
 };
-static std::vector<Meeting> of_block, of_front;
+static std::vector<Meeting> of_block;
+static std::vector<std::array<Meeting, 16>> of_warps;
 static Meeting of_cluster;
 static void __syncthreads() {
     Meeting &own = of_block[running->block];
     own.wait(own.arrive(blockDim.x));
 }
-static void front_sync() {
-    Meeting &own = of_front[running->block];
-    own.wait(own.arrive(96));
+static void meet(int place, int threads) {
+    Meeting &own = of_warps[running->block][place];
+    own.wait(own.arrive(threads));
 }
+static void pass(int place, int threads) { of_warps[running->block][place].arrive(threads); }
 static void cluster_arrive() { running->phase = of_cluster.arrive(blocks_at_once * blockDim.x); }
 static void cluster_wait() { of_cluster.wait(running->phase); }
 static double *own_shared() { return shared_memory[running->block].data(); }
@@ -145,7 +148,7 @@ static void run_together(int blocks, size_t shared) {
     const int count = blocks * blockDim.x;
     blocks_at_once = blocks;
     shared_memory.assign(blocks, std::vector<double>(shared, NAN));
-    of_block.assign(blocks, {}), of_front.assign(blocks, {}), of_cluster = {};
+    of_block.assign(blocks, {}), of_warps.assign(blocks, {}), of_cluster = {};
     warps.assign((count + 31) / 32, {});
     fibers.resize(count);
     while ((int)stacks.size() < count) stacks.push_back(std::vector<char>(32 << 10));

@@ -35,7 +35,7 @@ use std::marker::PhantomData;
 use crate::device::real::Real;
 use crate::kernels::{
     Covariance, DataTerm, General, common, covariance as covariance_kernels, data_term as data_term_kernels, diagonal,
-    factor, optimiser, rows, symmetric,
+    factor, optimiser, resident, rows, symmetric,
 };
 use crate::launch::argument::Element;
 
@@ -102,7 +102,7 @@ impl Source<General> {
         Self::new::<T>()
             .with(&[], HOPPER)
             .with(&factor::definitions(), FACTOR)
-            .with(&[], RESIDENT)
+            .with(&resident::definitions(), RESIDENT)
             .with(&[], MATRIX)
             .with(&symmetric::definitions(), SYMMETRIC)
             .with(&rows::definitions(), ROWS)
@@ -199,6 +199,7 @@ mod tests {
         for (definitions, text) in [
             (common::definitions(), COMMON.to_string() + MATRIX + ROWS),
             (factor::definitions(), FACTOR.to_string() + RESIDENT),
+            (resident::definitions(), RESIDENT.into()),
             (symmetric::definitions(), SYMMETRIC.into()),
             (rows::definitions(), ROWS.into()),
             (diagonal::definitions(), DIAGONAL.into()),
