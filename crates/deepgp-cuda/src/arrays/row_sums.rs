@@ -86,3 +86,63 @@ pub fn lay_out(blueprint: &Blueprint, together: bool, arena: &mut Arena) -> (Vec
     });
     (layers, data)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use deepgp::{DeepGp, InducingSize, Mat, ModelSettings, Sites};
+
+    fn blueprint(inducing: InducingSize, covariance_form: CovarianceForm) -> Blueprint {
+        let x = Mat::from_fn(60, 3, |i, j| ((7 * i + 3 * j) % 61) as f64);
+        let settings = ModelSettings {
+            hidden_layers: 1,
+            width: 4,
+            inducing,
+            covariance_form,
+            sites: Some(Sites::USUAL),
+            ..ModelSettings::plain()
+        };
+        Blueprint::new(&DeepGp::for_regression(x.view(), 1, &settings).unwrap()).unwrap()
+    }
+
+    /// The spans of a layer's sums.
+    fn spans(sums: &RowSumArrays) -> Vec<Span<f64>> {
+        let blocks = sums.blocks.expect("there are several processes");
+        let BlockSums { diagonal_explained, squares, variances, diagonal, points } = blocks;
+        let own = [sums.weights, sums.projection, sums.explained, sums.inducing];
+        own.into_iter().chain([diagonal_explained, squares, variances, diagonal, points]).collect()
+    }
+
+    #[test]
+    fn what_several_processes_exchange_is_one_piece_that_holds_every_sum_once() {
+        use CovarianceForm::{Diagonal, Dual, Whitened};
+        for (form, explained, projected) in [(Diagonal, 10, 100), (Whitened, 100, 100), (Dual, 100, 0)] {
+            let blueprint = blueprint(InducingSize::nested(20, 10), form);
+            let mut arena = Arena::new(4096);
+            let before: Span<f64> = arena.take(5);
+            let (layers, data) = lay_out(&blueprint, true, &mut arena);
+            let (data, after) = (data.unwrap(), arena.take::<f64>(1));
+            let mut all: Vec<Span<f64>> = layers.iter().flat_map(spans).chain([data.data_term, data.clamped]).collect();
+            all.retain(|span| span.len() > 0);
+            all.sort_by_key(|span| span.address());
+            let end = |span: Span<f64>| span.address() + 8 * span.len() as u64;
+            assert!(all.is_sorted_by(|a, b| end(*a) <= b.address()));
+            assert!(end(before) <= data.all.address() && end(data.all) <= after.address());
+            assert!(data.all.address() == all[0].address() && end(*all.last().unwrap()) <= end(data.all));
+            // w̄, R̄, Ḡ, Wᵀ [1 | x], squares, variances, the diagonal, and points where a layer is sampled.
+            let of_layer = |d: usize, p: usize, points: usize| {
+                20 * p + projected + explained * p + 20 * (d + 1) + d + 2 + 1 + points * p
+            };
+            let numbers: usize = all.iter().map(|span| span.len()).sum();
+            let of_data = 1 + 1 + Sites::USUAL + 1;
+            assert_eq!(numbers, of_layer(3, 4, Sites::USUAL) + of_layer(4, 1, 0) + of_data, "{form:?}");
+        }
+    }
+
+    #[test]
+    fn one_process_leaves_blocks_as_they_are() {
+        let blueprint = blueprint(InducingSize::nested(20, 10), CovarianceForm::Diagonal);
+        let (layers, data) = lay_out(&blueprint, false, &mut Arena::new(0));
+        assert!(data.is_none() && layers.iter().all(|layer| layer.blocks.is_none() && layer.explained.len() == 0));
+    }
+}

@@ -320,6 +320,23 @@ fn what_inducing_inputs_leave_is_a_conditional_variance_with_a_pullback() {
 }
 
 #[test]
+fn noise_knows_rows_by_their_numbers_among_those_of_all_processes() {
+    let main = "    static double noise[2][15], x1[20];
+    const double mean[15] = {}, variance[15] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    const unsigned ids[2][6] = {{0, 0, 0, 7, 9, 8}, {0, 0, 0, 2, 4, 3}};
+    const Step steps[2][2] = {{{}, {0, 1, 1, 0, 41, 3}}, {{}, {0, 1, 1, 0, 41, 3, 5}}};
+    const Control control = {1};
+    for (int i = 0; i < 2; i++)
+        launch(1, 1, 256, 0, [&] { sample(mean, variance, nullptr, 0, ids[i], 11, 12, 0, 3, 1, 1, 5, steps[i], &control, noise[i], x1); });
+    print(noise[0], 15), print(noise[1], 15);
+";
+    let text = program(&[(common::definitions(), COMMON), (rows::definitions(), ROWS)]);
+    let Some(found) = run_program("noise of a share of the rows", &text, main) else { return };
+    assert_eq!(found[..15], found[15..]);
+    assert!(found.iter().all(|v| *v != 0.0));
+}
+
+#[test]
 fn samples_take_the_points_of_their_sites_and_give_them_gradients() {
     let (batch, sites, outputs) = (37, 3, 5);
     let points = scattered(sites * outputs, 1);
