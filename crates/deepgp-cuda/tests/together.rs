@@ -112,6 +112,7 @@ fn several_processes_have_the_gradient_of_one() {
     let all: Vec<u32> = (0..150).collect();
     // Of these the first of three processes has none.
     let some: Vec<u32> = vec![149, 75, 60, 148, 71, 100, 101, 102, 99];
+    let mut far = Vec::new();
     for (name, settings) in kinds() {
         let model = model(data.x(), settings);
         for rows in [&all, &some] {
@@ -135,11 +136,13 @@ fn several_processes_have_the_gradient_of_one() {
                     "{name}, {} rows, {size} processes: {of_values:.1e}, gradient {of_all:.1e}, {of} {worst:.1e}",
                     rows.len()
                 );
-                assert!(of_values < 1e-12 && of_all < 1e-12, "{name}: {of_values:e}, {of_all:e}");
-                assert!(worst < 1e-10, "{name}: {of} {worst:e}");
+                if !(of_values < 1e-12 && of_all < 1e-12 && worst < 1e-10) {
+                    far.push(format!("{name}, {size} processes: {of_values:e}, {of_all:e}, {of} {worst:e}"));
+                }
             }
         }
     }
+    assert!(far.is_empty(), "{far:#?}");
 }
 
 #[test]
@@ -253,7 +256,7 @@ fn steps_that_fail_are_rolled_back_by_all() {
     let Some(gpu) = gpu::open("rolling back in several processes") else { return };
     let data = simulate::eight_link_arm(200, 1);
     let mut wild = settings(30, 1000, CovarianceForm::Whitened);
-    wild.train.learning_rate = Some(1e200);
+    (wild.train.learning_rate, wild.validation) = (Some(1e200), None);
     let all = processes(3, |communicator| {
         let mut rolled_back = Vec::new();
         let see = |report: &StepReport, _: &TrainState| {
@@ -298,7 +301,9 @@ fn a_step_is_one_long_sum() {
     let all = processes(2, |communicator| {
         let counted = Arc::new(Counted { inner: communicator, lengths: Mutex::default() });
         let communicator: Arc<dyn Communicator> = counted.clone();
-        begun(&gpu, &communicator, &data, &settings).run(go_on).unwrap();
+        let training = begun(&gpu, &communicator, &data, &settings);
+        counted.lengths.lock().unwrap().clear();
+        training.run(go_on).unwrap();
         counted.lengths.lock().unwrap().clone()
     });
     let longest = *all[0].iter().max().unwrap();
