@@ -114,7 +114,8 @@ impl Cuda {
     }
 
     /// The same device for one of several processes that hold some rows of every batch each ([`deepgp::Shard`]) and sum over all of them. All
-    /// must compute on GPUs of one kind.
+    /// must compute on GPUs of one kind. What [`deepgp::Training::among`] begins is trained there once its model is computed on this
+    /// ([`DeepGp::computed_on`]).
     pub fn among(self, communicator: Arc<dyn Communicator>) -> Self {
         Self { communicator, ..self }
     }
