@@ -22,10 +22,9 @@ pub fn evaluate<T: Real>(
     noise: Noise<'_>,
 ) -> Outcome<(Evaluation, Vec<f64>)> {
     let objective = known_objective(batch.objective)?;
-    if batch.shard.is_some() || batch.places.is_some() {
-        return Err(Fault::Device(
-            "a share of a batch cannot be evaluated on this device; compute it on the CPU".into(),
-        ));
+    if batch.places.is_some() {
+        let what = "rows that are not where their numbers say cannot be evaluated on this device; compute on the CPU";
+        return Err(Fault::Device(what.into()));
     }
     let rows = batch.rows.len();
     // A model with sites has them in place of whatever noise it is given.
@@ -34,7 +33,8 @@ pub fn evaluate<T: Real>(
         Noise::Rows { .. } | Noise::Shared { .. } | Noise::Sites(_) => false,
     };
     let work = Workload {
-        batch_rows: rows,
+        // One of several processes may have none.
+        batch_rows: rows.max(1),
         samples: model.samples(batch.samples),
         gradients: true,
         burst: 1,
@@ -42,9 +42,10 @@ pub fn evaluate<T: Real>(
         weighted: batch.data.weights().is_some(),
         offset: batch.data.offsets().is_some(),
         given_noise,
+        together: cuda.is_together(),
         objective,
     };
-    let task = DeviceTask::<T>::new(cuda, model, work)?;
+    let mut task = DeviceTask::<T>::new(cuda, model, work)?;
     upload_data(&task, batch.data)?;
     let (source, number) = match (model.sites(), noise) {
         (Some(_), _) => (NoiseSource::Sites, 0),
@@ -69,13 +70,14 @@ pub fn evaluate<T: Real>(
         faithfulness: objective.faithfulness(batch.progress),
         number,
         live: rows as u32,
+        offset: batch.shard.map_or(0, |shard| shard.offset.into()),
     };
     let mut jitter = Raised::default();
     loop {
         upload_values(&task, model)?;
         task.set_steps(&[step])?;
         task.set_rows(std::iter::once(batch.rows))?;
-        task.step(source)?;
+        task.step_with_others(source)?;
         let record = task.records(1)?.remove(0);
         if record.good {
             let mut gradient = vec![0.0; task.blueprint.parameters];

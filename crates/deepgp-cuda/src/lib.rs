@@ -19,6 +19,9 @@
 //! Data, parameters and optimiser stay on the device. A step is one captured graph in which the factorisations of all layers run
 //! beside one another and beside the rows (`task/schedule.rs`); the host hears of it a burst of steps at a time. Several models can train on
 //! one device at once, each from a thread of its own: one of them seldom fills it.
+//!
+//! Several processes that hold some of the rows each ([`Cuda::among`]) train one model, each on a GPU, which they may share. There a step is two
+//! graphs, and the sums over rows go through the host between them.
 
 mod arrays;
 mod device;
@@ -37,7 +40,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::CudaContext;
-use deepgp::backend::{Backend, Mixtures, Run, TrainingTask};
+use deepgp::backend::{Alone, Backend, Communicator, Mixtures, Run, TrainingTask};
 use deepgp::{Batch, DeepGp, Error, Evaluation, Noise, ObjectiveForm, Precision, PredictSettings};
 
 use device::memory;
@@ -52,13 +55,15 @@ use source::Source;
 use source::covariance::CovarianceText;
 use source::data_term::LikelihoodText;
 
-/// An NVIDIA GPU that models can be computed on.
-#[derive(Debug)]
+/// An NVIDIA GPU that models can be computed on. Clones are the same device.
+#[derive(Clone, Debug)]
 pub struct Cuda {
     context: Arc<CudaContext>,
     name: String,
     /// Programs that were compiled, by their text.
-    programs: Mutex<HashMap<String, Arc<Functions>>>,
+    programs: Arc<Mutex<HashMap<String, Arc<Functions>>>>,
+    /// How sums over rows are taken over processes.
+    communicator: Arc<dyn Communicator>,
 }
 
 impl Cuda {
@@ -91,13 +96,33 @@ impl Cuda {
             // SAFETY: every array is used by lanes whose order this crate keeps itself.
             unsafe { context.disable_event_tracking() };
             let name = format!("cuda: {}", context.name()?);
-            let cuda = Self { context, name, programs: Mutex::default() };
+            let cuda = Self { context, name, programs: Arc::default(), communicator: Arc::new(Alone) };
             // What cannot be compiled for this GPU shows here, where a caller can still fall back.
             let _gate = memory::gate();
             cuda.general_program::<f64>()?;
             Ok(cuda)
         };
         open().map_err(|fault| fault.on("cuda"))
+    }
+
+    /// The GPU that process `local_rank` of those on this machine takes, from 0: they take all that there are in turn. Fails as [`Cuda::open`]
+    /// does.
+    pub fn open_for(local_rank: usize) -> Result<Self, Error> {
+        // Where there is no driver to ask, opening says so.
+        let count = if Self::has_driver() { CudaContext::device_count().unwrap_or(0) } else { 0 };
+        Self::open(local_rank % count.max(1) as usize)
+    }
+
+    /// The same device for one of several processes that hold some rows of every batch each ([`deepgp::Shard`]) and sum over all of them. All
+    /// must compute on GPUs of one kind. What [`deepgp::Training::among`] begins is trained there once its model is computed on this
+    /// ([`DeepGp::computed_on`]).
+    pub fn among(self, communicator: Arc<dyn Communicator>) -> Self {
+        Self { communicator, ..self }
+    }
+
+    /// Whether other processes have rows of the same batches.
+    pub(crate) fn is_together(&self) -> bool {
+        self.communicator.size() > 1
     }
 
     /// Whether there is an NVIDIA driver, and so likely a GPU.
@@ -169,6 +194,14 @@ impl Backend for Cuda {
             Precision::Mixed => evaluate::evaluate::<f32>(self, model, batch, noise),
         })?;
         Ok((elbo, if gradient { found } else { Vec::new() }))
+    }
+
+    fn communicator(&self) -> Arc<dyn Communicator> {
+        self.communicator.clone()
+    }
+
+    fn alone(&self) -> Option<Arc<dyn Backend>> {
+        Some(Arc::new(self.clone().among(Arc::new(Alone))))
     }
 
     fn train<'d>(&self, model: &DeepGp, task: TrainingTask<'d>) -> Result<Box<dyn Run + 'd>, Error> {

@@ -48,6 +48,7 @@ impl<T: Real> DeviceMixtures<T> {
                 weighted: false,
                 offset: false,
                 given_noise: false,
+                together: false,
                 objective: ObjectiveForm::default(),
             };
             match DeviceTask::<T>::new(cuda, model, work) {
@@ -59,7 +60,15 @@ impl<T: Real> DeviceMixtures<T> {
         upload_values(&task, model)?;
         loop {
             let live = task.extent.rows as u32;
-            task.set_steps(&[Step { rate: 0.0, kl_weight: 1.0, scale: 1.0, faithfulness: 0.0, number: 0, live }])?;
+            task.set_steps(&[Step {
+                rate: 0.0,
+                kl_weight: 1.0,
+                scale: 1.0,
+                faithfulness: 0.0,
+                number: 0,
+                live,
+                offset: 0,
+            }])?;
             task.prologue()?;
             task.join()?;
             let (mut infos, mut kls) = (vec![0; task.arrays.infos.len()], vec![0.0; task.arrays.kls.len()]);

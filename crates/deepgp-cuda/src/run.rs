@@ -1,4 +1,5 @@
-//! A model in training: one graph, given out once a step; the host looks at what came of it a burst at a time.
+//! A model in training: one graph, given out once a step; the host looks at what came of it a burst at a time. Where there are several processes
+//! a step is two graphs, and the host takes the sums over rows from one to the other; what came of a burst, it looks at afterwards there too.
 
 use cudarc::driver::CudaGraph;
 use deepgp::backend::{Run, StepPlan, TrainingTask};
@@ -8,7 +9,7 @@ use deepgp::{Adam, DeepGp, Error, Evaluation, Snapshot, TrainState};
 
 use crate::Cuda;
 use crate::arrays::Arrays;
-use crate::arrays::workload::Workload;
+use crate::arrays::workload::{Workload, most_rows};
 use crate::device::memory::Span;
 use crate::device::real::Real;
 use crate::evaluate::{evaluation, known_objective, known_optimiser, upload_data, upload_values};
@@ -28,13 +29,14 @@ const PLANS_ON_BOARD: usize = 16;
 
 /// A model in training on a GPU, with the graph of its step.
 pub struct DeviceRun<T> {
-    // Before the task, whose lanes it uses.
+    // Before the task, whose lanes they use.
     graph: Owned,
+    /// The graph of what comes after the sums over all processes, if there are several.
+    after_sums: Option<Owned>,
     task: DeviceTask<T>,
     /// The same model on the CPU, which finds out how much jitter a matrix needs.
     model: DeepGp,
     name: String,
-    num_data: usize,
     /// Whether the row numbers on the device are those of the whole dataset, in order.
     all_rows: bool,
     /// Adam's updates so far.
@@ -49,6 +51,18 @@ impl<T> std::fmt::Debug for DeviceRun<T> {
     }
 }
 
+/// The rows of a plan's minibatch, those of other processes included.
+fn batch_rows(plan: &StepPlan<'_>) -> usize {
+    plan.shard.map_or(plan.rows.len(), |shard| shard.batch_rows)
+}
+
+/// The number of rows of all processes, of which this one has `rows`.
+fn rows_of_all(cuda: &Cuda, rows: usize) -> Outcome<usize> {
+    let mut total = [rows as f64];
+    cuda.communicator.sum(&mut total)?;
+    Ok(total[0] as usize)
+}
+
 /// The graph of a step, which moves from thread to thread with its run.
 struct Owned(CudaGraph);
 
@@ -56,15 +70,24 @@ struct Owned(CudaGraph);
 #[allow(unsafe_code)]
 unsafe impl Send for Owned {}
 
+impl Owned {
+    /// The graph of some work, ready on the device.
+    fn of<T: Real>(task: &DeviceTask<T>, work: impl FnOnce() -> Outcome<()>) -> Outcome<Self> {
+        let graph = Self(task.capture(work)?);
+        graph.0.upload()?;
+        Ok(graph)
+    }
+}
+
 impl<T: Real> DeviceRun<T> {
     /// Takes model and data on board and records the graph of a step.
     pub fn boxed(cuda: &Cuda, model: &DeepGp, task: TrainingTask<'_>) -> Outcome<Box<dyn Run>> {
         let TrainingTask { data, settings, objective, optimiser } = task;
         let objective = known_objective(&*objective)?;
         known_optimiser(optimiser)?;
-        let batches = settings.batches(data.len());
+        let total = rows_of_all(cuda, data.len())?;
         let work = Workload {
-            batch_rows: data.len().div_ceil(batches),
+            batch_rows: most_rows(data.len(), total, settings.batches(total)),
             samples: model.samples(settings.samples),
             gradients: true,
             burst: PLANS_ON_BOARD,
@@ -72,6 +95,7 @@ impl<T: Real> DeviceRun<T> {
             weighted: data.weights().is_some(),
             offset: data.offsets().is_some(),
             given_noise: false,
+            together: cuda.is_together(),
             objective,
         };
         let task = DeviceTask::<T>::new(cuda, model, work)?;
@@ -83,18 +107,21 @@ impl<T: Real> DeviceRun<T> {
             None => NoiseSource::Rows { key: Key::new(settings.seed, Purpose::Train).words() },
         };
         // Once without a graph, so that the libraries are ready; a step that is halted moves nothing.
-        task.set_steps(&[Step { rate: 0.0, kl_weight: 1.0, scale: 1.0, faithfulness: 0.0, number: 0, live: 0 }])?;
+        task.set_steps(&[Step { kl_weight: 1.0, scale: 1.0, ..Step::default() }])?;
         task.set_control(Control { halted: 1, ..Control::default() })?;
         task.step(noise)?;
-        task.main().stream().synchronize()?;
-        let graph = Owned(task.capture(|| task.step(noise))?);
-        graph.0.upload()?;
+        if cuda.is_together() {
+            task.step_after_sums()?;
+        }
+        task.main().wait_for_all()?;
+        let graph = Owned::of(&task, || task.step(noise))?;
+        let after_sums = cuda.is_together().then(|| Owned::of(&task, || task.step_after_sums())).transpose()?;
         Ok(Box::new(Self {
             graph,
+            after_sums,
             task,
             model: model.clone().computed_on(None),
             name: cuda.name.clone(),
-            num_data: data.len(),
             all_rows: false,
             updates: 0,
             updates_before: 0,
@@ -102,12 +129,16 @@ impl<T: Real> DeviceRun<T> {
     }
 
     fn place_rows(&mut self, plans: &[StepPlan<'_>]) -> Outcome<()> {
-        let all = plans.iter().all(|plan| plan.rows.len() == self.num_data);
+        let all = plans.iter().all(|plan| batch_rows(plan) == plan.num_data);
         if all && self.all_rows {
             return Ok(());
         }
         // If all steps take all rows, so will those to come: every place is filled.
         let count = if all { PLANS_ON_BOARD } else { plans.len() };
+        if let Some(plan) = plans.iter().find(|plan| plan.rows.len() > self.task.extent.rows) {
+            let (rows, most) = (plan.rows.len(), self.task.extent.rows);
+            return Err(Fault::Device(format!("a minibatch has {rows} rows of this process, and room is for {most}")));
+        }
         self.task.set_rows((0..count).map(|i| plans[i.min(plans.len() - 1)].rows))?;
         self.all_rows = all;
         Ok(())
@@ -117,15 +148,24 @@ impl<T: Real> DeviceRun<T> {
         self.place_rows(plans)?;
         let step = |(i, plan): (usize, &StepPlan<'_>)| {
             let rate = Adam::corrected(plan.learning_rate, self.updates + 1 + i as u64);
-            let rows = plan.rows.len();
-            let scale = self.num_data as f64 / rows as f64;
-            let faithfulness = self.task.extent.work.objective.faithfulness(plan.progress);
-            Step { rate, kl_weight: plan.kl_weight, scale, faithfulness, number: plan.step as u32, live: rows as u32 }
+            Step {
+                rate,
+                kl_weight: plan.kl_weight,
+                scale: plan.num_data as f64 / batch_rows(plan) as f64,
+                faithfulness: self.task.extent.work.objective.faithfulness(plan.progress),
+                number: plan.step as u32,
+                live: plan.rows.len() as u32,
+                offset: plan.shard.map_or(0, |shard| shard.offset.into()),
+            }
         };
         let steps: Vec<Step> = plans.iter().enumerate().map(step).collect();
         self.task.set_steps(&steps)?;
         for _ in plans {
             self.graph.0.launch()?;
+            if let Some(after_sums) = &self.after_sums {
+                self.task.sum_over_processes()?;
+                after_sums.0.launch()?;
+            }
         }
         Ok(())
     }

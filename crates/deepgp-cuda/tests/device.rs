@@ -3,21 +3,20 @@
 mod densities;
 mod discrete;
 mod foreign;
+mod gpu;
 
-use std::io::Write as _;
 use std::ops::ControlFlow;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use deepgp::backend::Backend;
 use deepgp::kernel::{Combination, Kernel, Matern32, RationalQuadratic, SquaredExponential};
 use deepgp::likelihood::{Gaussian, Likelihood};
 use deepgp::noise::{Key, Purpose};
 use deepgp::{
-    Batch, CovarianceForm, Dataset, DeepGp, Error, FitSettings, Inducing, InducingSize, Jitter, KernelChoice, Layer,
+    Batch, CovarianceForm, Dataset, DeepGp, FitSettings, Inducing, InducingSize, Jitter, KernelChoice, Layer,
     LayerCovariance, LayerMean, Mat, MeanForm, MeanFunction, ModelSettings, Noise, Precision, PredictSettings,
     StepOutcome, TrainSettings, Trainer, Training, simulate,
 };
-use deepgp_cuda::Cuda;
 use foreign::Foreign;
 
 const MEANS: [MeanForm; 4] = [MeanForm::Whitened, MeanForm::Standard, MeanForm::Dual, MeanForm::ScaledDual];
@@ -34,16 +33,8 @@ enum Sets {
 }
 
 /// The GPU, or `None` after saying that `test` is skipped.
-#[allow(clippy::explicit_write, reason = "the test harness would swallow `eprintln`")]
 fn gpu(test: &str) -> Option<Arc<dyn Backend>> {
-    static GPU: OnceLock<Result<Arc<Cuda>, Error>> = OnceLock::new();
-    match GPU.get_or_init(|| Cuda::open(0).map(Arc::new)) {
-        Ok(cuda) => Some(cuda.clone()),
-        Err(error) => {
-            writeln!(std::io::stderr(), "SKIPPED: {test}: {error}").unwrap();
-            None
-        }
-    }
+    gpu::open(test).map(|cuda| Arc::new(cuda) as Arc<dyn Backend>)
 }
 
 fn uniform(rows: usize, cols: usize, seed: u64) -> Mat {

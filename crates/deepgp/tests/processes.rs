@@ -5,12 +5,14 @@ mod common;
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use common::processes::processes;
-use deepgp::backend::{Alone, Communicator, Cpu};
+use deepgp::backend::{Alone, Backend, Communicator, Cpu, Mixtures, Run, StepPlan, TrainingTask};
 use deepgp::{
-    Dataset, Error, Fit, FitSettings, InducingSize, LikelihoodForm, Mat, ModelSettings, Regressor, SplitBy, Spread,
-    StepOutcome, StepReport, Stop, TrainSettings, TrainState, Trainer, Training, TransformChoice, simulate,
+    Batch, Dataset, DeepGp, Error, Evaluation, Fit, FitSettings, InducingSize, LikelihoodForm, Mat, ModelSettings,
+    Noise, PredictSettings, Regressor, Result, SplitBy, Spread, StepOutcome, StepReport, Stop, TrainSettings,
+    TrainState, Trainer, Training, TransformChoice, simulate,
 };
 
 fn go_on(_: &StepReport, _: &TrainState) -> ControlFlow<()> {
@@ -332,4 +334,99 @@ fn a_trainer_takes_its_processes_from_the_backend() {
     });
     common::all_close("parameters", &alone, &all[0], 1e-11);
     assert_eq!(all[0], all[1]);
+}
+
+/// A backend that computes on the CPU, but holds parameters itself as a device does. Every process fetches them at times of its own.
+#[derive(Debug)]
+struct Device(Cpu);
+
+/// A training run of [`Device`].
+#[derive(Debug)]
+struct DeviceRun<'d> {
+    inner: Box<dyn Run + 'd>,
+    held: Option<(DeepGp, TrainState)>,
+    fetch_every: Duration,
+}
+
+impl Backend for Device {
+    fn name(&self) -> String {
+        "device".into()
+    }
+
+    fn communicator(&self) -> Arc<dyn Communicator> {
+        self.0.communicator()
+    }
+
+    fn alone(&self) -> Option<Arc<dyn Backend>> {
+        Some(Arc::new(Self(Cpu::default())))
+    }
+
+    fn evaluate(
+        &self,
+        model: &DeepGp,
+        batch: Batch<'_>,
+        noise: Noise<'_>,
+        gradient: bool,
+    ) -> Result<(Evaluation, Vec<f64>)> {
+        self.0.evaluate(model, batch, noise, gradient)
+    }
+
+    fn train<'d>(&self, model: &DeepGp, task: TrainingTask<'d>) -> Result<Box<dyn Run + 'd>> {
+        // The first process all the time, the others never.
+        let fetch_every = if self.communicator().rank() == 0 { Duration::from_nanos(1) } else { Duration::MAX };
+        Ok(Box::new(DeviceRun { inner: self.0.train(model, task)?, held: None, fetch_every }))
+    }
+
+    fn mixtures<'m>(&self, model: &'m DeepGp, settings: PredictSettings) -> Result<Box<dyn Mixtures + 'm>> {
+        self.0.mixtures(model, settings)
+    }
+}
+
+impl Run for DeviceRun<'_> {
+    fn fetch_every(&self) -> Duration {
+        self.fetch_every
+    }
+
+    fn load(&mut self, model: &DeepGp, state: &TrainState) -> Result<()> {
+        self.held = Some((model.clone(), state.clone()));
+        Ok(())
+    }
+
+    fn steps(&mut self, plans: &[StepPlan<'_>], _: &mut DeepGp, _: &mut TrainState) -> Result<Vec<Result<Evaluation>>> {
+        let (model, state) = self.held.as_mut().unwrap();
+        self.inner.steps(plans, model, state)
+    }
+
+    fn roll_back(&mut self, _: &mut DeepGp, _: &mut TrainState) -> Result<()> {
+        let (model, state) = self.held.as_mut().unwrap();
+        self.inner.roll_back(model, state)
+    }
+
+    fn store_raw(&mut self, state: &mut TrainState) -> Result<()> {
+        state.now.raw.clone_from(&self.held.as_ref().unwrap().1.now.raw);
+        Ok(())
+    }
+
+    fn store(&mut self, state: &mut TrainState) -> Result<()> {
+        let (_, held) = self.held.as_ref().unwrap();
+        (state.now, state.before) = (held.now.clone(), held.before.clone());
+        Ok(())
+    }
+}
+
+#[test]
+fn devices_that_are_asked_at_different_times_train_the_model_of_processors() {
+    let (data, settings) = (simulate::eight_link_arm(400, 1), settings(110));
+    let here = together(3, &data, &settings);
+    let there = processes(3, |communicator| {
+        let mut training = begun(&communicator, &data, &settings);
+        let device = Arc::new(Device(Cpu::among(communicator)));
+        *training.model_mut() = training.model().clone().computed_on(Some(device));
+        training.run(go_on).unwrap()
+    });
+    for (ours, theirs) in here.iter().zip(&there) {
+        assert_eq!((&ours.state.now, bits(ours)), (&theirs.state.now, bits(theirs)));
+        let backend = theirs.regressor.model.backend();
+        assert_eq!((backend.name(), backend.communicator().size()), ("device".into(), 1));
+    }
 }

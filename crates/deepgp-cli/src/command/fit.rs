@@ -59,8 +59,8 @@ pub fn fit(args: FitArgs, processes: &Processes) -> Result<Outcome> {
     if options.folds.is_some() {
         processes.check_alone("--folds")?;
     }
-    let device = processes.device(options.device.unwrap_or_default())?;
-    let accelerator = device.open(voice)?;
+    let device = options.device.unwrap_or_default();
+    let accelerator = processes.open(device, voice)?;
     let lock = processes.first(|| checkpoints::lock(&checkpoint))?;
     let limit = options.time_limit.map(|span| TimeLimit::new(started, span.0));
     let reading = interruption::while_reading(lock.as_ref(), limit.filter(|_| processes.is_first()), voice);

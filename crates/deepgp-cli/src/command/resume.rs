@@ -60,8 +60,7 @@ pub fn resume(args: ResumeArgs, processes: &Processes) -> Result<Outcome> {
     let limit = time_limit.map(|span| TimeLimit::new(started, span.0));
     let reading = interruption::while_reading(lock.as_ref(), limit.filter(|_| processes.is_first()), voice);
     let device = device.or_else(|| Device::named(&file.record.device)).unwrap_or_default();
-    let device = processes.device(device)?;
-    let accelerator = device.open(voice)?;
+    let accelerator = processes.open(device, voice)?;
     for path in [Some(&out), report.as_ref()].into_iter().flatten().filter(|_| processes.is_first()) {
         paths::check_writable(path)?;
     }

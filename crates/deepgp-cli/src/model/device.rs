@@ -60,11 +60,16 @@ impl Device {
     /// Opens the accelerator; `None` is the processor. With [`Device::Auto`], a GPU that is there but cannot be used is
     /// mentioned.
     pub fn open(self, voice: Voice) -> Result<Option<Arc<dyn Backend>>> {
+        Ok(self.open_for(0, voice)?.map(|cuda| Arc::new(cuda) as Arc<dyn Backend>))
+    }
+
+    /// [`Device::open`] for process `local_rank` of those on this machine, which take its GPUs in turn.
+    pub fn open_for(self, local_rank: usize, voice: Voice) -> Result<Option<Cuda>> {
         if self == Self::Cpu {
             return Ok(None);
         }
-        match Cuda::open(0) {
-            Ok(cuda) => Ok(Some(Arc::new(cuda))),
+        match Cuda::open_for(local_rank) {
+            Ok(cuda) => Ok(Some(cuda)),
             Err(error) if self == Self::Cuda => bail!("{error} (--device cpu)"),
             Err(error) => {
                 if Cuda::has_driver() {

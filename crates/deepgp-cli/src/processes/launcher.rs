@@ -40,9 +40,31 @@ pub fn rank() -> usize {
     found.and_then(|rank| rank.trim().parse().ok()).unwrap_or(0)
 }
 
+/// The number that the launcher gave this process among those on its machine; where it gave none, that among all.
+pub fn local_rank() -> usize {
+    local_rank_in(|name| env::var(name).ok())
+}
+
+/// [`local_rank`] in an environment.
+fn local_rank_in(variable: impl Fn(&str) -> Option<String>) -> usize {
+    let names = ["OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK", "PMIX_LOCAL_RANK", "SLURM_LOCALID"];
+    let found = names.iter().find_map(|name| variable(name)?.trim().parse().ok());
+    found.unwrap_or_else(rank)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn processes_know_their_number_on_their_machine() {
+        let local = |all: &[(&str, &str)]| {
+            local_rank_in(|name| all.iter().find(|(own, _)| *own == name).map(|(_, value)| (*value).to_owned()))
+        };
+        assert_eq!(local(&[("OMPI_COMM_WORLD_LOCAL_RANK", "3"), ("SLURM_LOCALID", "0")]), 3);
+        assert_eq!((local(&[("MPI_LOCALRANKID", "2")]), local(&[("SLURM_LOCALID", " 1 ")])), (2, 1));
+        assert_eq!(local(&[]), rank());
+    }
 
     #[test]
     fn launches_of_several_processes_are_recognised() {

@@ -18,12 +18,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use deepgp::backend::{Alone, Communicator};
+use deepgp::backend::{Alone, Backend, Communicator};
 use deepgp::{Dataset, Error};
 
 use crate::arguments::usage::Usage;
 use crate::model::device::Device;
-use crate::terminal::output::Voice;
+use crate::terminal::output::{self, Voice};
 use launcher::Launch;
 
 /// How long a process waits for another one that has failed to speak first.
@@ -75,17 +75,21 @@ impl Processes {
         if self.is_first() { asked } else { Voice::SILENT }
     }
 
-    /// The device to compute on: several processes compute on processors.
-    pub fn device(&self, asked: Device) -> Result<Device> {
-        match (self.are_several(), asked) {
-            (false, asked) => Ok(asked),
-            (true, Device::Auto | Device::Cpu) => Ok(Device::Cpu),
-            (true, Device::Cuda) => {
-                bail!(Usage(
-                    "--device cuda: several processes train on processors: give --device cpu, or start one".into()
-                ))
-            }
+    /// Opens what this process computes on; `None` is the processor. Of several processes each takes a GPU of its machine, and either all of them
+    /// have one or none.
+    pub fn open(&self, asked: Device, voice: Voice) -> Result<Option<Arc<dyn Backend>>> {
+        if !self.are_several() {
+            return asked.open(voice);
         }
+        let own = asked.open_for(launcher::local_rank(), voice)?;
+        let mut count = [f64::from(u8::from(own.is_some()))];
+        self.communicator.sum(&mut count)?;
+        let (found, size) = (count[0] as usize, self.communicator.size());
+        if found < size && found > 0 {
+            output::say(voice, &format!("note: {found} of {size} processes have a GPU; all compute on processors"));
+        }
+        let own = own.filter(|_| found == size);
+        Ok(own.map(|gpu| Arc::new(gpu.among(self.communicator())) as Arc<dyn Backend>))
     }
 
     /// This process's share of rows that all of them have: one behind the other, as many for each as can be.

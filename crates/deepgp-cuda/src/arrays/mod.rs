@@ -2,6 +2,7 @@
 
 pub mod chunks;
 pub mod prepared;
+pub mod row_sums;
 pub mod rows;
 pub mod workload;
 
@@ -14,6 +15,7 @@ use crate::kernels::common::{Control, Step};
 use crate::kernels::data_term::DATA_TERM_ROWS;
 use crate::model::blueprint::{Blueprint, LayerBlueprint};
 use prepared::{PreparedArrays, Shared};
+use row_sums::DataSums;
 use rows::{BackArrays, RowArrays, SharedRows};
 use workload::Extent;
 
@@ -62,6 +64,8 @@ pub struct Arrays<T> {
     pub kls: Span<f64>,
     /// Sums of the data term, of the likelihood's gradient and of that at sites' weights, by blocks.
     pub data_term: Span<f64>,
+    /// The sums over all rows, where several processes exchange them.
+    pub sums: Option<DataSums>,
     pub workspaces: Vec<Span<u8>>,
 }
 
@@ -84,6 +88,10 @@ impl<T: Real> Arrays<T> {
         let kls: Span<f64> = arena.take(blueprint.layers.iter().map(divergences).sum());
         let (mut left_infos, mut left_kls) = (infos, kls);
         let last = blueprint.layers.len() - 1;
+        let (row_sums, sums) = match work.gradients {
+            true => row_sums::lay_out(blueprint, work.together, arena),
+            false => (Vec::new(), None),
+        };
         let shared_rows = (!work.gradients).then(|| SharedRows::new(&blueprint.layers, extent, arena));
         let mut layers = Vec::new();
         for (index, layer) in blueprint.layers.iter().enumerate() {
@@ -100,8 +108,9 @@ impl<T: Real> Arrays<T> {
             let mut prepared = PreparedArrays::new(layer, shared, arena);
             let rows = RowArrays::new(layer, extent, (index, index == last), shared_rows, arena);
             let mut back = None;
-            if work.gradients {
-                let (arrays, grams) = BackArrays::new(layer, &prepared.grams, extent, (index, index == last), arena);
+            if let Some(sums) = row_sums.get(index) {
+                let (arrays, grams) =
+                    BackArrays::new(layer, &prepared.grams, *sums, extent, (index, index == last), arena);
                 (back, prepared.grams) = (Some(arrays), grams);
             }
             layers.push(LayerArrays { blueprint: layer.clone(), prepared, rows, back });
@@ -128,6 +137,7 @@ impl<T: Real> Arrays<T> {
             workspaces: (0..extent.lanes).map(|_| arena.take(WORKSPACE)).collect(),
             infos,
             kls,
+            sums,
             layers,
         }
     }
@@ -184,6 +194,7 @@ mod tests {
             weighted: false,
             offset: false,
             given_noise: false,
+            together: false,
             objective: deepgp::ObjectiveForm::default(),
         };
         let (blueprint, mut arena) = (Blueprint::new(&model).unwrap(), Arena::new(base));

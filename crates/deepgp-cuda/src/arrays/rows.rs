@@ -4,6 +4,7 @@ use deepgp::CovarianceForm;
 
 use super::chunks::{SQUARE_CHUNKS, SYMMETRIC_FROM, chunks, symmetric_chunks};
 use super::prepared::GramArrays;
+use super::row_sums::{BlockSums, RowSumArrays};
 use super::when;
 use super::workload::Extent;
 use crate::device::memory::{Arena, Span};
@@ -126,6 +127,9 @@ pub struct BackArrays<T> {
     pub w: Span<T>,
     /// Sums for variances and shapes, of rows and kernel matrices: blocks of rows come first.
     pub partial: Span<f64>,
+    /// How many blocks of rows there are in `partial`.
+    pub row_blocks: usize,
+    /// How many there are in all.
     pub blocks: usize,
     pub diagonal_bar: Span<f64>,
     /// `W [1 | z]` of the rows, `[leaves, rows, D + 1]`; only the first column for the first layer.
@@ -138,14 +142,8 @@ pub struct BackArrays<T> {
     pub projection_chunks: Span<T>,
     pub explained_chunks: Span<T>,
     pub z_chunks: Span<T>,
-    /// `w̄`.
-    pub weights_bar: Span<f64>,
-    /// `R̄`.
-    pub projection_bar: Span<f64>,
-    /// `Ḡ`, where it is dense.
-    pub explained_bar: Span<f64>,
-    /// `Wᵀ [1 | x]` of the rows, for each leaf.
-    pub z_sums: Span<f64>,
+    /// The sums over rows.
+    pub sums: RowSumArrays,
     /// `W [1 | z]` of the kernel matrices, for each leaf.
     pub gram_sums: Span<f64>,
 }
@@ -155,19 +153,20 @@ impl<T: Real> BackArrays<T> {
     pub fn new(
         layer: &LayerBlueprint,
         grams: &Grams<GramArrays>,
+        row_sums: RowSumArrays,
         extent: Extent,
         (index, last): (usize, bool),
         arena: &mut Arena,
     ) -> (Self, Grams<GramArrays>) {
         let LayerBlueprint { width: d, outputs: p, means, covariances: m, .. } = *layer;
         let (rows, columns, leaves, first) = (extent.layer_rows(index), layer.columns(), layer.text.leaves, index == 0);
-        // Whether `Ḡ` has a kernel of its own, whether `e` stands by itself, numbers of `Ḡ`, and chunks in which it is summed.
-        let (symmetric, keeps_e, explained, explained_chunks) = match layer.covariance_form {
-            CovarianceForm::Diagonal => (false, true, 0, DIAGONAL_CHUNKS * p * m),
+        // Whether `Ḡ` has a kernel of its own, whether `e` stands by itself, and chunks in which it is summed.
+        let (symmetric, keeps_e, explained_chunks) = match layer.covariance_form {
+            CovarianceForm::Diagonal => (false, true, DIAGONAL_CHUNKS * p * m),
             CovarianceForm::Dual | CovarianceForm::Standard | CovarianceForm::Whitened => {
                 let symmetric = extent.symmetric && m >= SYMMETRIC_FROM;
                 let count = if symmetric { symmetric_chunks(rows, m, p) } else { chunks(p * m, m) };
-                (symmetric, symmetric, p * m * m, count * p * m * m)
+                (symmetric, symmetric, count * p * m * m)
             }
         };
         let of_rows = tiles(rows, columns);
@@ -192,6 +191,7 @@ impl<T: Real> BackArrays<T> {
             kb_bar: arena.take(when(layer.projects(), rows * m)),
             w: arena.take(leaves * rows * columns),
             partial,
+            row_blocks: of_rows,
             blocks,
             diagonal_bar: arena.take(rows),
             x_sums: arena.take(leaves * rows * x_sums_width),
@@ -202,12 +202,43 @@ impl<T: Real> BackArrays<T> {
             projection_chunks: arena.take(chunks(m, m) * m * m),
             explained_chunks: arena.take(explained_chunks),
             z_chunks: arena.take(chunks(columns, d + 1) * sums),
-            weights_bar: arena.take(means * p),
-            projection_bar: arena.take(m * m),
-            explained_bar: arena.take(explained),
-            z_sums: arena.take(sums),
+            sums: row_sums,
             gram_sums: arena.take(sums),
         };
         (back, grams)
     }
+
+    /// What the gradient at the kernel's parameters adds up: blocks, or where there are several processes what came of them.
+    pub fn kernel_sums(&self) -> KernelSums {
+        let Self { squares, partial, row_blocks, blocks, diagonal_bar, .. } = *self;
+        match self.sums.blocks {
+            None => {
+                KernelSums { squares, chunks: SQUARE_CHUNKS, partial, blocks, diagonal_bar, rows: diagonal_bar.len() }
+            }
+            Some(BlockSums { squares, diagonal, .. }) => {
+                let (partial, blocks) = (self.whole_block(), blocks - row_blocks + 1);
+                KernelSums { squares, chunks: 1, partial, blocks, diagonal_bar: diagonal, rows: 1 }
+            }
+        }
+    }
+
+    /// The last block of rows of `partial`, and those of kernel matrices after it: the sum over all processes takes that block's place.
+    pub fn whole_block(&self) -> Span<f64> {
+        let length = self.partial.len() / self.blocks;
+        self.partial.from((self.row_blocks - 1) * length)
+    }
+}
+
+/// Sums that the gradient at a kernel's parameters is made of, by chunks and blocks of rows.
+#[derive(Clone, Copy, Debug)]
+pub struct KernelSums {
+    /// `Σ s_n x_n²`, `[leaves, chunks, D]`.
+    pub squares: Span<f64>,
+    pub chunks: usize,
+    /// Of variances and shapes, `[blocks, leaves, 2]`.
+    pub partial: Span<f64>,
+    pub blocks: usize,
+    /// The gradients at `k(x, x)`.
+    pub diagonal_bar: Span<f64>,
+    pub rows: usize,
 }

@@ -23,8 +23,26 @@ pub struct Workload {
     pub offset: bool,
     /// Whether the noise is uploaded and not drawn.
     pub given_noise: bool,
+    /// Whether other processes have rows of the same batches.
+    pub together: bool,
     /// What is maximised, where gradients are wanted.
     pub objective: ObjectiveForm,
+}
+
+/// How many rows of a minibatch a process has at most that holds `rows` of `total` rows, of which an epoch takes so many minibatches at random.
+///
+/// Their number is hypergeometric, with mean `μ = total / batches · rows / total`. More than eight standard deviations above that, and sixteen rows
+/// where `μ` is small, is not to be expected in any number of steps (below 10⁻¹⁴ each).
+pub fn most_rows(rows: usize, total: usize, batches: usize) -> usize {
+    let batch = total.div_ceil(batches);
+    if batches == 1 || rows == total {
+        return batch.min(rows);
+    }
+    let (n, b) = (total as f64, batch as f64);
+    let share = rows as f64 / n;
+    let variance = b * share * (1.0 - share) * (n - b) / (n - 1.0);
+    let most = b * share + 8.0 * variance.sqrt() + 16.0;
+    (most as usize).min(batch).min(rows)
 }
 
 /// A [`Workload`] as it is laid out on one device for one model.
@@ -75,6 +93,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_share_of_a_minibatch_fits_into_what_is_laid_out_for_it() {
+        // One process, or one minibatch: what there is.
+        assert_eq!((most_rows(1000, 1000, 1), most_rows(1000, 1000, 3), most_rows(300, 1000, 1)), (1000, 334, 300));
+        // A hundred thousand rows in ten minibatches, of two processes: mean 5000, standard deviation 47.
+        assert_eq!(most_rows(50_000, 100_000, 10), 5395);
+        // No more than there are.
+        assert_eq!((most_rows(3, 1000, 10), most_rows(900, 1000, 100)), (3, 10));
+    }
+
+    #[test]
     fn rows_are_filled_up_and_lanes_follow_the_layers() {
         let work = Workload {
             batch_rows: 70,
@@ -85,6 +113,7 @@ mod tests {
             weighted: false,
             offset: false,
             given_noise: false,
+            together: false,
             objective: deepgp::ObjectiveForm::default(),
         };
         let extent = Extent::new(work, 2, true, 0);

@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use cudarc::cublas::{result as blas, sys as blas_sys};
 use cudarc::cusolver::{result as solver, sys as solver_sys};
-use cudarc::driver::{CudaContext, CudaEvent, CudaStream, result};
+use cudarc::driver::{CudaContext, CudaEvent, CudaStream, result, sys};
 
 use super::memory::Span;
+use super::pinned::Pinned;
 use super::program::Program;
 use crate::fault::Outcome;
 use crate::launch::{Grid, Kernel};
@@ -102,6 +103,34 @@ impl Lane {
         // SAFETY: the span lies in live memory and is long enough; every bit pattern of the types used here is a number; the host's
         // memory is borrowed until the copy is done.
         unsafe { result::memcpy_dtoh_async(to, from.address(), self.stream.cu_stream()) }?;
+        Ok(self.stream.synchronize()?)
+    }
+
+    /// Copies numbers from the device to memory that it reaches by itself, in order with the lane's other work and without waiting for them.
+    #[allow(unsafe_code)]
+    pub fn hand_out(&self, from: Span<f64>, to: &Pinned) -> Outcome<()> {
+        assert!(from.len() <= to.len(), "what is handed out fits");
+        self.bind()?;
+        let bytes = size_of::<f64>() * from.len();
+        // SAFETY: the span lies in live memory, and the host's is long enough; whoever owns that leaves it alone until the lane has been waited
+        // for, and frees it after the lane.
+        Ok(unsafe { sys::cuMemcpyDtoHAsync_v2(to.address().cast(), from.address(), bytes, self.stream.cu_stream()) }
+            .result()?)
+    }
+
+    /// Copies numbers to the device from memory that it reaches by itself, in order with the lane's other work.
+    #[allow(unsafe_code)]
+    pub fn take_in(&self, from: &Pinned, to: Span<f64>) -> Outcome<()> {
+        assert!(to.len() <= from.len(), "what is taken in is there");
+        self.bind()?;
+        let bytes = size_of::<f64>() * to.len();
+        // SAFETY: as above.
+        Ok(unsafe { sys::cuMemcpyHtoDAsync_v2(to.address(), from.address().cast(), bytes, self.stream.cu_stream()) }
+            .result()?)
+    }
+
+    /// Waits for all work that the lane has been given.
+    pub fn wait_for_all(&self) -> Outcome<()> {
         Ok(self.stream.synchronize()?)
     }
 

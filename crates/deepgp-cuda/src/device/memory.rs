@@ -95,6 +95,11 @@ impl Arena {
         Span { address, len, of: PhantomData }
     }
 
+    /// All that was handed out since so many bytes had been, as one span.
+    pub fn taken_since<T>(&self, start: usize) -> Span<T> {
+        Span { address: self.base + start as u64, len: (self.used - start) / size_of::<T>(), of: PhantomData }
+    }
+
     /// Bytes handed out.
     pub fn used(&self) -> usize {
         self.used

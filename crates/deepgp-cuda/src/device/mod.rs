@@ -3,6 +3,7 @@
 pub mod cholesky;
 pub mod lane;
 pub mod memory;
+pub mod pinned;
 pub mod product;
 pub mod program;
 pub mod real;

@@ -45,6 +45,7 @@ struct Step {
     double faithfulness; // of the faithful objective
     unsigned number;  // for the noise
     unsigned live;    // rows that count; those after them fill up the batch
+    unsigned long long offset; // the number of this process's first row among those of all, for the noise
 };
 
 // What goes on from step to step.

@@ -50,6 +50,8 @@ shared_struct! {
         number: u32,
         /// Rows that count; those after them fill up the batch.
         live: u32,
+        /// The number of this process's first row among those of all, which the noise hangs on.
+        offset: u64,
     }
 }
 
@@ -77,6 +79,6 @@ mod tests {
 
     #[test]
     fn shared_structs_have_no_gaps() {
-        assert_eq!((size_of::<Step>(), size_of::<Control>()), (40, 24));
+        assert_eq!((size_of::<Step>(), size_of::<Control>()), (48, 24));
     }
 }

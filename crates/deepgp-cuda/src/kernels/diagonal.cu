@@ -143,6 +143,13 @@ extern "C" __global__ void diagonal_gradient(const REAL *partial, int chunks, co
     s_bar[i] = -steps[control->cursor].kl_weight * (s[i] - 1 / s[i]) - 2 * s[i] * sum;
 }
 
+// The same from the sum itself, that of all processes.
+extern "C" __global__ void summed_diagonal_gradient(const double *__restrict__ g_bar, const double *__restrict__ s, int n, const Step *steps,
+                                                    const Control *control, double *__restrict__ s_bar) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) s_bar[i] = -steps[control->cursor].kl_weight * (s[i] - 1 / s[i]) - 2 * s[i] * g_bar[i];
+}
+
 // The KL of each output, 1/2 sum_m (s_pm^2 - log s_pm^2 - 1). A block for each.
 extern "C" __global__ void diagonal_kl(const double *s, int m, double *kl) {
     __shared__ double sums[32];

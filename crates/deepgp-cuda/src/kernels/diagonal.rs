@@ -55,6 +55,11 @@ crate::launch::kernels! {
         partial: Span<T>, chunks: usize, s: Span<f64>, n: usize, steps: Span<Step>, control: Span<Control>, s_bar: Span<f64>,
     }: |k| Grid::each(k.n);
 
+    /// The same from `ḡ` itself, the sum over all processes.
+    "summed_diagonal_gradient" => SummedDiagonalGradient {
+        g_bar: Span<f64>, s: Span<f64>, n: usize, steps: Span<Step>, control: Span<Control>, s_bar: Span<f64>,
+    }: |k| Grid::each(k.n);
+
     /// The KL of each output: `½ Σ_j (s_pj² − log s_pj² − 1)`.
     "diagonal_kl" => DiagonalKl { s: Span<f64>, m: usize, kl: Span<f64> } over { outputs: usize }:
         |k| Grid::new((k.outputs, 1), 128);

@@ -11,6 +11,7 @@ pub mod common;
 pub mod covariance;
 pub mod data_term;
 pub mod diagonal;
+pub mod exchange;
 pub mod factor;
 pub mod matrix;
 pub mod optimiser;
@@ -33,6 +34,7 @@ impl Group for General {
         rows::KERNELS,
         diagonal::KERNELS,
         optimiser::KERNELS,
+        exchange::KERNELS,
     ];
 }
 

@@ -8,10 +8,10 @@ extern "C" __global__ void check_finite(const double *gradient, int n, Control *
 
 // Adds up what a step's rows and factors say, writes it into its record [data term, clamped, good, infos, KLs], and says whether it may update as
 // far as that is concerned; the gradients are not there yet. The gradients of the likelihood's parameters and at the logits of learned
-// sites' weights go to where they belong. One block.
+// sites' weights go to where they belong. `all_clamped`, unless it is null, is the number of variances at the floor in all processes. One block.
 extern "C" __global__ void decide(const double *partial, int blocks, int parameters, const double *logits, int sites,
-                                  const double *kl, int kls, const int *infos, int factors, int length, Control *control,
-                                  double *records, double *theta_bar, double *logits_bar) {
+                                  const double *kl, int kls, const int *infos, int factors, int length, const double *all_clamped,
+                                  Control *control, double *records, double *theta_bar, double *logits_bar) {
     __shared__ double sums[32];
     double *record = records + (size_t)control->cursor * length;
     double total = 0;
@@ -44,7 +44,7 @@ extern "C" __global__ void decide(const double *partial, int blocks, int paramet
     good = __syncthreads_and(good);
     if (threadIdx.x > 0) return;
     record[0] = total;
-    record[1] = control->clamped;
+    record[1] = all_clamped ? *all_clamped : control->clamped;
     control->go = good && isfinite(total) && !control->halted;
 }
 

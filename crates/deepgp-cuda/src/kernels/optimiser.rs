@@ -28,11 +28,11 @@ crate::launch::kernels! {
 
     /// Adds up what a step's rows and factors say, writes it into its record, `[data term, clamped, good, infos, KLs]`, and says whether it
     /// may update as far as that is concerned. The gradient of the likelihood's `parameters` goes to `theta_bar`, that at the logits of
-    /// learned sites' weights to `logits_bar`.
+    /// learned sites' weights to `logits_bar`. Unless it is [`Span::NONE`], `all_clamped` is the number of clamped variances of all processes.
     "decide" => Decide {
         partial: Span<f64>, blocks: usize, parameters: usize, logits: Span<f64>, sites: usize, kl: Span<f64>, kls: usize,
-        infos: Span<i32>, factors: usize, length: usize, control: Span<Control>, records: Span<f64>, theta_bar: Span<f64>,
-        logits_bar: Span<f64>,
+        infos: Span<i32>, factors: usize, length: usize, all_clamped: Span<f64>, control: Span<Control>, records: Span<f64>,
+        theta_bar: Span<f64>, logits_bar: Span<f64>,
     }: |_k| Grid::new((1, 1), 256);
 
     /// Adam, uphill, on `n` raw numbers, and their values, if the step is good; what was before is kept. Completes the step's record, and goes

@@ -77,13 +77,15 @@ extern "C" __global__ void moments(const REAL *__restrict__ a, int a_stride, con
 }
 
 // The noise of output p of `row`, one of `rows` that are `samples` for each of the batch: given, [given_rows, outputs], over and over, or drawn,
-// a row of the batch's own if there are `ids`, else the same for all.
+// a row of the batch's own, by its number among the rows of all processes, if there are `ids`, else the same for all.
 __device__ __forceinline__ double noise_of(const double *given, int given_rows, const unsigned *ids, unsigned k0, unsigned k1,
                                            unsigned layer, int rows, int samples, int row, int p, int outputs,
                                            const Step *steps, const Control *control) {
     if (given) return given[(size_t)(row % given_rows) * outputs + p];
-    const unsigned id = ids ? ids[(size_t)control->cursor * (rows / samples) + row / samples] : 0;
-    return normal(k0, k1, id, ids ? steps[control->cursor].number : 0, row % samples, layer, p);
+    if (!ids) return normal(k0, k1, 0, 0, row % samples, layer, p);
+    const Step &step = steps[control->cursor];
+    const unsigned id = ids[(size_t)control->cursor * (rows / samples) + row / samples] + unsigned(step.offset);
+    return normal(k0, k1, id, step.number, row % samples, layer, p);
 }
 
 // f = mean + sqrt(variance) noise, `fan` samples of each row, as the next layer's [1 | x].

@@ -70,6 +70,14 @@ impl Argument for u32 {
     }
 }
 
+impl Argument for u64 {
+    const KIND: Kind = Kind::Value("unsigned long long");
+
+    fn word(self) -> u64 {
+        self
+    }
+}
+
 impl Argument for i32 {
     const KIND: Kind = Kind::Value("int");
 

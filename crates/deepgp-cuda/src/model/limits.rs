@@ -103,6 +103,7 @@ mod tests {
                 weighted: false,
                 offset: false,
                 given_noise: false,
+                together: false,
                 objective: deepgp::ObjectiveForm::default(),
             };
             Extent::new(work, 2, false, 0)

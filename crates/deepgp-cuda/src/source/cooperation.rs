@@ -8,7 +8,7 @@ use deepgp::kernel::KernelForm;
 
 use super::covariance::CovarianceText;
 use super::host_program::{array, near, run_program, scattered};
-use super::{COMMON, DIAGONAL, Definition, FACTOR, MATRIX, OPTIMISER, RESIDENT, ROWS, Source};
+use super::{COMMON, DIAGONAL, Definition, EXCHANGE, FACTOR, MATRIX, OPTIMISER, RESIDENT, ROWS, Source};
 use crate::kernels::resident::{self, resident_bytes};
 use crate::kernels::{common, diagonal, factor, optimiser, rows};
 use crate::launch::Group;
@@ -198,7 +198,7 @@ fn rows_go_through_the_diagonal_covariance_and_back() {
     let _ = write!(
         main,
         "    static double variance[{all}], noise[{all}], above[{rows} * ({outputs} + 1)], mean_bar[{all}], e[{all}], a_bar[{rows} * {m}];
-    static double diagonal_bar[{rows}], partial[3 * {outputs} * {m}], s_bar[{outputs} * {m}], kl[{outputs}];
+    static double diagonal_bar[{rows}], partial[3 * {outputs} * {m}], s_bar[{outputs} * {m}], kl[{outputs}], g_bar[{outputs} * {m}], again[{outputs} * {m}];
     const Step steps[] = {{{{}}, {{0, 0.7, 1, 0, 5, {live}}}}};
     Control control = {{1}};
     const double prior = {prior:?};
@@ -212,10 +212,14 @@ fn rows_go_through_the_diagonal_covariance_and_back() {
     }});
     launch(1, 3, 128, 0, [&] {{ diagonal_sums(a, {m}, e, {rows}, 15, {outputs}, {m}, partial); }});
     launch(5, 1, 256, 0, [&] {{ diagonal_gradient(partial, 3, s, {outputs} * {m}, steps, &control, s_bar); }});
+    for (int i = 0; i < {outputs} * {m}; i++)
+        for (int c = 0; c < 3; c++) g_bar[i] += partial[c * {outputs} * {m} + i];
+    launch(5, 1, 256, 0, [&] {{ summed_diagonal_gradient(g_bar, s, {outputs} * {m}, steps, &control, again); }});
     launch({outputs}, 1, 128, 0, [&] {{ diagonal_kl(s, {m}, kl); }});
     const double clamped = control.clamped;
     print(variance, {all}), print(mean, {all}), print(above, {rows} * ({outputs} + 1)), print(&clamped, 1), print(mean_bar, {all});
-    print(a_bar, {rows} * {m}), print(diagonal_bar, {rows}), print(s_bar, {outputs} * {m}), print(kl, {outputs});
+    print(a_bar, {rows} * {m}), print(diagonal_bar, {rows}), print(s_bar, {outputs} * {m}), print(again, {outputs} * {m});
+    print(kl, {outputs});
 "
     );
     let text =
@@ -261,7 +265,8 @@ fn rows_go_through_the_diagonal_covariance_and_back() {
         ("the means' gradient", mean_bar),
         ("Ā", a_bar),
         ("the diagonal's gradient", diagonal_bar),
-        ("the gradient at s", s_bar),
+        ("the gradient at s", s_bar.clone()),
+        ("the gradient at s, from a sum", s_bar),
         ("the KL", kl),
     ] {
         let (own, after) = rest.split_at(expected.len());
@@ -312,6 +317,23 @@ fn what_inducing_inputs_leave_is_a_conditional_variance_with_a_pullback() {
     near("conditional variances", &found[..rows], &conditional);
     near("Ā", &found[rows..rows + rows * m], &of_a);
     near("the diagonal's gradient", &found[rows + rows * m..], &of_diagonal);
+}
+
+#[test]
+fn noise_knows_rows_by_their_numbers_among_those_of_all_processes() {
+    let main = "    static double noise[2][15], x1[20];
+    const double mean[15] = {}, variance[15] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    const unsigned ids[2][6] = {{0, 0, 0, 7, 9, 8}, {0, 0, 0, 2, 4, 3}};
+    const Step steps[2][2] = {{{}, {0, 1, 1, 0, 41, 3}}, {{}, {0, 1, 1, 0, 41, 3, 5}}};
+    const Control control = {1};
+    for (int i = 0; i < 2; i++)
+        launch(1, 1, 256, 0, [&] { sample(mean, variance, nullptr, 0, ids[i], 11, 12, 0, 3, 1, 1, 5, steps[i], &control, noise[i], x1); });
+    print(noise[0], 15), print(noise[1], 15);
+";
+    let text = program(&[(common::definitions(), COMMON), (rows::definitions(), ROWS)]);
+    let Some(found) = run_program("noise of a share of the rows", &text, main) else { return };
+    assert_eq!(found[..15], found[15..]);
+    assert!(found.iter().all(|v| *v != 0.0));
 }
 
 #[test]
@@ -380,34 +402,46 @@ fn a_step_is_decided_by_its_sums_and_weights_of_sites_get_theirs() {
     }
     let _ = write!(
         main,
-        "    static double records[2][3 + {factors} + {kls}], bars[{parameters} + {sites}], went[3];
+        "    static double records[2][3 + {factors} + {kls}], bars[{parameters} + {sites}], went[3], sums[{length}], clamped;
     int infos[{factors}] = {{}};
     Control control = {{1}};
-    auto decided = [&] {{
+    control.clamped = 7;
+    auto decided = [&](const double *own, int blocks, const double *all_clamped) {{
         launch(1, 1, 256, 0, [&] {{
-            decide(partial, {blocks}, {parameters}, logits, {sites}, kl, {kls}, infos, {factors}, 3 + {factors} + {kls}, &control,
-                   records[0], bars, bars + {parameters});
+            decide(own, blocks, {parameters}, logits, {sites}, kl, {kls}, infos, {factors}, 3 + {factors} + {kls}, all_clamped,
+                   &control, records[0], bars, bars + {parameters});
         }});
         return control.go;
     }};
-    went[0] = decided();
-    print(records[1], 1), print(bars, {parameters} + {sites});
+    went[0] = decided(partial, {blocks}, nullptr);
+    print(records[1], 2), print(bars, {parameters} + {sites});
+    // What several processes exchange.
+    launch({length}, 1, 512, 0, [&] {{ sum_blocks(partial, {blocks}, {length}, sums); }});
+    launch(1, 1, 1, 0, [&] {{ count_clamped(&control, &clamped); }});
+    clamped += 5;
+    went[0] = went[0] && decided(sums, 1, &clamped);
+    print(records[1], 2), print(bars, {parameters} + {sites});
     partial[{length} * 7 + 1 + {parameters}] = NAN;
-    went[1] = decided();
+    went[1] = decided(partial, {blocks}, nullptr);
     partial[{length} * 7 + 1 + {parameters}] = 0, infos[1] = 3;
-    went[2] = decided();
+    went[2] = decided(partial, {blocks}, nullptr);
     print(went, 3);
 "
     );
-    let text = program(&[(common::definitions(), COMMON), (optimiser::definitions(), OPTIMISER)]);
+    let text = program(&[(common::definitions(), COMMON), (optimiser::definitions(), OPTIMISER), (vec![], EXCHANGE)]);
     let Some(found) = run_program("a decision", &text, &main) else { return };
     let sum = |i: usize| -> f64 { (0..blocks).map(|b| partial[b * length + i]).sum() };
     let whole: f64 = (0..sites).map(|s| sum(1 + parameters + s)).sum();
     let total: f64 = logits.iter().map(|own| (own - 700.0f64).exp()).sum();
-    let mut expected: Vec<f64> = (0..1 + parameters).map(sum).collect();
+    let mut expected = vec![sum(0), 7.0];
+    expected.extend((1..1 + parameters).map(sum));
     expected.extend((0..sites).map(|s| sum(1 + parameters + s) - (logits[s] - 700.0).exp() / total * whole));
-    near("the data term, the likelihood's gradient and the logits'", &found[..length], &expected);
-    near("whether steps go", &found[length..], &[1.0, 0.0, 0.0]);
+    let (alone, rest) = found.split_at(length + 1);
+    let (together, went) = rest.split_at(length + 1);
+    near("the data term, what was clamped, the likelihood's gradient and the logits'", alone, &expected);
+    expected[1] = 12.0;
+    near("the same of several processes", together, &expected);
+    near("whether steps go", went, &[1.0, 0.0, 0.0]);
 }
 
 /// What is written out for a covariance function, and the kernels on it, for fibers.

@@ -48,6 +48,7 @@ pub const SYMMETRIC: &str = include_str!("../kernels/symmetric.cu");
 pub const ROWS: &str = include_str!("../kernels/rows.cu");
 pub const DIAGONAL: &str = include_str!("../kernels/diagonal.cu");
 pub const OPTIMISER: &str = include_str!("../kernels/optimiser.cu");
+pub const EXCHANGE: &str = include_str!("../kernels/exchange.cu");
 pub const LIKELIHOODS: &str = include_str!("../kernels/likelihoods.cu");
 pub const GAUSSIAN: &str = include_str!("../kernels/likelihood/gaussian.cu");
 pub const HETEROSCEDASTIC: &str = include_str!("../kernels/likelihood/heteroscedastic.cu");
@@ -108,6 +109,7 @@ impl Source<General> {
             .with(&rows::definitions(), ROWS)
             .with(&diagonal::definitions(), DIAGONAL)
             .with(&optimiser::definitions(), OPTIMISER)
+            .with(&[], EXCHANGE)
     }
 }
 

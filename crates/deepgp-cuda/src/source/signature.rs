@@ -1,9 +1,9 @@
 //! Whether kernels are declared in Rust as they are in CUDA C: names, order and types of their parameters, and of the fields of structs
 //! that both sides share. A drift between the two fails here, without a GPU.
 
-use super::{COMMON, COVARIANCE, DATA_TERM, DIAGONAL, FACTOR, MATRIX, OPTIMISER, RESIDENT, ROWS, SYMMETRIC};
+use super::{COMMON, COVARIANCE, DATA_TERM, DIAGONAL, EXCHANGE, FACTOR, MATRIX, OPTIMISER, RESIDENT, ROWS, SYMMETRIC};
 use crate::kernels::common::{Control, Step};
-use crate::kernels::{covariance, data_term, diagonal, factor, matrix, optimiser, resident, rows, symmetric};
+use crate::kernels::{covariance, data_term, diagonal, exchange, factor, matrix, optimiser, resident, rows, symmetric};
 use crate::launch::Declaration;
 use crate::launch::argument::Kind;
 
@@ -59,7 +59,7 @@ fn in_rust(parameters: &[(&str, Kind)]) -> Vec<Declared> {
 }
 
 /// Kernels of a file in Rust, beside its CUDA text.
-const FILES: [(&[Declaration], &str); 9] = [
+const FILES: [(&[Declaration], &str); 10] = [
     (factor::KERNELS, FACTOR),
     (resident::KERNELS, RESIDENT),
     (diagonal::KERNELS, DIAGONAL),
@@ -67,6 +67,7 @@ const FILES: [(&[Declaration], &str); 9] = [
     (symmetric::KERNELS, SYMMETRIC),
     (rows::KERNELS, ROWS),
     (optimiser::KERNELS, OPTIMISER),
+    (exchange::KERNELS, EXCHANGE),
     (covariance::KERNELS, COVARIANCE),
     (data_term::KERNELS, DATA_TERM),
 ];

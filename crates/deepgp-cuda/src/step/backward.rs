@@ -71,17 +71,19 @@ pub fn data_term<T: Real>(
     lane.run(program, sums)
 }
 
-/// The gradient at the points of learned sites that a hidden layer's outputs take, if there are any, from `x_bar` at samples, `fan` for each
-/// row of the layer.
+/// The gradient at the points of learned sites that a hidden layer's outputs take, if there are any, to `points_bar`, from `x_bar` at samples,
+/// `fan` for each row of the layer.
 pub fn points<T: Real>(
     scope: Scope<'_>,
     layer: &LayerArrays<T>,
-    gradient: Span<f64>,
+    points_bar: Span<f64>,
     (x_bar, fan): (Span<T>, usize),
     setting: Setting,
     lane: &Lane,
 ) -> Outcome<()> {
-    let Some(range) = &layer.blueprint.points else { return Ok(()) };
+    if layer.blueprint.points.is_none() {
+        return Ok(());
+    }
     let (samples, outputs) = (setting.samples, layer.blueprint.outputs);
     let point_gradient = PointGradient {
         x_bar,
@@ -91,7 +93,7 @@ pub fn points<T: Real>(
         samples,
         outputs,
         control: scope.control,
-        points_bar: gradient.part(range),
+        points_bar,
     };
     lane.run(scope.general, point_gradient)
 }

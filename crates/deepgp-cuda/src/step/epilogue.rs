@@ -5,16 +5,16 @@ use deepgp::MeanForm;
 
 use super::Scope;
 use crate::arrays::LayerArrays;
-use crate::arrays::chunks::SQUARE_CHUNKS;
 use crate::arrays::prepared::{CovarianceArrays, GramArrays};
-use crate::arrays::rows::BackArrays;
+use crate::arrays::row_sums::BlockSums;
+use crate::arrays::rows::{BackArrays, KernelSums};
 use crate::device::lane::Lane;
 use crate::device::memory::Span;
 use crate::device::product::{Operand, Shape};
 use crate::device::real::Real;
 use crate::fault::Outcome;
 use crate::kernels::covariance::{GramSums, InducingGradient, ThetaGradient, WeighGram};
-use crate::kernels::diagonal::{DIAGONAL_CHUNKS, DiagonalGradient};
+use crate::kernels::diagonal::{DIAGONAL_CHUNKS, DiagonalGradient, SummedDiagonalGradient};
 use crate::kernels::matrix::{
     AddKl, AddRowDots, ClearAbove, DualHBar, FinishFactor, MirrorHalf, ScaleRows, SumSquares, Whiten,
 };
@@ -65,7 +65,7 @@ pub fn mean<T: Real>(
     let (blueprint, prepared) = (&layer.blueprint, &layer.prepared);
     let gram = prepared.grams.mean();
     let (n, p) = (blueprint.means, blueprint.outputs);
-    let (free, w, w_bar) = (scope.free(layer), prepared.weights_wide, back.weights_bar);
+    let (free, w, w_bar) = (scope.free(layer), prepared.weights_wide, back.sums.weights);
     let free_bar = gradient.part(&blueprint.free);
     let [work, other] = prepared.mean_work;
     let r = Operand::new(gram.r, n);
@@ -124,7 +124,7 @@ pub fn covariance<T: Real>(
     let gram = prepared.grams.covariance();
     let (m, p) = (blueprint.covariances, blueprint.outputs);
     let (square, count) = (m * m, p * m * m);
-    let (factor, g_bar) = (scope.factor(layer), back.explained_bar);
+    let (factor, g_bar) = (scope.factor(layer), back.sums.explained);
     let factor_bar = gradient.part(&blueprint.factor);
     let all = |span: Span<f64>| Operand::new(span, m).each(square);
     let each = Shape::new(m, m, m).times(p);
@@ -148,9 +148,9 @@ pub fn covariance<T: Real>(
             add_kl(v, v_bar)?;
             into(1.0, Operand::new(prepared.projection_wide, m).t(), all(v_bar), 0.0, factor_bar)?;
             into(1.0, all(v_bar), all(factor).t(), 0.0, second)?;
-            let to = back.projection_bar;
+            let to = back.sums.projection;
             lane.run(general, SumSquares { from: second, count: p, m, add: true, to, stride: m })?;
-            lane.run(general, ClearAbove { m: back.projection_bar, n: m })?;
+            lane.run(general, ClearAbove { m: back.sums.projection, n: m })?;
             reached.log_dets = p;
             true
         }
@@ -170,6 +170,10 @@ pub fn covariance<T: Real>(
             false
         }
         CovarianceArrays::Diagonal => {
+            if let Some(BlockSums { diagonal_explained: g_bar, .. }) = back.sums.blocks {
+                let gradient = SummedDiagonalGradient { g_bar, s: factor, n: p * m, steps, control, s_bar: factor_bar };
+                return lane.run(general, gradient);
+            }
             let (partial, chunks) = (back.explained_chunks, DIAGONAL_CHUNKS);
             let gradient = DiagonalGradient { partial, chunks, s: factor, n: p * m, steps, control, s_bar: factor_bar };
             return lane.run(general, gradient);
@@ -189,7 +193,7 @@ pub fn projection<T: Real>(
     if !layer.blueprint.projects() {
         return Ok(());
     }
-    let (bar, r) = (Operand::new(back.projection_bar, m), Operand::new(prepared.projection_wide, m).t());
+    let (bar, r) = (Operand::new(back.sums.projection, m), Operand::new(prepared.projection_wide, m).t());
     reached.inner = true;
     lane.product(Shape::new(m, m, m), -1.0, bar, r, 0.0, Operand::new(prepared.grams.covariance().work[0], m))
 }
@@ -243,6 +247,25 @@ pub fn kernel_matrix<T: Real>(
     lane.product(Shape::new(n, d + 1, n).times(leaves), 1.0, w, z, 0.0, to)
 }
 
+/// The gradient at the points of learned sites, if there are any, from the sum over all processes.
+pub fn points<T: Real>(
+    scope: Scope<'_>,
+    layer: &LayerArrays<T>,
+    back: &BackArrays<T>,
+    gradient: Span<f64>,
+    lane: &Lane,
+) -> Outcome<()> {
+    let (Some(range), Some(sums)) = (&layer.blueprint.points, back.sums.blocks) else { return Ok(()) };
+    let (n, gradient, control) = (range.len(), gradient.part(range), scope.control);
+    lane.copy(sums.points, gradient)?;
+    lane.run(scope.general, CheckFinite { gradient, n, control })
+}
+
+/// Puts the sums over all processes that reach variances and shapes in front of those of kernel matrices.
+pub fn whole_blocks<T: Real>(back: &BackArrays<T>, lane: &Lane) -> Outcome<()> {
+    back.sums.blocks.map_or(Ok(()), |sums| lane.copy(sums.variances, back.whole_block()))
+}
+
 /// The gradients at inducing inputs, on the lane `beside`, and at the kernel's parameters, when all sums are there.
 pub fn finish<T: Real>(
     scope: Scope<'_>,
@@ -254,19 +277,21 @@ pub fn finish<T: Real>(
     let blueprint = &layer.blueprint;
     let (d, columns, leaves) = (blueprint.width, blueprint.columns(), blueprint.text.leaves);
     let (z, theta) = (scope.inducing(layer), scope.theta(layer));
-    let (s, t, z_bar, control) = (back.z_sums, back.gram_sums, gradient.part(&blueprint.inducing), scope.control);
+    let (s, t, z_bar, control) =
+        (back.sums.inducing, back.gram_sums, gradient.part(&blueprint.inducing), scope.control);
+    let KernelSums { squares, chunks, partial, blocks, diagonal_bar, rows } = back.kernel_sums();
     beside.after(lane)?;
     beside.run(scope.covariance, InducingGradient { z, s, t, theta, columns, control, z_bar, width: d })?;
     let of_theta = ThetaGradient {
         z,
         s,
         t,
-        squares: back.squares,
-        chunks: SQUARE_CHUNKS,
-        partial: back.partial,
-        blocks: back.blocks,
-        diagonal_bar: back.diagonal_bar,
-        rows: layer.rows.rows,
+        squares,
+        chunks,
+        partial,
+        blocks,
+        diagonal_bar,
+        rows,
         prior: layer.prepared.prior,
         theta,
         columns,

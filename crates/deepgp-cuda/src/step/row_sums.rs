@@ -9,6 +9,7 @@ use deepgp::CovarianceForm;
 use super::Scope;
 use crate::arrays::LayerArrays;
 use crate::arrays::chunks::{SQUARE_CHUNKS, chunks, symmetric_chunks};
+use crate::arrays::row_sums::BlockSums;
 use crate::arrays::rows::BackArrays;
 use crate::device::lane::Lane;
 use crate::device::memory::Span;
@@ -16,6 +17,7 @@ use crate::device::product::{Operand, Shape};
 use crate::device::real::Real;
 use crate::fault::Outcome;
 use crate::kernels::diagonal::{DIAGONAL_CHUNKS, DiagonalSums};
+use crate::kernels::exchange::SumBlocks;
 use crate::kernels::matrix::{ClearAbove, SumChunks};
 use crate::kernels::rows::WeightedSquares;
 use crate::kernels::symmetric::{SumTriangles, SymmetricSums};
@@ -27,11 +29,11 @@ pub fn weights<T: Real>(scope: Scope<'_>, layer: &LayerArrays<T>, back: &BackArr
     let (k_a, mean_bar) = (Operand::new(own.k, columns), Operand::new(back.mean_bar, p));
     let sum =
         RowSum { m: blueprint.means, n: p, rows: own.rows, left: (k_a, columns), right: (mean_bar, p), rough: true };
-    sum.run(scope, back.weights_chunks, back.weights_bar, lane)
+    sum.run(scope, back.weights_chunks, back.sums.weights, lane)
 }
 
 /// `Ḡ`, after [`through_variance`](super::backward::through_variance). A dense one comes by a kernel of its own where the device has one for it,
-/// else as a product; a diagonal one is left in chunks, which [`covariance`](super::epilogue::covariance) adds up.
+/// else as a product; a diagonal one is left in chunks, which [`covariance`](super::epilogue::covariance) adds up, if it is not exchanged.
 pub fn explained<T: Real>(scope: Scope<'_>, layer: &LayerArrays<T>, back: &BackArrays<T>, lane: &Lane) -> Outcome<()> {
     let (blueprint, own) = (&layer.blueprint, &layer.rows);
     let (m, p) = (blueprint.covariances, blueprint.outputs);
@@ -49,14 +51,17 @@ pub fn explained<T: Real>(scope: Scope<'_>, layer: &LayerArrays<T>, back: &BackA
                 partial: back.explained_chunks,
                 chunks: DIAGONAL_CHUNKS,
             };
-            return lane.run(scope.general, sums);
+            lane.run(scope.general, sums)?;
+            let Some(BlockSums { diagonal_explained: to, .. }) = back.sums.blocks else { return Ok(()) };
+            let (from, chunks, n) = (back.explained_chunks, DIAGONAL_CHUNKS, p * m);
+            return lane.run(scope.general, SumChunks { from, chunks, n, add: false, to });
         }
     }
     if !back.symmetric {
         let (scaled, a) = (Operand::new(own.q, p * m), Operand::new(own.a, own.a_stride));
         let sum =
             RowSum { m: p * m, n: m, rows: own.rows, left: (scaled, p * m), right: (a, own.a_stride), rough: true };
-        return sum.run(scope, back.explained_chunks, back.explained_bar, lane);
+        return sum.run(scope, back.explained_chunks, back.sums.explained, lane);
     }
     let (chunks, partial) = (symmetric_chunks(own.rows, m, p), back.explained_chunks);
     let sums = SymmetricSums {
@@ -71,7 +76,7 @@ pub fn explained<T: Real>(scope: Scope<'_>, layer: &LayerArrays<T>, back: &BackA
         chunks,
     };
     lane.run(scope.general, sums)?;
-    lane.run(scope.general, SumTriangles { from: partial, chunks, outputs: p, m, to: back.explained_bar })
+    lane.run(scope.general, SumTriangles { from: partial, chunks, outputs: p, m, to: back.sums.explained })
 }
 
 /// The lower triangle of `R̄`, where rows are projected, after [`through_variance`](super::backward::through_variance).
@@ -83,8 +88,8 @@ pub fn projection<T: Real>(scope: Scope<'_>, layer: &LayerArrays<T>, back: &Back
     }
     let (a_bar, k_b) = (Operand::new(back.a_bar, m), Operand::new(own.k.from(blueprint.start), columns));
     let sum = RowSum { m, n: m, rows: own.rows, left: (a_bar, m), right: (k_b, columns), rough: true };
-    sum.run(scope, back.projection_chunks, back.projection_bar, lane)?;
-    lane.run(scope.general, ClearAbove { m: back.projection_bar, n: m })
+    sum.run(scope, back.projection_chunks, back.sums.projection, lane)?;
+    lane.run(scope.general, ClearAbove { m: back.sums.projection, n: m })
 }
 
 /// `Wᵀ [1 | x]`, after [`weigh`](super::backward::weigh).
@@ -96,7 +101,7 @@ pub fn inducing<T: Real>(scope: Scope<'_>, layer: &LayerArrays<T>, back: &BackAr
         let (w, x) = (Operand::new(back.w.from(leaf * n * columns), columns), Operand::new(own.x, d + 1));
         // Not rough: the gradients of lengthscales and inducing inputs are small differences of these sums.
         let sum = RowSum { m: columns, n: d + 1, rows: n, left: (w, columns), right: (x, d + 1), rough: false };
-        sum.run(scope, back.z_chunks, back.z_sums.from(leaf * size).first(size), lane)?;
+        sum.run(scope, back.z_chunks, back.sums.inducing.from(leaf * size).first(size), lane)?;
     }
     Ok(())
 }
@@ -119,6 +124,18 @@ pub fn squares<T: Real>(scope: Scope<'_>, layer: &LayerArrays<T>, back: &BackArr
         lane.run(scope.general, squares)?;
     }
     Ok(())
+}
+
+/// What is left in blocks of rows where nothing is exchanged: `Σ s_n x_n²`, after [`squares`], and what reaches the kernel's variances and shapes.
+pub fn blocks<T: Real>(scope: Scope<'_>, layer: &LayerArrays<T>, back: &BackArrays<T>, lane: &Lane) -> Outcome<()> {
+    let Some(BlockSums { squares, variances, diagonal, .. }) = back.sums.blocks else { return Ok(()) };
+    let (d, leaves) = (layer.blueprint.width, layer.blueprint.text.leaves);
+    let add_up = |from, blocks, n, to| lane.run(scope.general, SumBlocks { from, blocks, n, to });
+    for leaf in 0..leaves {
+        add_up(back.squares.from(leaf * SQUARE_CHUNKS * d), SQUARE_CHUNKS, d, squares.from(leaf * d))?;
+    }
+    add_up(back.partial, back.row_blocks, 2 * leaves, variances)?;
+    add_up(back.diagonal_bar, back.diagonal_bar.len(), 1, diagonal)
 }
 
 /// `Σ_n leftᵀ right`, an `[m, n]` matrix; each factor with the stride of its rows.

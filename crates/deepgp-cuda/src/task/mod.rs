@@ -1,5 +1,6 @@
 //! A task on the device: a model's programs, its lanes and its memory.
 
+pub mod exchange;
 pub mod jitter;
 pub mod record;
 mod schedule;
@@ -23,6 +24,7 @@ use crate::kernels::symmetric::SymmetricSums;
 use crate::kernels::{Covariance, DataTerm, General};
 use crate::model::blueprint::Blueprint;
 use crate::model::limits::{check_counts, check_orders, too_large};
+use exchange::Exchange;
 
 /// A model on the device, with all that its work needs.
 #[derive(Debug)]
@@ -51,6 +53,8 @@ struct Held {
     /// The main lane, then two for each layer: the mean's and the covariance's; where there is a way back two more: one for inducing
     /// inputs and one for `Ḡ`.
     lanes: Vec<Lane>,
+    /// The way of the sums over rows to other processes, if there are any.
+    exchange: Option<Exchange>,
     memory: Option<Memory>,
 }
 
@@ -58,6 +62,7 @@ impl Drop for Held {
     fn drop(&mut self) {
         let _gate = gate();
         self.lanes.clear();
+        self.exchange = None;
         self.memory = None;
     }
 }
@@ -102,7 +107,10 @@ impl<T: Real> DeviceTask<T> {
         for (lane, workspace) in lanes.iter().zip(&arrays.workspaces) {
             lane.give_workspace(*workspace)?;
         }
-        let task = Self { blueprint, arrays, extent, programs, held: Held { lanes, memory: Some(memory) } };
+        let exchange = |sums| Exchange::new(&context, sums, cuda.communicator.clone());
+        let exchange = arrays.sums.as_ref().map(exchange).transpose()?;
+        let held = Held { lanes, exchange, memory: Some(memory) };
+        let task = Self { blueprint, arrays, extent, programs, held };
         drop(gate);
         task.arrays.layers.iter().try_for_each(|layer| task.fill_constants(layer))?;
         Ok(task)
@@ -161,9 +169,25 @@ impl<T: Real> DeviceTask<T> {
         &self.held.lanes[0]
     }
 
+    /// The way of the sums over rows to the other processes, which there must be.
+    fn exchange(&self) -> &Exchange {
+        self.held.exchange.as_ref().expect("there are other processes")
+    }
+
+    /// Makes the sums over rows that came to the host those of all processes.
+    pub fn sum_over_processes(&mut self) -> Outcome<()> {
+        let Held { lanes, exchange, .. } = &mut self.held;
+        exchange.as_mut().expect("there are other processes").sum(&lanes[0])
+    }
+
     /// The kernels that depend on nothing of the model.
     pub fn general(&self) -> &Program<General> {
         &self.programs.general
+    }
+
+    /// Makes all other lanes wait for the main one.
+    pub fn fork(&self) -> Outcome<()> {
+        self.held.lanes[1..].iter().try_for_each(|lane| lane.after(self.main()))
     }
 
     /// Makes the main lane wait for all others.

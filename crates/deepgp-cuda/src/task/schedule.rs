@@ -5,6 +5,9 @@
 //! layer's sums over to the layer's lanes and goes on to the layer below. So what a step takes is the longest way through, not the sum:
 //! the first layer's factor, all layers forward and back, and from the first layer's sums back to its inducing inputs. What lies beside
 //! that way, such as inverse factors, divergences and the record, is given out beside it.
+//!
+//! Where other processes have rows of the same batch, a step is two graphs: the way there and back through all layers, with their sums, and
+//! from the sums over all processes to the parameters. What lies between them is the host's (`exchange.rs`).
 
 use cudarc::driver::CudaEvent;
 use deepgp::CovarianceForm;
@@ -16,6 +19,7 @@ use crate::device::lane::Lane;
 use crate::device::memory::Span;
 use crate::device::real::Real;
 use crate::fault::Outcome;
+use crate::kernels::exchange::{CountClamped, SumBlocks};
 use crate::kernels::optimiser::{Ascend, Decide};
 use crate::kernels::rows::Gather;
 use crate::model::blueprint::Grams;
@@ -134,9 +138,9 @@ impl<T: Real> DeviceTask<T> {
         Ok(())
     }
 
-    /// Gives out the data term and the way back, to the whole gradient.
+    /// Gives out the data term and the way back: to the whole gradient, or to the sums over rows that are to be exchanged.
     pub fn backward(&self, noise: NoiseSource) -> Outcome<()> {
-        let (main, setting, gradient) = (self.main(), self.setting(noise), self.arrays.gradient);
+        let (main, setting, alone) = (self.main(), self.setting(noise), !self.is_together());
         let last = self.arrays.layers.len() - 1;
         let (mut x_bar, mut fan) = (Span::NONE, 1);
         for (l, layer) in self.arrays.layers.iter().enumerate().rev() {
@@ -149,14 +153,24 @@ impl<T: Real> DeviceTask<T> {
                 let (likelihood, logits) = (&self.blueprint.likelihood, self.logits(self.arrays.values));
                 let targets = Targets { likelihood, y, weights, offsets, logits, power, partial };
                 backward::data_term((program, scope), layer, back, targets, setting, samples, main)?;
-                self.decide()?;
+                if alone { self.decide()? } else { self.sum_data_term()? }
             } else {
                 fan = self.extent.layer_samples(l + 1) / samples;
             }
             backward::through_variance(scope, layer, back, (x_bar, fan), setting, main)?;
             backward::through_conditional(scope, layer, back, setting, main)?;
-            self.back_to_parameters(l, layer, back)?;
-            backward::points(scope, layer, gradient, (x_bar, fan), setting, self.explained_lane(l))?;
+            self.sum_moments(l, layer, back)?;
+            if alone {
+                self.back_to_parameters(l, layer, back)?;
+            }
+            backward::points(
+                scope,
+                layer,
+                self.points_bar(layer, back),
+                (x_bar, fan),
+                setting,
+                self.explained_lane(l),
+            )?;
             backward::weigh(scope, layer, back, main)?;
             let of_inducing = self.inducing_lane(l);
             of_inducing.after(main)?;
@@ -169,12 +183,25 @@ impl<T: Real> DeviceTask<T> {
             }
             row_sums::squares(scope, layer, back, beside)?;
             of_inducing.after(beside)?;
-            of_inducing.after(self.covariance_lane(l))?;
-            of_inducing.after(self.mean_lane(l))?;
-            epilogue::finish(scope, layer, back, gradient, (of_inducing, self.mean_lane(l)))?;
+            if alone {
+                self.finish_layer(l, layer, back)?;
+            } else {
+                row_sums::blocks(scope, layer, back, of_inducing)?;
+            }
             x_bar = back.x_bar;
         }
-        for l in 0..=last {
+        if alone { self.join_layers() } else { Ok(()) }
+    }
+
+    /// Whether other processes have rows of the same batch.
+    fn is_together(&self) -> bool {
+        self.extent.work.together
+    }
+
+    /// Makes the main lane wait for all that ends in a layer's gradient.
+    fn join_layers(&self) -> Outcome<()> {
+        let main = self.main();
+        for l in 0..self.arrays.layers.len() {
             main.after(self.inducing_lane(l))?;
             main.after(self.mean_lane(l))?;
             main.after(self.explained_lane(l))?;
@@ -182,18 +209,34 @@ impl<T: Real> DeviceTask<T> {
         Ok(())
     }
 
-    /// Gives out sums over the rows of a layer and their way back to its parameters, beside the main lane.
-    fn back_to_parameters(&self, l: usize, layer: &LayerArrays<T>, back: &BackArrays<T>) -> Outcome<()> {
-        let (main, scope, gradient) = (self.main(), self.scope(l), self.arrays.gradient);
+    /// Where the gradient at the points of learned sites goes, if there are any, that a hidden layer's outputs take.
+    fn points_bar(&self, layer: &LayerArrays<T>, back: &BackArrays<T>) -> Span<f64> {
+        match (back.sums.blocks, &layer.blueprint.points) {
+            (Some(blocks), _) => blocks.points,
+            (None, Some(range)) => self.arrays.gradient.part(range),
+            (None, None) => Span::NONE,
+        }
+    }
+
+    /// Gives out the sums over the rows of a layer that its moments' gradients make, beside the main lane.
+    fn sum_moments(&self, l: usize, layer: &LayerArrays<T>, back: &BackArrays<T>) -> Outcome<()> {
+        let (main, scope) = (self.main(), self.scope(l));
         let (of_mean, of_covariance, of_explained) =
             (self.mean_lane(l), self.covariance_lane(l), self.explained_lane(l));
         of_mean.after(main)?;
         of_covariance.after(main)?;
         of_explained.after(main)?;
-        let (mut of_free, mut of_factor) = (Reached::default(), Reached::default());
         row_sums::weights(scope, layer, back, of_mean)?;
         row_sums::projection(scope, layer, back, of_covariance)?;
-        row_sums::explained(scope, layer, back, of_explained)?;
+        row_sums::explained(scope, layer, back, of_explained)
+    }
+
+    /// Gives out the way of a layer's sums back to its parameters, beside the main lane.
+    fn back_to_parameters(&self, l: usize, layer: &LayerArrays<T>, back: &BackArrays<T>) -> Outcome<()> {
+        let (scope, gradient) = (self.scope(l), self.arrays.gradient);
+        let (of_mean, of_covariance, of_explained) =
+            (self.mean_lane(l), self.covariance_lane(l), self.explained_lane(l));
+        let (mut of_free, mut of_factor) = (Reached::default(), Reached::default());
         epilogue::mean(scope, layer, back, gradient, &mut of_free, of_mean)?;
         match layer.blueprint.covariance_form {
             // What goes from Ḡ to the factor meets nothing of R̄ or K̄.
@@ -221,6 +264,14 @@ impl<T: Real> DeviceTask<T> {
         }
     }
 
+    /// Gives out the gradients at a layer's inducing inputs and at its kernel's parameters, when all of its sums are there.
+    fn finish_layer(&self, l: usize, layer: &LayerArrays<T>, back: &BackArrays<T>) -> Outcome<()> {
+        let of_inducing = self.inducing_lane(l);
+        of_inducing.after(self.covariance_lane(l))?;
+        of_inducing.after(self.mean_lane(l))?;
+        epilogue::finish(self.scope(l), layer, back, self.arrays.gradient, (of_inducing, self.mean_lane(l)))
+    }
+
     /// The part of all parameters' `values`, or of their gradient, that belongs to the logits of learned sites' weights, if there are any.
     fn logits(&self, values: Span<f64>) -> Span<f64> {
         self.blueprint.logits.as_ref().map_or(Span::NONE, |range| values.part(range))
@@ -230,7 +281,18 @@ impl<T: Real> DeviceTask<T> {
         layer.back.as_ref().expect("the task was laid out for gradients")
     }
 
-    /// Gives out a whole step: rows by their numbers, ELBO and gradient, the record, and Adam if all is well.
+    /// Gives out a whole step, and where there are other processes waits for them in the middle of it.
+    pub fn step_with_others(&mut self, noise: NoiseSource) -> Outcome<()> {
+        self.step(noise)?;
+        if self.is_together() {
+            self.sum_over_processes()?;
+            self.step_after_sums()?;
+        }
+        Ok(())
+    }
+
+    /// Gives out a step: rows by their numbers, ELBO and gradient, the record, and Adam if all is well. Where there are other processes it ends
+    /// with the sums over rows on their way to the host.
     pub fn step(&self, noise: NoiseSource) -> Outcome<()> {
         let (main, arrays, general) = (self.main(), &self.arrays, self.general());
         let Arrays { ids, control, .. } = *arrays;
@@ -240,13 +302,45 @@ impl<T: Real> DeviceTask<T> {
         main.run(general, Gather { data: arrays.x, ids, rows, width, control, x1: first.rows.x })?;
         self.forward(noise, &ready)?;
         self.backward(noise)?;
+        if !self.is_together() {
+            return self.finish_step();
+        }
+        self.join()?;
+        self.exchange().hand_out(main)
+    }
+
+    /// Gives out the rest of a step whose sums over rows are those of all processes.
+    pub fn step_after_sums(&self) -> Outcome<()> {
+        self.exchange().take_in(self.main())?;
+        self.fork()?;
+        self.decide()?;
+        for (l, layer) in self.arrays.layers.iter().enumerate().rev() {
+            let (scope, back) = (self.scope(l), self.back(layer));
+            self.back_to_parameters(l, layer, back)?;
+            epilogue::points(scope, layer, back, self.arrays.gradient, self.explained_lane(l))?;
+            epilogue::whole_blocks(back, self.mean_lane(l))?;
+            self.finish_layer(l, layer, back)?;
+        }
+        self.join_layers()?;
         self.finish_step()
+    }
+
+    /// Gives out what other processes are to know of a step's data term, beside the main lane.
+    fn sum_data_term(&self) -> Outcome<()> {
+        let (lane, sums) = (self.explained_lane(0), self.arrays.sums.as_ref().expect("there are other processes"));
+        let n = data_term_length(&self.blueprint);
+        let (from, blocks) = (self.arrays.data_term, self.arrays.data_term.len() / n);
+        lane.after(self.main())?;
+        lane.run(self.general(), SumBlocks { from, blocks, n, to: sums.data_term })?;
+        lane.run(self.general(), CountClamped { control: self.arrays.control, to: sums.clamped })
     }
 
     /// Gives out what a step's data term, factors and divergences say of it, beside the main lane, after the data term.
     fn decide(&self) -> Outcome<()> {
         let (arrays, blueprint, lane) = (&self.arrays, &self.blueprint, self.explained_lane(0));
-        let Arrays { data_term, control, infos, kls, gradient, records, .. } = *arrays;
+        let Arrays { data_term, control, infos, kls, gradient, records, ref sums, .. } = *arrays;
+        let (partial, all_clamped) =
+            sums.as_ref().map_or((data_term, Span::NONE), |sums| (sums.data_term, sums.clamped));
         let theta = &blueprint.likelihood.parameters;
         lane.after(self.main())?;
         for l in 0..arrays.layers.len() {
@@ -254,8 +348,8 @@ impl<T: Real> DeviceTask<T> {
             lane.after(self.covariance_lane(l))?;
         }
         let decide = Decide {
-            partial: data_term,
-            blocks: data_term.len() / data_term_length(blueprint),
+            partial,
+            blocks: partial.len() / data_term_length(blueprint),
             parameters: theta.len(),
             logits: self.logits(arrays.values),
             sites: blueprint.sites(),
@@ -264,6 +358,7 @@ impl<T: Real> DeviceTask<T> {
             infos,
             factors: infos.len(),
             length: record_length(blueprint),
+            all_clamped,
             control,
             records,
             theta_bar: gradient.part(theta),

@@ -54,6 +54,12 @@ pub trait Backend: std::fmt::Debug + Send + Sync {
         Arc::new(Alone)
     }
 
+    /// The backend that one process has by itself on the same machine, for what it asks of a model that several have trained; `None` is the
+    /// CPU.
+    fn alone(&self) -> Option<Arc<dyn Backend>> {
+        None
+    }
+
     /// Whether runs take rows that are handed over with each step ([`StepPlan::minibatch`]); a backend that says nothing has all rows from the
     /// beginning.
     fn takes_stored_rows(&self) -> bool {

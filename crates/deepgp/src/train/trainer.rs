@@ -326,7 +326,12 @@ impl<'a> Trainer<'a> {
     }
 
     /// Fails if processes that train together hold different parameters.
-    fn check_same_parameters(&self) -> Result<()> {
+    fn check_same_parameters(&mut self) -> Result<()> {
+        if self.communicator.is_alone() {
+            return Ok(());
+        }
+        // Devices have been asked for theirs at different times.
+        self.run.store_raw(&mut self.state)?;
         let advice = "run all of them with the same program and settings, on processors of one kind";
         self.communicator.check_same("the parameters", &self.state.now.raw, advice)
     }

@@ -395,7 +395,8 @@ impl Training {
         let together = !trainer.model().backend().communicator().is_alone();
         let model = trainer.finish();
         // Whoever has the model asks it by itself.
-        let model = if together { model.computed_on(None) } else { model };
+        let alone = model.backend().alone();
+        let model = if together { model.computed_on(alone) } else { model };
         let regressor = Regressor::new(model, standardiser);
         let regressor = match held_out {
             Some(rows) => self.calibrated(regressor, rows)?,
