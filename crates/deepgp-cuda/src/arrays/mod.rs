@@ -183,7 +183,7 @@ mod tests {
             data_rows: 60,
             weighted: false,
             offset: false,
-            given_noise: false,
+            given_rows: 0,
             objective: deepgp::ObjectiveForm::default(),
         };
         let (blueprint, mut arena) = (Blueprint::new(&model).unwrap(), Arena::new(base));

@@ -102,7 +102,7 @@ mod tests {
                 data_rows: 0,
                 weighted: false,
                 offset: false,
-                given_noise: false,
+                given_rows: 0,
                 objective: deepgp::ObjectiveForm::default(),
             };
             Extent::new(work, 2, false, 0)
