@@ -11,7 +11,7 @@ __version__: str
 
 _Floats = NDArray[np.float64]
 _Integers = NDArray[np.int64]
-_Sampling = tuple[int, int, int]  # samples, seed, threads
+_Sampling = tuple[int, int, int, bool]  # samples, seed, threads, whether they are balanced
 _Adam = tuple[_Floats, _Floats, int]  # both moments, updates
 _Parts = tuple[float, float, _Floats, int, list[str]]  # total, data term, KL of each layer, clamped, jitter in words
 

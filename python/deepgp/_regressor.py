@@ -111,7 +111,7 @@ default="squared-exponential"
         Whether targets follow the dates of a frame along a line, which goes on after the last training row. "auto"
         takes one where the last rows are held out and show that it helps, which is what the command does with
         `--test last:0.2`; here no rows are split by time, and it takes none.
-    prediction_samples : int, default=100
+    prediction_samples : int, default=32
         Samples of the mixture in predictions.
     warm_start : bool, default=False
         Whether `fit` goes on with the model of an earlier `fit`, its units included, for `steps` further steps. With
@@ -224,7 +224,7 @@ default="squared-exponential"
         keep_columns: Sequence[str] | None = None,
         transform_target: str = "auto",
         trend: str = "auto",
-        prediction_samples: int = 100,
+        prediction_samples: int = 32,
         warm_start: bool = False,
         callbacks: Sequence[Callable[[StepReport], bool | None]] | None = None,
         verbose: int = 0,

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use deepgp::{
-    Importance, JOINT_ROWS, Mat, PredictSettings, Rows, UserPredictor, importance as importance_of, importance_rows,
+    Draws, Importance, JOINT_ROWS, Mat, PredictSettings, Rows, UserPredictor, importance as importance_of,
+    importance_rows,
 };
 use deepgp_io::{ModelFile, chunks};
 use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
@@ -24,14 +25,15 @@ type Moments<'py> = (Matrix<'py>, Matrix<'py>, Matrix<'py>, Matrix<'py>, Matrix<
 /// Names of columns, their shares of the variance, and the standard errors of these.
 type Shares<'py> = (Vec<String>, Matrix<'py>, Matrix<'py>);
 
-/// The mixture to ask: samples of the hidden layers, their seed, and threads.
+/// The mixture to ask: samples of the hidden layers, their seed, threads, and whether they are balanced.
 #[derive(Clone, Copy, FromPyObject)]
-pub struct Sampling(usize, u64, usize);
+pub struct Sampling(usize, u64, usize, bool);
 
 impl Sampling {
     fn settings(self) -> PredictSettings {
-        let Self(samples, seed, threads) = self;
-        PredictSettings { samples, seed, threads }
+        let Self(samples, seed, threads, balanced) = self;
+        let draws = if balanced { Draws::Balanced } else { Draws::Independent };
+        PredictSettings { samples, seed, threads, draws }
     }
 }
 

@@ -28,20 +28,23 @@ pub fn evaluate<T: Real>(
     }
     let rows = batch.rows.len();
     // A model with sites has them in place of whatever noise it is given.
-    let given_noise = match noise {
-        Noise::Given(_) => model.sites().is_none(),
-        Noise::Rows { .. } | Noise::Shared { .. } | Noise::Sites(_) => false,
+    let samples = model.samples(batch.samples);
+    let given_rows = match noise {
+        _ if model.sites().is_some() => 0,
+        Noise::Given(_) => rows * samples,
+        Noise::Table(_) => samples,
+        Noise::Rows { .. } | Noise::Shared { .. } => 0,
     };
     let work = Workload {
         // One of several processes may have none.
         batch_rows: rows.max(1),
-        samples: model.samples(batch.samples),
+        samples,
         gradients: true,
         burst: 1,
         data_rows: batch.data.len(),
         weighted: batch.data.weights().is_some(),
         offset: batch.data.offsets().is_some(),
-        given_noise,
+        given_rows,
         together: cuda.is_together(),
         objective,
     };
@@ -51,16 +54,11 @@ pub fn evaluate<T: Real>(
         (Some(_), _) => (NoiseSource::Sites, 0),
         (None, Noise::Rows { key, step }) => (NoiseSource::Rows { key: key.words() }, step),
         (None, Noise::Shared { key }) => (NoiseSource::Shared { key: key.words() }, 0),
-        (None, Noise::Given(given)) => {
+        (None, Noise::Given(given) | Noise::Table(given)) => {
             for (layer, noise) in task.arrays.layers.iter().zip(given) {
                 task.main().upload(noise.as_slice(), layer.rows.given)?;
             }
             (NoiseSource::Given, 0)
-        }
-        (None, Noise::Sites(_)) => {
-            let what =
-                "points of sites that the model does not have were not written for this device; compute on the CPU";
-            return Err(Fault::Device(what.into()));
         }
     };
     let step = Step {

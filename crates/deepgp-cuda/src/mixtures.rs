@@ -6,7 +6,6 @@
 use std::sync::{Mutex, PoisonError};
 
 use deepgp::backend::Mixtures;
-use deepgp::noise::{Key, Purpose};
 use deepgp::{DeepGp, Error, Mat, Moments, ObjectiveForm, PredictSettings, View};
 
 use crate::Cuda;
@@ -47,7 +46,7 @@ impl<T: Real> DeviceMixtures<T> {
                 data_rows: 0,
                 weighted: false,
                 offset: false,
-                given_noise: false,
+                given_rows: if model.sites().is_none() { samples } else { 0 },
                 together: false,
                 objective: ObjectiveForm::default(),
             };
@@ -83,7 +82,12 @@ impl<T: Real> DeviceMixtures<T> {
         }
         let noise = match model.sites() {
             Some(_) => NoiseSource::Sites,
-            None => NoiseSource::Shared { key: Key::new(settings.seed, Purpose::Predict).words() },
+            None => {
+                for (layer, noise) in task.arrays.layers.iter().zip(model.prediction_noise(settings)) {
+                    task.main().upload(noise.as_slice(), layer.rows.given)?;
+                }
+                NoiseSource::Given
+            }
         };
         let rows = task.extent.rows;
         Ok(Box::new(Self { task: Mutex::new(task), noise, name: cuda.name.clone(), rows, samples }))

@@ -94,7 +94,7 @@ impl<T: Real> DeviceRun<T> {
             data_rows: data.len(),
             weighted: data.weights().is_some(),
             offset: data.offsets().is_some(),
-            given_noise: false,
+            given_rows: 0,
             together: cuda.is_together(),
             objective,
         };

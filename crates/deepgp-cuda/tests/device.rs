@@ -285,6 +285,8 @@ fn samples_weights_given_noise_and_parts_of_the_data_do_too() {
         agrees("given noise, one", &model, whole(&data, &some, 1), Noise::Given(Box::leak(one.into_boxed_slice())));
         let shared = Noise::Shared { key: Key::new(1, Purpose::Predict) };
         agrees("shared noise", &model, whole(&data, &some, 3), shared);
+        let table: Vec<Mat> = (0..2).map(|l| uniform(3, 3, 50 + l)).collect();
+        agrees("a table of noise", &model, whole(&data, &some, 3), Noise::Table(Box::leak(table.into_boxed_slice())));
         agrees("samples of a single layer", &make.model(&[2, 2]), whole(&data, &some, 4), TRAIN());
         let relative = model.with_jitter(Jitter { absolute: 1e-5, relative: 1e-3 }).unwrap();
         agrees("relative jitter", &relative, whole(&data, &some, 1), TRAIN());

@@ -17,7 +17,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use deepgp::{
-    Dataset, FitSettings, InducingSize, LikelihoodForm, Mat, Precision, PredictSettings, Score, Snapshot,
+    Dataset, Draws, FitSettings, InducingSize, LikelihoodForm, Mat, Precision, PredictSettings, Score, Snapshot,
     TrainSettings, TrainState, Training, TransformChoice, TrendChoice,
 };
 use deepgp_io::table::{Source, Targets};
@@ -230,7 +230,10 @@ fn predicted(name: &str, file: &ModelFile) -> Case {
     let place = |i: usize, d: usize| units.x.shift[d] + units.x.scale[d] * 0.5 * ((i + 2 * d) % 5) as f64;
     let x = Mat::from_fn(4, model.input_width(), place);
     let y = Mat::from_fn(4, units.y.shift.len(), |i, p| units.y.shift[p] + units.y.scale[p] * (i as f64 - 1.5));
-    let predictor = file.regressor.predictor(PredictSettings { samples: 9, seed: 2, threads: 0 }).unwrap();
+    let predictor = file
+        .regressor
+        .predictor(PredictSettings { samples: 9, seed: 2, draws: Draws::Independent, threads: 0 })
+        .unwrap();
     let moments = predictor.moments(x.view()).unwrap();
     case.numbers("f.mean", moments.f.mean.as_slice());
     case.numbers("f.variance", moments.f.variance.as_slice());

@@ -178,9 +178,9 @@ pub use predict::{InputGradient, Moments, Prediction, Predictor, Rows, Sharpness
 pub use random::noise::{self, Noise};
 pub use regressor::{Regressor, UserPredictor};
 pub use settings::{
-    COVARIANCE_INDUCING, FitSettings, InducingSize, KernelChoice, LikelihoodChoice, MEAN_INDUCING, ModelSettings,
-    ObjectiveChoice, PredictSettings, SMALL_TABLE, Schedule, TrainSettings, ValidationScore, inducing_for,
-    learning_rate_for,
+    COVARIANCE_INDUCING, Draws, FitSettings, InducingSize, KernelChoice, LikelihoodChoice, MEAN_INDUCING,
+    ModelSettings, ObjectiveChoice, PredictSettings, SMALL_TABLE, Schedule, TrainSettings, ValidationScore,
+    inducing_for, learning_rate_for,
 };
 pub use train::adam::Adam;
 pub use train::optimiser::{Factors, Optimiser, OptimiserForm, OptimiserState, Update};

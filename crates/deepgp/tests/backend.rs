@@ -121,8 +121,8 @@ impl Run for MirrorRun<'_> {
 
 impl Mixtures for MirrorMixtures {
     fn moments(&self, x: View<'_>) -> Result<Moments> {
-        let noise = Noise::Shared { key: Key::new(self.settings.seed, Purpose::Predict) };
-        self.model.propagate(x, noise, self.settings.samples)
+        let noise = self.model.prediction_noise(self.settings);
+        self.model.propagate(x, Noise::Table(&noise), self.settings.samples)
     }
 
     fn rows_at_once(&self) -> usize {

@@ -8,13 +8,13 @@ use std::ops::ControlFlow;
 use common::*;
 use deepgp::likelihood::Gaussian;
 use deepgp::{
-    CovarianceForm, Dataset, DeepGp, FitSettings, InducingSize, LikelihoodForm, Mat, MeanForm, MeanFunction,
+    CovarianceForm, Dataset, DeepGp, Draws, FitSettings, InducingSize, LikelihoodForm, Mat, MeanForm, MeanFunction,
     ModelSettings, PredictSettings, Regressor, Scaling, Spread, Standardiser, TargetTransform, TargetTransforms,
     TrainSettings, Training, hold_out, simulate,
 };
 
 const FORMS: (MeanForm, CovarianceForm) = (MeanForm::Whitened, CovarianceForm::Whitened);
-const SETTINGS: PredictSettings = PredictSettings { samples: 30, seed: 3, threads: 0 };
+const SETTINGS: PredictSettings = PredictSettings { samples: 30, seed: 3, threads: 0, draws: Draws::Balanced };
 const FACTORS: [f64; 2] = [0.5, 2.0];
 
 /// Two inputs, one hidden layer of three, two targets in units of their own.

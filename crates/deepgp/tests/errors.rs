@@ -159,6 +159,8 @@ fn batches_that_do_not_fit() {
     contains(&message(model.propagate(Mat::zeros(0, 2).view(), shared, 1)), &["`rows` is 0"]);
     contains(&message(model.propagate(data.x().view(), Noise::Given(&[]), 1)), &["[(5, 3)]", "found []"]);
     contains(&message(model.objective(batch, Noise::Given(&[]))), &["noise", "[(2, 3)]", "found []"]);
+    let table = [Mat::zeros(4, 3)];
+    contains(&message(model.propagate(data.x().view(), Noise::Table(&table), 3)), &["noise", "[(3, 3)]", "[(4, 3)]"]);
     let wide = Dataset::new(uniform(5, 3, 1), uniform(5, 1, 1)).unwrap();
     contains(
         &message(model.objective(Batch { data: &wide, ..batch }, noise)),

@@ -7,13 +7,13 @@ use common::*;
 use deepgp::likelihood::Gaussian;
 use deepgp::noise::{Key, Purpose};
 use deepgp::{
-    CovarianceForm, Dataset, DeepGp, FitSettings, InducingSize, JOINT_ROWS, Mat, MeanForm, MeanFunction, ModelSettings,
-    Noise, Precision, PredictSettings, Regressor, Scaling, Standardiser, TargetTransform, TargetTransforms,
-    TrainSettings, Trend,
+    CovarianceForm, Dataset, DeepGp, Draws, FitSettings, InducingSize, JOINT_ROWS, Mat, MeanForm, MeanFunction,
+    ModelSettings, Noise, Precision, PredictSettings, Regressor, Scaling, Standardiser, TargetTransform,
+    TargetTransforms, TrainSettings, Trend,
 };
 
 const FORMS: (MeanForm, CovarianceForm) = (MeanForm::Whitened, CovarianceForm::Whitened);
-const SETTINGS: PredictSettings = PredictSettings { samples: 30, seed: 3, threads: 0 };
+const SETTINGS: PredictSettings = PredictSettings { samples: 30, seed: 3, threads: 0, draws: Draws::Balanced };
 
 /// Two inputs, one hidden layer of three, two outputs.
 fn two_outputs() -> DeepGp {
@@ -56,7 +56,8 @@ fn summaries_are_those_of_the_mixture() {
     let model = two_outputs();
     let predictor = model.predictor(SETTINGS).unwrap();
     let (x, y) = (uniform(5, 2, 9), uniform(5, 2, 10));
-    let parts = model.propagate(x.view(), Noise::Shared { key: Key::new(3, Purpose::Predict) }, 30).unwrap();
+    let noise = model.prediction_noise(SETTINGS);
+    let parts = model.propagate(x.view(), Noise::Table(&noise), 30).unwrap();
     let prediction = predictor.moments(x.view()).unwrap();
     let densities = predictor.log_density(x.view(), y.view()).unwrap();
     let noise = [0.1, 0.4];
@@ -107,6 +108,41 @@ fn densities_integrate_to_one_and_quantiles_invert_the_distribution() {
         let mass: f64 = (0..steps).filter(|&i| grid[(i, 0)] < *q).map(|i| width * densities[i].exp()).sum();
         assert!((mass - level).abs() < 5e-3);
     }
+}
+
+#[test]
+fn balanced_samples_come_nearer_than_three_times_as_many_independent_ones() {
+    let (model, x) = (random_model(2, FORMS, false, 12), uniform(20, 2, 7));
+    let moments = |samples, seed, draws| {
+        let settings = PredictSettings { samples, seed, threads: 0, draws };
+        model.predictor(settings).unwrap().moments(x.view()).unwrap().f
+    };
+    let (exact, seeds) = (moments(20_000, 99, Draws::Independent), 20);
+    let deviation = exact.deviation();
+    // Root mean squares over rows and seeds, in standard deviations.
+    let errors = |samples, draws| -> [f64; 2] {
+        let mut squares = [0.0; 2];
+        for seed in 0..seeds {
+            let found = moments(samples, seed, draws);
+            for (i, scale) in deviation.as_slice().iter().enumerate() {
+                squares[0] += ((found.mean[(i, 0)] - exact.mean[(i, 0)]) / scale).powi(2);
+                squares[1] += ((found.variance[(i, 0)].sqrt() - scale) / scale).powi(2);
+            }
+        }
+        squares.map(|sum| (sum / (20 * seeds) as f64).sqrt())
+    };
+    let (balanced, independent) = (errors(32, Draws::Balanced), errors(96, Draws::Independent));
+    assert!(balanced[0] < independent[0] && balanced[1] < independent[1], "{balanced:?} {independent:?}");
+}
+
+#[test]
+fn independent_samples_are_those_of_version_0_1() {
+    let (model, x) = (random_model(2, FORMS, false, 12), uniform(5, 2, 7));
+    let noise = model.prediction_noise(PredictSettings { draws: Draws::Independent, ..SETTINGS });
+    let shared = Noise::Shared { key: Key::new(SETTINGS.seed, Purpose::Predict) };
+    let [by_table, by_key] = [Noise::Table(&noise), shared].map(|noise| model.propagate(x.view(), noise, 30).unwrap());
+    assert_eq!(by_table, by_key);
+    assert_ne!(noise, model.prediction_noise(SETTINGS));
 }
 
 #[test]

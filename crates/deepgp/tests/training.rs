@@ -169,7 +169,7 @@ fn the_number_of_threads_does_not_change_a_bit() {
             let mut trainer = Trainer::new(model(&train, precision), &train, Some(&held_out), settings).unwrap();
             trainer.run(go_on).unwrap();
             let state = trainer.state().clone();
-            let predict = deepgp::PredictSettings { samples: 9, seed: 1, threads };
+            let predict = deepgp::PredictSettings { samples: 9, seed: 1, threads, ..Default::default() };
             let predictor = trainer.model().predictor(predict).unwrap();
             let moments = predictor.moments(held_out.x().view()).unwrap();
             (bits(&state.now.raw), bits(&state.now.optimiser.slots[1]), bits(moments.y.variance.as_slice()))

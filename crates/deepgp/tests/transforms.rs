@@ -6,11 +6,11 @@ use deepgp::likelihood::{ByQuadrature, Pointwise, Support, TargetUnits};
 use deepgp::noise::{Key, Purpose};
 use deepgp::params::{Leaf, Parameters};
 use deepgp::{
-    Dataset, Error, FitSettings, InducingSize, Mat, PredictSettings, Regressor, TargetTransform, Training,
+    Dataset, Draws, Error, FitSettings, InducingSize, Mat, PredictSettings, Regressor, TargetTransform, Training,
     TransformChoice, TransformFinding,
 };
 
-const PREDICT: PredictSettings = PredictSettings { samples: 7, seed: 3, threads: 0 };
+const PREDICT: PredictSettings = PredictSettings { samples: 7, seed: 3, threads: 0, draws: Draws::Balanced };
 
 const CHOICES: [TransformChoice; 5] = [
     TransformChoice::None,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{ArgAction, Args};
 use deepgp::PredictSettings;
 
 use super::value::limits::{self, within};
@@ -22,6 +22,10 @@ pub struct ExportArgs {
     /// Seeds the samples
     #[arg(long, default_value_t = PredictSettings::default().seed)]
     pub seed: u64,
+    /// Whether samples are balanced against each other; deepgp 0.1 had --samples 100 --balanced=false
+    #[arg(long, value_name = "BOOL", action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true",
+          default_value_t = true)]
+    pub balanced: bool,
     /// To whom the command talks.
     #[command(flatten)]
     pub voice: Voice,

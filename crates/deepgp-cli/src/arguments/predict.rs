@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{ArgAction, Args};
 use deepgp::{Precision, PredictSettings};
 use deepgp_io::ModelFile;
 use deepgp_io::table::{Header, Missing, ReadOptions, Schema};
 
 use super::table_limits::TableLimitOptions;
-use super::value::choice::{HEADERS, MISSING_IN_NEW_TABLES, PRECISIONS, choice};
+use super::value::choice::{HEADERS, MISSING_IN_NEW_TABLES, PRECISIONS, choice, draws_of};
 use super::value::limits::{self, within};
 use super::value::stdio_path;
 use crate::model::device::{DEVICES, Device};
@@ -80,6 +80,10 @@ pub struct PredictionOptions {
     /// Seeds the samples
     #[arg(long, default_value_t = PredictSettings::default().seed)]
     pub seed: u64,
+    /// Whether samples are balanced against each other; deepgp 0.1 had --samples 100 --balanced=false
+    #[arg(long, value_name = "BOOL", action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true",
+          default_value_t = true)]
+    pub balanced: bool,
     /// Threads to work with; 0 for all
     #[arg(long, default_value_t = 0)]
     pub threads: usize,
@@ -100,7 +104,12 @@ pub struct PredictionOptions {
 impl PredictionOptions {
     /// The library's settings of the prediction.
     pub fn settings(self) -> PredictSettings {
-        PredictSettings { samples: self.samples, seed: self.seed, threads: self.threads }
+        PredictSettings {
+            samples: self.samples,
+            seed: self.seed,
+            threads: self.threads,
+            draws: draws_of(self.balanced),
+        }
     }
 
     /// How the table is read.

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{ArgAction, Args};
 use deepgp::PredictSettings;
 use deepgp_io::ModelFile;
 use deepgp_io::table::{Missing, Schema};
 
-use super::value::choice::{MISSING_IN_NEW_TABLES, choice};
+use super::value::choice::{MISSING_IN_NEW_TABLES, choice, draws_of};
 use super::value::duration::Seconds;
 use super::value::limits::{self, within};
 use crate::model::device::{DEVICES, Device};
@@ -32,6 +32,10 @@ pub struct ServeArgs {
     /// Seeds the samples of requests without a seed of their own
     #[arg(long, default_value_t = PredictSettings::default().seed)]
     pub seed: u64,
+    /// Whether samples are balanced against each other; deepgp 0.1 had --samples 100 --balanced=false
+    #[arg(long, value_name = "BOOL", action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true",
+          default_value_t = true)]
+    pub balanced: bool,
     /// Threads to work with; 0 for all
     #[arg(long, default_value_t = 0)]
     pub threads: usize,
@@ -66,7 +70,12 @@ pub struct LimitOptions {
 impl ServeArgs {
     /// The library's settings of the predictions.
     pub fn settings(&self) -> PredictSettings {
-        PredictSettings { samples: self.samples, seed: self.seed, threads: self.threads }
+        PredictSettings {
+            samples: self.samples,
+            seed: self.seed,
+            threads: self.threads,
+            draws: draws_of(self.balanced),
+        }
     }
 
     /// The columns that a model reads, with missing values treated as these options say.

@@ -5,16 +5,18 @@ use deepgp::PredictSettings;
 use deepgp_io::{ModelFile, onnx};
 use serde_json::json;
 
+use crate::arguments::value::choice::draws_of;
 use crate::arguments::{ExportArgs, paths};
 use crate::terminal::output::{self, Outcome};
 use crate::terminal::text::count;
 
 /// Writes a model as an ONNX graph.
 pub fn export(args: &ExportArgs) -> Result<Outcome> {
-    let ExportArgs { model, onnx: path, samples, seed, voice } = args;
+    let ExportArgs { model, onnx: path, samples, seed, balanced, voice } = args;
     paths::check_distinct(&[("the model", Some(model)), ("--onnx", Some(path))])?;
     let file = ModelFile::load(model)?;
-    let settings = PredictSettings { samples: *samples, seed: *seed, ..PredictSettings::default() };
+    let settings =
+        PredictSettings { samples: *samples, seed: *seed, draws: draws_of(*balanced), ..PredictSettings::default() };
     onnx::save(&file.regressor, &file.schema, settings, path)?;
     let features = file.schema.feature_names();
     let shown = path.display();

@@ -36,7 +36,8 @@ fn of_the_mean(training: &Training, rows: &Dataset) -> Result<f64> {
 /// The mean log density of `rows`, which are in the model's units, in the targets' units.
 fn log_likelihood(file: &ModelFile, rows: &Dataset) -> Result<f64> {
     let TrainSettings { validation_samples: samples, seed, threads, .. } = file.record.settings.train;
-    let predictor = file.regressor.model.predictor(PredictSettings { samples, seed, threads })?;
+    let predictor =
+        file.regressor.model.predictor(PredictSettings { samples, seed, threads, ..PredictSettings::default() })?;
     let each = predictor.log_density(rows.x().view(), rows.y().view())?;
     Ok(each.iter().sum::<f64>() / each.len() as f64 - file.regressor.standardiser.log_volume_of(rows))
 }

@@ -5,7 +5,7 @@
 
 use anyhow::Result;
 use deepgp::likelihood::Outcomes;
-use deepgp::{Dataset, FitSettings, PredictSettings, Training, ValidationScore};
+use deepgp::{Dataset, FitSettings, PredictSettings, TrainSettings, Training, ValidationScore};
 
 use super::time_limit::TimeLimit;
 use crate::model::device;
@@ -32,7 +32,8 @@ impl ValidationCosts {
     fn measure(training: &Training, settings: &FitSettings) -> Result<Option<Self>> {
         let Some(rows) = training.held_out() else { return Ok(None) };
         let (train, model) = (settings.train, training.model());
-        let predict = PredictSettings { samples: train.validation_samples, seed: train.seed, threads: train.threads };
+        let TrainSettings { validation_samples: samples, seed, threads, .. } = train;
+        let predict = PredictSettings { samples, seed, threads, ..PredictSettings::default() };
         let predictor = model.predictor(predict).map_err(device::explain)?;
         let judge = train.validation_score.suiting(model.likelihood().outcomes());
         let look = seconds_a_row(rows, |some: &Dataset| match judge {

@@ -193,7 +193,7 @@ mod tests {
             data_rows: 60,
             weighted: false,
             offset: false,
-            given_noise: false,
+            given_rows: 0,
             together: false,
             objective: deepgp::ObjectiveForm::default(),
         };

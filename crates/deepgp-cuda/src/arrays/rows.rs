@@ -105,7 +105,7 @@ impl<T: Real> RowArrays<T> {
             variance: arena.take(rows * p),
             conditional: if last && extent.conditional() { arena.take(rows) } else { Span::NONE },
             noise: arena.take(samples),
-            given: if extent.work.given_noise { arena.take(samples) } else { Span::NONE },
+            given: arena.take(when(!last, extent.work.given_rows * p)),
         }
     }
 }

@@ -21,8 +21,8 @@ pub struct Workload {
     pub weighted: bool,
     /// Whether those rows have offsets.
     pub offset: bool,
-    /// Whether the noise is uploaded and not drawn.
-    pub given_noise: bool,
+    /// Rows of the noise that is uploaded, which are taken over and over; 0 where it is drawn.
+    pub given_rows: usize,
     /// Whether other processes have rows of the same batches.
     pub together: bool,
     /// What is maximised, where gradients are wanted.
@@ -112,7 +112,7 @@ mod tests {
             data_rows: 70,
             weighted: false,
             offset: false,
-            given_noise: false,
+            given_rows: 0,
             together: false,
             objective: deepgp::ObjectiveForm::default(),
         };

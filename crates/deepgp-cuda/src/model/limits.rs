@@ -102,7 +102,7 @@ mod tests {
                 data_rows: 0,
                 weighted: false,
                 offset: false,
-                given_noise: false,
+                given_rows: 0,
                 together: false,
                 objective: deepgp::ObjectiveForm::default(),
             };

@@ -22,12 +22,12 @@ pub enum NoiseSource {
         /// Philox's key.
         key: [u32; 2],
     },
-    /// The same for all rows: prediction.
+    /// The same for all rows.
     Shared {
         /// Philox's key.
         key: [u32; 2],
     },
-    /// It was uploaded with the batch.
+    /// It was uploaded: with the batch, or the table that all rows of a prediction share.
     Given,
     /// The points of the model's learned sites, the same for all rows.
     Sites,

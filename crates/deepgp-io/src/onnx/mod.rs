@@ -19,7 +19,7 @@ mod transformed;
 
 use std::path::{Path, PathBuf};
 
-use deepgp::{PredictSettings, Regressor};
+use deepgp::{Draws, PredictSettings, Regressor};
 
 use crate::atomic;
 use crate::table::Schema;
@@ -96,6 +96,11 @@ pub fn encode(regressor: &Regressor, schema: &Schema, settings: PredictSettings)
         facts.push(("deepgp.samples", "none: the distribution is exact".into()));
     } else {
         facts.push(("deepgp.samples", settings.samples.to_string()));
+        let draws = match settings.draws {
+            Draws::Balanced => "balanced",
+            Draws::Independent => "independent",
+        };
+        facts.push(("deepgp.draws", draws.into()));
         facts.push(("deepgp.seed", settings.seed.to_string()));
     }
     Ok(protobuf::model(&graph, ("x", columns), &outputs, &facts))

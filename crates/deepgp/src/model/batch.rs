@@ -111,9 +111,14 @@ impl DeepGp {
                 return Err(Error::Setting { name, value: "0".into(), requirement: "at least 1" });
             }
         }
-        if let Noise::Given(given) = noise {
+        let given = match noise {
+            Noise::Given(given) => Some((given, rows * samples)),
+            Noise::Table(table) => Some((table, samples)),
+            Noise::Rows { .. } | Noise::Shared { .. } => None,
+        };
+        if let Some((given, each)) = given {
             let hidden = &self.layers()[..self.layers().len() - 1];
-            let expected: Vec<_> = hidden.iter().map(|l| (rows * samples, l.output_width())).collect();
+            let expected: Vec<_> = hidden.iter().map(|l| (each, l.output_width())).collect();
             let found: Vec<_> = given.iter().map(|m| (m.nrows(), m.ncols())).collect();
             if found != expected {
                 return Err(Error::Shape {

@@ -4,12 +4,11 @@
 //! f_s = mean + √variance ∘ ε_s  after each hidden layer, for s = 1 … S        p(f | x) = Σ_s ω_s N(f; mean_s, variance_s)  after the last
 //! ```
 
-use super::{DeepGp, mixture_size};
+use super::DeepGp;
 use crate::error::Result;
 use crate::layer::ExplicitLayer;
 use crate::numeric::mat::Mat;
 use crate::predict::Predictor;
-use crate::random::noise::{Key, Noise, Purpose, RowNumbers};
 use crate::settings::PredictSettings;
 
 /// A model's way from a row to the mixture of Gaussians over its latent functions, all in the model's units.
@@ -29,18 +28,10 @@ impl DeepGp {
         let predictor: Predictor<'_> = self.predictor(settings)?;
         let floor = self.precision().floor();
         let layers = self.layers().iter().zip(predictor.prepared()?);
-        let samples = self.samples(settings.samples);
-        let drawn = Noise::Shared { key: Key::new(settings.seed, Purpose::Predict) };
-        let noise = self.sites().map_or(drawn, |sites| Noise::Sites(sites.points()));
-        let of_hidden = |layer: usize| {
-            let mut own = Mat::zeros(samples, self.layers()[layer].output_width());
-            noise.fill(layer, RowNumbers { ids: &[0], first: 0, offset: 0 }, samples, &mut own);
-            own
-        };
-        let parts = mixture_size(self.layers().len(), samples);
+        let parts = self.mixture_size(settings.samples);
         Ok(ExplicitModel {
             layers: layers.map(|(layer, prepared)| ExplicitLayer::new(layer, prepared, floor)).collect(),
-            noise: (0..self.layers().len() - 1).map(of_hidden).collect(),
+            noise: self.prediction_noise(settings),
             weights: predictor.weights.clone().unwrap_or_else(|| vec![1.0 / parts as f64; parts]),
         })
     }

@@ -17,9 +17,13 @@ use crate::numeric::mat::{Mat, View};
 use crate::numeric::scratch::Scratch;
 use crate::predict::{Predictor, within_reach};
 use crate::random::noise::{Key, Purpose, fill_row};
+use crate::settings::Draws;
 
 /// The largest number of rows that can be taken jointly.
 pub const JOINT_ROWS: usize = 2000;
+
+/// Independent samples in place of a balanced one: joint moments have as many as before there were balanced ones.
+const INSTEAD_OF_BALANCED: usize = 3;
 
 /// The jitter on every joint covariance before it is factored, relative to the prior's variance: about what rounding leaves of a
 /// difference of two kernel matrices.
@@ -54,13 +58,17 @@ struct LayerJoint {
 }
 
 impl Predictor<'_> {
-    /// Mean and covariance of `f` over up to [`JOINT_ROWS`] rows, from the predictor's samples of the hidden layers (exact if there are
-    /// none) or from its sites: `m = Σ_s ω_s m_s` and `C = Σ_s ω_s (C_s + (m_s − m)(m_s − m)ᵀ)` for each output, with `ω_s = 1/S` or a
+    /// Mean and covariance of `f` over up to [`JOINT_ROWS`] rows, from samples of the hidden layers (exact if there are none; independent ones, three
+    /// for each of the predictor's if those are balanced) or from its sites: `m = Σ_s ω_s m_s` and `C = Σ_s ω_s (C_s + (m_s − m)(m_s − m)ᵀ)` for each output, with `ω_s = 1/S` or a
     /// site's weight.
     pub fn joint_moments(&self, x: View<'_>) -> Result<JointMoments> {
         self.check_joint(x)?;
         let p = self.model.latent_width();
-        let samples = self.model.mixture_size(self.settings.samples);
+        let worth = match self.settings.draws {
+            Draws::Balanced => INSTEAD_OF_BALANCED,
+            Draws::Independent => 1,
+        };
+        let samples = self.model.mixture_size(self.settings.samples.saturating_mul(worth));
         let weight = |s: usize| self.weights.as_ref().map_or(1.0 / samples as f64, |all| all[s]);
         let mut means = Vec::new();
         let mut covariance = vec![Mat::zeros(x.nrows(), x.nrows()); p];

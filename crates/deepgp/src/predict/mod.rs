@@ -20,6 +20,7 @@ pub(crate) mod joint;
 pub(crate) mod metrics;
 pub(crate) mod mixture;
 pub(crate) mod neighbours;
+mod noise;
 mod rows;
 mod sharpness;
 mod spread;

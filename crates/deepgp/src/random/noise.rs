@@ -160,7 +160,7 @@ pub enum Noise<'a> {
         /// The optimiser's step; after 2³² of them the draws repeat.
         step: u32,
     },
-    /// The same draws for every row: prediction.
+    /// The same draws for every row, each independent of the others.
     Shared {
         /// The key of the draws.
         key: Key,
@@ -168,8 +168,9 @@ pub enum Noise<'a> {
     /// One `[rows · samples, width]` matrix for each hidden layer, sample by sample within a row; `rows` counts from
     /// the first row of the batch. For comparison with other programs.
     Given(&'a [Mat]),
-    /// One `[samples, width]` matrix for each hidden layer, the same for every row: learned sites.
-    Sites(&'a [Mat]),
+    /// One `[samples, width]` matrix for each hidden layer, the same for every row: prediction ([`prediction_noise`](crate::DeepGp::prediction_noise)),
+    /// and learned sites.
+    Table(&'a [Mat]),
 }
 
 impl Noise<'_> {
@@ -186,7 +187,7 @@ impl Noise<'_> {
                     *to = T::of(*from);
                 }
             }
-            Self::Sites(points) => {
+            Self::Table(points) => {
                 let own = points[layer].as_slice();
                 for copy in out.as_mut_slice().chunks_exact_mut(own.len().max(1)) {
                     for (to, from) in copy.iter_mut().zip(own) {

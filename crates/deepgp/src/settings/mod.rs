@@ -16,7 +16,7 @@ pub(crate) use inducing_size::ResolvedSize;
 pub use inducing_size::{COVARIANCE_INDUCING, InducingSize, MEAN_INDUCING, inducing_for};
 pub use kernel_choice::KernelChoice;
 pub use model::ModelSettings;
-pub use predict::PredictSettings;
+pub use predict::{Draws, PredictSettings};
 pub use schedule::Schedule;
 pub use train::{SMALL_TABLE, TrainSettings, learning_rate_for};
 pub use validation_score::ValidationScore;
@@ -37,6 +37,7 @@ mod tests {
         assert_eq!((model.mean_form, model.covariance_form), (MeanForm::Whitened, CovarianceForm::Diagonal));
         assert_eq!(model.inducing, InducingSize::Nested { mean: None, covariance: None });
         assert_eq!((train.steps, train.batch_size, train.samples, train.learning_rate), (3000, 10_000, 1, None));
-        assert_eq!(PredictSettings::default().samples, 100);
+        let PredictSettings { samples, seed, threads, draws } = PredictSettings::default();
+        assert_eq!((samples, seed, threads, draws), (32, 0, 0, Draws::Balanced));
     }
 }

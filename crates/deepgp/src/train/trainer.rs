@@ -38,7 +38,7 @@ use crate::model::batch::Shard;
 use crate::numeric::threads::Threads;
 use crate::objective::{Objective, ObjectiveForm};
 use crate::predict::metrics::weighted_mean;
-use crate::settings::{PredictSettings, TrainSettings, learning_rate_for};
+use crate::settings::{Draws, PredictSettings, TrainSettings, learning_rate_for};
 
 /// The number of steps in a row that may be rolled back before training gives up.
 const MAX_FAILURES: u32 = 20;
@@ -529,7 +529,7 @@ impl<'a> Trainer<'a> {
             self.run.store_raw(&mut self.state)?;
             self.model.set_raw(&self.state.now.raw);
         }
-        let (model, settings) = (&self.model, PredictSettings { samples, seed, threads: 0 });
+        let (model, settings) = (&self.model, PredictSettings { samples, seed, threads: 0, draws: Draws::Independent });
         let judge = self.state.settings.validation_score;
         let Validation { rows, own } = self.validation.as_ref().expect("there are validation rows");
         let mut each = Vec::new();

@@ -29,7 +29,7 @@ use crate::model::start::{StartProgress, StartWatch, unwatched};
 use crate::numeric::threads::Threads;
 use crate::random::noise::{Key, Purpose};
 use crate::regressor::Regressor;
-use crate::settings::{FitSettings, PredictSettings, TrainSettings};
+use crate::settings::{Draws, FitSettings, PredictSettings, TrainSettings};
 
 /// The most rows that a trend is learnt from.
 const MOST_ROWS_OF_TREND: usize = 20_000;
@@ -315,7 +315,7 @@ impl Training {
             return Ok(regressor);
         }
         let TrainSettings { validation_samples: samples, seed, threads, .. } = self.settings;
-        regressor.calibrated_by(rows, PredictSettings { samples, seed, threads })
+        regressor.calibrated_by(rows, PredictSettings { samples, seed, threads, draws: Draws::Balanced })
     }
 
     /// The model at its starting point and its units.

@@ -6,15 +6,15 @@ use std::ops::ControlFlow;
 
 use deepgp::noise::{Key, Purpose};
 use deepgp::{
-    Batch, ConstantColumns, Dataset, DeepGp, FitSettings, LikelihoodForm, Mat, ModelSettings, Noise, PredictSettings,
-    Regressor, Scaling, Score, Snapshot, Standardiser, StepOutcome, StepReport, Stop, TrainSettings, TrainState,
-    Trainer, Training,
+    Batch, ConstantColumns, Dataset, DeepGp, Draws, FitSettings, LikelihoodForm, Mat, ModelSettings, Noise,
+    PredictSettings, Regressor, Scaling, Score, Snapshot, Standardiser, StepOutcome, StepReport, Stop, TrainSettings,
+    TrainState, Trainer, Training,
 };
 
 use crate::fixture::Case;
 
 /// How the fixtures predict.
-const PREDICT: PredictSettings = PredictSettings { samples: 7, seed: 3, threads: 0 };
+const PREDICT: PredictSettings = PredictSettings { samples: 7, seed: 3, threads: 0, draws: Draws::Independent };
 
 /// A fit that has ended.
 #[derive(Clone, Debug)]

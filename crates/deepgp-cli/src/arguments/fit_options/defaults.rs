@@ -108,7 +108,7 @@ fn usual_rate() -> String {
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
-    use deepgp::{FitSettings, InducingSize, JOINT_ROWS, ModelSettings, PredictSettings, TrainSettings};
+    use deepgp::{Draws, FitSettings, InducingSize, JOINT_ROWS, ModelSettings, PredictSettings, TrainSettings};
 
     use super::*;
     use crate::arguments::Cli;
@@ -212,11 +212,12 @@ mod tests {
     #[test]
     fn predictions_and_benchmarks_start_from_the_settings_too() {
         let (model, train) = (ModelSettings::default(), TrainSettings::default());
-        let PredictSettings { samples, seed, threads } = PredictSettings::default();
+        let PredictSettings { samples, seed, threads, draws } = PredictSettings::default();
         for command in ["predict", "evaluate", "report"] {
             assert_default(command, "samples", samples);
             assert_default(command, "seed", seed);
             assert_default(command, "threads", threads);
+            assert_default(command, "balanced", draws == Draws::Balanced);
         }
         assert!(help("predict", "joint").contains(&format!("up to {JOINT_ROWS} rows")));
         assert_default("benchmark", "batch_size", train.batch_size);

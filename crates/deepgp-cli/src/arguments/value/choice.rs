@@ -1,6 +1,7 @@
 //! Names of the library's enums on the command line.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use deepgp::Draws;
 use serde::de::DeserializeOwned;
 
 /// Names of the ways to treat missing values, [`Missing`](deepgp_io::table::Missing).
@@ -47,6 +48,11 @@ pub const TRANSFORMS: &[&str] = &["none", "log", "log1p", "yeo-johnson", "quanti
 
 /// Names of the trends of targets, [`TrendChoice`](deepgp::TrendChoice).
 pub const TRENDS: &[&str] = &["none", "linear", "auto"];
+
+/// How samples are drawn that are balanced, or are not.
+pub fn draws_of(balanced: bool) -> Draws {
+    if balanced { Draws::Balanced } else { Draws::Independent }
+}
 
 /// A parser of the enum `T` that knows its values by `names`, those that serde gives them.
 pub fn choice<T: DeserializeOwned + Clone + Send + Sync + 'static>(

@@ -7,7 +7,9 @@ use std::time::Instant;
 
 use anyhow::Result;
 use deepgp::backend::BURST;
-use deepgp::{Dataset, DeepGp, FitSettings, PredictSettings, Regressor, Score, StepOutcome, Stop, Trainer, Training};
+use deepgp::{
+    Dataset, DeepGp, Draws, FitSettings, PredictSettings, Regressor, Score, StepOutcome, Stop, Trainer, Training,
+};
 use serde::{Deserialize, Serialize};
 
 use super::journal::{six_digits, six_digits_if_any};
@@ -22,6 +24,8 @@ const LATER: f64 = 0.05;
 /// Samples behind each test log likelihood of a learning curve: fewer than behind a final one, which is a little higher
 /// for it.
 pub const CURVE_SAMPLES: usize = 20;
+/// Samples behind a score on the test rows.
+const SCORE_SAMPLES: usize = 100;
 
 /// A point of a learning curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -178,13 +182,18 @@ impl<'a> TrainingRun<'a> {
         Ok(Some(TrainedModel { regressor: fit.regressor, seconds, step_seconds, steps, rolled_back, stuck }))
     }
 
+    /// Predictions by so many independent samples, as all recorded runs have had them.
+    fn by_samples(&self, samples: usize) -> PredictSettings {
+        PredictSettings { samples, seed: 0, threads: self.setup.threads, draws: Draws::Independent }
+    }
+
     /// The score of a trained model on the test rows; in words why there is none, if training could not be finished or
     /// the model cannot be computed there.
     pub fn score(&self, trained: &TrainedModel) -> Result<std::result::Result<Score, String>> {
         if let Some(reason) = &trained.stuck {
             return Ok(Err(reason.clone()));
         }
-        let settings = PredictSettings { threads: self.setup.threads, ..PredictSettings::default() };
+        let settings = self.by_samples(SCORE_SAMPLES);
         match trained.regressor.predictor(settings).and_then(|predictor| predictor.score(&self.test)) {
             Ok(score) if score.log_likelihood.is_finite() && score.rmse[0].is_finite() => Ok(Ok(score)),
             Ok(_) => Ok(Err("its scores on the test rows are not finite".into())),
@@ -195,8 +204,7 @@ impl<'a> TrainingRun<'a> {
 
     /// Mean log density of the test rows by [`CURVE_SAMPLES`] samples; `None` if the model cannot be computed there.
     pub fn test_log_likelihood(&self, regressor: &Regressor) -> Result<Option<f64>> {
-        let settings =
-            PredictSettings { threads: self.setup.threads, samples: CURVE_SAMPLES, ..PredictSettings::default() };
+        let settings = self.by_samples(CURVE_SAMPLES);
         let (x, y) = (self.test.x().view(), self.test.y().view());
         match regressor.predictor(settings).and_then(|predictor| predictor.log_density(x, y)) {
             Ok(densities) => {

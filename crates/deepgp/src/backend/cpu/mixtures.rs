@@ -13,7 +13,7 @@ use crate::model::{DeepGp, Precision, Sites};
 use crate::numeric::mat::{Mat, View};
 use crate::numeric::real::{Real, widen};
 use crate::predict::Moments;
-use crate::random::noise::{Key, Noise, Purpose, RowNumbers};
+use crate::random::noise::{Noise, RowNumbers};
 use crate::settings::PredictSettings;
 
 /// The number of rows times samples in a block: enough that fetching a layer's matrices costs little, few enough that a single row is
@@ -29,8 +29,8 @@ const NUMBERS_AT_ONCE: usize = 1 << 20;
 pub(crate) struct CpuMixtures<'m> {
     /// The layers and working memory.
     chain: RowChain<'m>,
-    /// Samples, seed and threads.
-    settings: PredictSettings,
+    /// The noise of each hidden layer, `[S, width]`, the same for all rows.
+    noise: Vec<Mat>,
     /// The number of latent functions, `P`.
     width: usize,
     /// The learned sites that take the place of samples, if there are any.
@@ -57,7 +57,8 @@ impl<'m> CpuMixtures<'m> {
                 RowChain::Mixed(Chain::new(layers, prepared, floor, samples, want), Workspaces::new(count))
             }
         };
-        Self { chain, settings, width: model.latent_width(), sites: model.sites() }
+        let noise = model.prediction_noise(settings);
+        Self { chain, noise, width: model.latent_width(), sites: model.sites() }
     }
 
     /// The slopes of mean and variance of each latent function in the inputs: `[N, 2 · P · D]`, those of the means first.
@@ -144,11 +145,10 @@ impl<'m> CpuMixtures<'m> {
         if width == 0 || x.nrows() == 0 {
             return;
         }
-        let drawn = Noise::Shared { key: Key::new(self.settings.seed, Purpose::Predict) };
-        let noise = self.sites.map_or(drawn, |sites| Noise::Sites(sites.points()));
+        let noise = Noise::Table(&self.noise);
         let block_rows = block_rows(chain);
         let first_rows = block_rows * at_first;
-        // Shared noise asks for no row numbers, only for how many rows there are.
+        // A table asks for no row numbers, only for how many rows there are.
         let ids = vec![0; block_rows];
         let compute = |(group, out): (usize, &mut [f64])| {
             let mut rows = workspaces.take();

@@ -201,7 +201,7 @@ impl DeepGp {
     ) -> &'m [Sums<T>] {
         let TypedMemory { arrays, sums, workspaces } = memory;
         let (floor, samples) = (self.precision().floor(), self.samples(batch.samples));
-        let noise = &self.sites().map_or(*noise, |sites| Noise::Sites(sites.points()));
+        let noise = &self.sites().map_or(*noise, |sites| Noise::Table(sites.points()));
         let log_weights = self.sites().map(Sites::log_weights);
         let mut chain = Chain::reusing(arrays, self.layers(), prepared, floor, samples, Want::Gradients, layout);
         if batch.objective.wants_conditional() {
