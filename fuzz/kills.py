@@ -5,7 +5,7 @@
 
 The program is `target/debug/deepgp`, or what DEEPGP names. Two of three stops are kill -9, the third is Ctrl-C. After each stop what was
 kept, a fit's checkpoint or a search's journal, must be whole and no older than before; at the end of each run all arrays of its model must
-be the same bytes, but for times.
+be the same bytes, but for those that hang on time.
 """
 
 import argparse
@@ -102,7 +102,7 @@ def main():
     done(start(runs.whole()), "the uninterrupted run")
     # About ten stops a run, however fast the machine is.
     longest = (time.monotonic() - began) / 5
-    whole, _ = contents(folder / "whole.deepgp")
+    whole, _ = contents(folder / "whole.deepgp", arguments.device)
     cut = folder / "cut.deepgp"
     killed = interrupted = compared = early = 0
     furthest, began = None, time.monotonic()
@@ -126,9 +126,10 @@ def main():
             done(child, "the last run")
         reached = runs.progress()
         if cut.exists() and not runs.checkpoint.exists():
-            arrays, _ = contents(cut)
+            arrays, _ = contents(cut, arguments.device)
             if arrays != whole:
-                sys.exit(f"stop {stops}: the model is not that of the uninterrupted run")
+                other = sorted(name for name in whole | arrays if whole.get(name) != arrays.get(name))
+                sys.exit(f"stop {stops}: the model is not that of the uninterrupted run: {', '.join(other)}")
             compared, furthest = compared + 1, None
             cut.unlink()
             runs.forget()
