@@ -286,7 +286,7 @@ class Estimator(_base.BaseEstimator):  # type: ignore[misc]
         found = self.model_.importance(X, samples=min(20, self.prediction_samples), threads=self.threads)
         return found if len(found.share) > 1 else Importance(found.columns, found.share[0], found.error[0])
 
-    def _mixture(self) -> dict[str, int]:
+    def _mixture(self) -> dict[str, Any]:
         return {"samples": self.prediction_samples, "seed": 0, "threads": self.threads}
 
     def __sklearn_tags__(self) -> Any:

@@ -281,6 +281,20 @@ def test_joint_draws_have_samples_of_their_own(model, data):
     assert np.array_equal(few, many)
 
 
+def test_balanced_samples_come_nearer_than_more_that_are_independent(model, data):
+    X, _ = data
+    exact = model.predict(X, samples=5000, seed=99, balanced=False).y
+
+    def error(**how):
+        means = [model.predict(X, seed=seed, **how).y.mean for seed in range(10)]
+        return float(np.mean([np.mean((mean - exact.mean) ** 2) for mean in means]))
+
+    assert error() < error(samples=100, balanced=False)
+    assert np.array_equal(model.predict(X).y.mean, model.predict(X, samples=32, balanced=True).y.mean)
+    with pytest.raises(TypeError, match="balanced"):
+        model.predict(X, balanced="yes")
+
+
 def test_answers_have_their_shapes_and_agree(model, data):
     X, y = data
     for _ in range(50):
