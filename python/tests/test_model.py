@@ -291,7 +291,7 @@ def test_balanced_samples_come_nearer_than_more_that_are_independent(model, data
 
     assert error() < error(samples=100, balanced=False)
     assert np.array_equal(model.predict(X).y.mean, model.predict(X, samples=32, balanced=True).y.mean)
-    with pytest.raises(TypeError, match="balanced"):
+    with pytest.raises(ValueError, match=r"`balanced` is .yes., but must be True or False"):
         model.predict(X, balanced="yes")
 
 
