@@ -282,7 +282,9 @@ def test_joint_draws_have_samples_of_their_own(model, data):
 
 
 def test_balanced_samples_come_nearer_than_more_that_are_independent(model, data):
-    X, _ = data
+    X, y = data
+    for _ in range(100):
+        model.train_step(X, y)
     exact = model.predict(X, samples=5000, seed=99, balanced=False).y
 
     def error(**how):
@@ -291,7 +293,7 @@ def test_balanced_samples_come_nearer_than_more_that_are_independent(model, data
 
     assert error() < error(samples=100, balanced=False)
     assert np.array_equal(model.predict(X).y.mean, model.predict(X, samples=32, balanced=True).y.mean)
-    with pytest.raises(TypeError, match="balanced"):
+    with pytest.raises(ValueError, match=r"`balanced` is .yes., but must be True or False"):
         model.predict(X, balanced="yes")
 
 
