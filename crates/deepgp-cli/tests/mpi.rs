@@ -116,6 +116,70 @@ mod together {
         assert!(distance(&place, "alone.deepgp", "m4.deepgp") > 0.0);
     }
 
+    /// A table with quoted line ends, missing cells, dates, numbers with signs, a category that only the last lines have, and a column of ones; a
+    /// line says what is wrong with it, if something is.
+    fn messy(wrong: &str) -> String {
+        let line = |i: usize| {
+            let place = if i > 290 { "late" } else { ["\"a\n\"\"b\"\"\"", "none", "c,", "d"][i % 4] };
+            let place = if place == "c," { "\"c,\"" } else { place };
+            let (x, z) =
+                ((i * 37 % 300) as f64 / 50.0, if i % 9 == 4 { String::new() } else { format!("${}", i % 23) });
+            let y = if i == 299 && !wrong.is_empty() {
+                wrong.into()
+            } else {
+                format!("{}", x.sin() + (i % 5) as f64 / 9.0)
+            };
+            format!("{x},{z},{place},{:02}/{:02}/2024,1,{y}\n", 1 + i % 12, 1 + i % 28)
+        };
+        "x,z,place,day,w,y\n".to_string() + &(0..300).map(line).collect::<String>()
+    }
+
+    #[test]
+    fn a_table_that_is_read_in_shares_gives_the_model_of_one_that_all_read() {
+        let place = Place::new();
+        place.write("messy.csv", messy(""));
+        let sizes = SMALL.replace("distance", "y");
+        let fit = |count: usize, options: &str, out: &str| {
+            let mut command =
+                mpirun(&place, count, &format!("fit messy.csv {sizes} --steps 20 {options} --out {out} --json"))?;
+            let ended = command.output().unwrap();
+            assert!(ended.status.success(), "{count} {options}: {}", said(&ended));
+            Some(json(&ended))
+        };
+        for count in [1, 2, 4] {
+            let Some(scores) = fit(count, "--ignore w", "shared.deepgp") else { return };
+            // With weights every process reads all rows; weights of 1 change nothing.
+            let all = fit(count, "--weights w", "all.deepgp").unwrap();
+            assert!(distance(&place, "shared.deepgp", "all.deepgp") < 1e-300, "{count}");
+            assert_eq!(scores["test"]["log_likelihood"], all["test"]["log_likelihood"], "{count}");
+            let file = |name: &str| ModelFile::load(&place.path(name)).unwrap();
+            let (shared, all) = (file("shared.deepgp"), file("all.deepgp"));
+            assert_eq!((&shared.schema.inputs, &shared.schema.writing), (&all.schema.inputs, &all.schema.writing));
+            assert_eq!(shared.record.data, all.record.data, "{count}");
+            assert_eq!((shared.record.test_rows, shared.schema.inputs.len()), (60, 4), "{count}");
+            // It goes on from the share that it reads anew.
+            let mut command = mpirun(&place, count, "resume shared.deepgp --steps 5").unwrap();
+            let ended = command.output().unwrap();
+            assert!(ended.status.success(), "{count}: {}", said(&ended));
+        }
+        place.write("messy.csv", messy("much"));
+        for count in [1, 4] {
+            let mut command = mpirun(&place, count, &format!("fit messy.csv {sizes}")).unwrap();
+            let ended = command.output().unwrap();
+            let said = said(&ended);
+            assert!(
+                said.matches("error: ").count() == 1 && said.contains("line 374, column `y`: \"much\" is not"),
+                "{said}"
+            );
+        }
+        // What only the process that reads it can say.
+        place.write("messy.csv", messy("1,2"));
+        let ended = mpirun(&place, 4, &format!("fit messy.csv {sizes}")).unwrap().output().unwrap();
+        let said = said(&ended);
+        assert!(said.matches("error: ").count() == 1 && said.contains("line 374"), "{said}");
+        assert!(said.contains("process 3: "), "{said}");
+    }
+
     #[test]
     fn an_interrupted_fit_leaves_one_whole_checkpoint() {
         let place = Place::new();

@@ -10,6 +10,7 @@ pub mod interruption;
 pub mod learned_nothing;
 pub mod model_place;
 pub mod read;
+pub mod rows_among;
 pub mod rows_in;
 pub mod rows_on_disk;
 pub mod start;
