@@ -12,9 +12,10 @@ use std::sync::Arc;
 use common::{Values, gzip, parquet};
 use deepgp::backend::Communicator;
 use deepgp_io::table::{Cell, Missing, ReadOptions, Schema, Source, Targets, Task, Wanted, random_split_notes};
-use deepgp_io::{Error, Note, Result};
+use deepgp_io::{Error, Note};
 use parquet::basic::Compression;
 use processes::processes;
+use proptest::prelude::*;
 
 /// What a process knows of a table, and the rows that it has read.
 #[derive(Debug, PartialEq)]
@@ -40,7 +41,7 @@ fn wanted() -> Wanted {
 }
 
 /// What one of several processes makes of these files.
-fn read(paths: &[PathBuf], wanted: &Wanted, communicator: Arc<dyn Communicator>) -> Result<Read> {
+fn read(paths: &[PathBuf], wanted: &Wanted, communicator: Arc<dyn Communicator>) -> deepgp_io::Result<Read> {
     let source = Source::open_among(paths, ReadOptions::default(), communicator)?;
     let mut records = 0;
     let (schema, notes) = Schema::scan_watched(&source, wanted, &mut |seen| records = seen)?;
@@ -271,4 +272,58 @@ fn what_is_wrong_is_told_as_one_process_tells_it() {
     let path = write(folder.path(), "marks.csv", format!("a;y\n{rows}"));
     let (alone, together) = messages(&[path], &wanted(), 3);
     assert!(alone.contains("decimal") && together.iter().all(|said| *said == alone), "{alone}\n{together:#?}");
+}
+
+/// Cells that mean different things in different company.
+const PALETTES: [&[&str]; 6] = [
+    &["1", "2.5", "", "-3", "1e3", "NA", "07"],
+    &["gas", "none", "oil", "\"a\n\"\"b\"", "", "?", "x\" y"],
+    &["2024-01-05", "2023-11-30 10:00:00", "2024-02-01T00:00:00Z", "", "2021-06-07"],
+    &["01/02/2024", "03/04/2023", "13/05/2022", "12/31/2021", ""],
+    &["$5", "7%", "1,200", "\"1,200\"", "3", "12"],
+    &["true", "false", "", "TRUE", "1", "inf", "word"],
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Whatever stands in a table, and wherever it is cut: the same is found out about it, or the same is wrong.
+    #[test]
+    fn any_table_is_found_out_about_in_shares(
+        kinds in proptest::collection::vec((0usize..6, 0usize..12), 3),
+        cells in proptest::collection::vec((0usize..7, 0usize..7, 0usize..7, -3i32..4), 1..60),
+        missing in 0usize..4,
+        size in 2usize..6,
+    ) {
+        let cell = |(palette, odd): (usize, usize), at: usize, row: usize| {
+            // Here and there one of another kind.
+            let palette = PALETTES[if odd == row { (palette + 1) % 6 } else { palette }];
+            palette[at % palette.len()]
+        };
+        let line = |(i, (a, b, c, y)): (usize, &(usize, usize, usize, i32))| {
+            [&i.to_string(), cell(kinds[0], *a, i), cell(kinds[1], *b, i), cell(kinds[2], *c, i), &y.to_string()].join("|") + "\n"
+        };
+        let rows: String = cells.iter().enumerate().map(line).collect();
+        let folder = tempfile::tempdir().unwrap();
+        let path = write(folder.path(), "t.csv", format!("i|a|b|c|y\n{rows}"));
+        let missing = [Missing::Reject, Missing::Drop, Missing::Mean, Missing::Indicator][missing];
+        let wanted = Wanted { missing, ..wanted() };
+        let outcome = |count: usize| -> (Vec<Row>, Vec<String>) {
+            let all = processes(count, |communicator| read(from_ref(&path), &wanted, communicator));
+            let (mut rows, mut told) = (Vec::new(), Vec::new());
+            for own in all {
+                match own {
+                    Ok(mut own) => {
+                        rows.append(&mut own.rows);
+                        told.push(format!("{own:?}"));
+                    }
+                    Err(Error::Processes(_)) => {}
+                    Err(error) => told.push(error.to_string()),
+                }
+            }
+            told.dedup();
+            (rows, told)
+        };
+        prop_assert_eq!(outcome(size), outcome(1));
+    }
 }

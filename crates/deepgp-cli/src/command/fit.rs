@@ -103,8 +103,8 @@ pub fn fit(args: FitArgs, processes: &Processes) -> Result<Outcome> {
     let test = options.test_share();
     let unsettled = schema;
     let parts = rows.split(&unsettled, test, options.seed.unwrap_or(0))?;
-    let weighted = rows.share(&parts, options.class_weights(), processes)?;
-    let SplitFit { schema, train, held_out, held_out_rows, stored, outline, note } = parts;
+    let weighted = rows.share(&parts, options.class_weights())?;
+    let SplitFit { schema, train, held_out, held_out_rows, stored, among, note } = parts;
     notes.extend(note);
     // It has all rows on board, or none.
     let accelerator = accelerator.filter(|_| !rows.are_on_disk());
@@ -137,7 +137,7 @@ pub fn fit(args: FitArgs, processes: &Processes) -> Result<Outcome> {
     if cross_validation.is_some() {
         output::say(voice, &format!("all folds are scored; the model of {}:", count(train.len(), "row")));
     }
-    let all = outline.as_ref().unwrap_or(&train);
+    let all = among.as_ref().map_or(&train, |train| &train.rows);
     let train_rows = stored.as_ref().map_or(all.len(), StoredRows::len);
     let mut settings = options.settings_of(train_rows, &schema)?;
     if let Some(model) = &initial {

@@ -71,7 +71,7 @@ pub fn resume(args: ResumeArgs, processes: &Processes) -> Result<Outcome> {
     })?;
     let rows = read::of_fit(&file, (&source, device), rows_in, &checkpoint, processes, voice)?;
     let split = rows.split(&file.schema.unsettled(), file.record.test, file.record.settings.train.seed)?;
-    let weighted = rows.share(&split, file.record.class_weights, processes)?;
+    let weighted = rows.share(&split, file.record.class_weights)?;
     let SplitFit { train, held_out, stored, note, .. } = split;
     note.into_iter().for_each(|note| file.record.remark(note));
     // It has all rows on board, or none.

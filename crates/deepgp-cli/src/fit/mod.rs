@@ -8,6 +8,7 @@ pub mod folds;
 pub mod initial_model;
 pub mod interruption;
 pub mod learned_nothing;
+pub mod levels_among;
 pub mod model_place;
 pub mod read;
 pub mod rows_among;

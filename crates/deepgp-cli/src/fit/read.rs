@@ -8,7 +8,7 @@ use deepgp_io::table::{ConstantInputs, Schema, Source};
 use deepgp_io::{ClassWeights, ModelFile, Note, SplitRule};
 
 use super::initial_model::InitialModel;
-use super::rows_among::{RowsAmong, SplitAmong};
+use super::rows_among::{RowsAmong, SplitAmong, TrainAmong};
 use super::rows_in::{Demands, RowsIn};
 use super::rows_on_disk::{RowsOnDisk, note_on_scores};
 use crate::arguments::fit_options::FitOptions;
@@ -76,8 +76,8 @@ pub struct SplitFit {
     pub held_out_rows: usize,
     /// All rows to train on, if they are on disk.
     pub stored: Option<StoredRows>,
-    /// All rows to train on but for their inputs, if they are among several processes.
-    pub outline: Option<Dataset>,
+    /// All rows to train on, if they are among several processes.
+    pub among: Option<TrainAmong>,
     /// What a person should know of it.
     pub note: Option<Note>,
 }
@@ -97,21 +97,24 @@ impl ReadPlan<'_> {
         let settings = options.settings_for(records.max(1) as usize, &schema.target_kind)?;
         if options.rows_in.unwrap_or_default().is_disk(&demands, records, &settings, processes)? {
             self.write_to_disk(schema, source, checkpoint)
-        } else if processes.are_several() && demands.can_be_shared() {
+        } else if processes.are_several() {
             self.read_share(schema, source, processes)
         } else {
-            self.read_all(schema, &source.whole())
+            self.read_all(schema, source)
         }
     }
 
     /// Reads this process's share of the rows into memory.
     fn read_share(&self, schema: Schema, source: &Source, processes: &Processes) -> Result<Read> {
-        let communicator = processes.communicator();
-        let mut rows = RowsAmong::read((schema, source), self.options.constant(), communicator, self.stage())?;
-        let possible = self.options.transform_target().check(rows.targets()?.view());
+        let (among, constant) = (processes.communicator(), self.options.constant());
+        let mut rows = RowsAmong::read((schema, source), self.split, constant, among, self.stage())?;
+        let all = rows.outline()?;
+        self.initial.map_or(Ok(()), |model| model.check(&rows.notes, all.y().view(), &rows.positions))?;
+        let possible = self.options.transform_target().check(all.y().view());
         possible.map_err(|error| impossible_in_table(&rows.schema, &rows.positions, error))?;
         let (notes, constant) = (std::mem::take(&mut rows.notes), rows.constant.take());
-        Ok(Read { schema: rows.schema.clone(), rows: FitRows::Among(rows.into()), notes, constant, undated: 0 })
+        let undated = row_facts::undated(&all);
+        Ok(Read { schema: rows.schema.clone(), rows: FitRows::Among(rows.into()), notes, constant, undated })
     }
 
     /// Shows how far reading is.
@@ -123,9 +126,10 @@ impl ReadPlan<'_> {
     /// Reads all rows into memory.
     fn read_all(&self, schema: Schema, source: &Source) -> Result<Read> {
         let loaded = rows::load(&schema, source, self.stage())?;
-        self.initial.map_or(Ok(()), |model| model.check(&loaded))?;
+        let check = |model: &InitialModel| model.check(&loaded.notes, loaded.data.y().view(), &loaded.positions);
+        self.initial.map_or(Ok(()), check)?;
         let loaded = row_facts::of_fit(loaded, &schema, source, self.split)?;
-        let undated = row_facts::undated(&loaded);
+        let undated = row_facts::undated(&loaded.data);
         let LoadedRows { data, notes, positions } = loaded;
         let (schema, data, constant) = self.options.constant().settle(schema, data)?;
         let rows = PlacedRows { data, positions };
@@ -175,7 +179,7 @@ impl FitRows {
             Self::InMemory(rows) => {
                 let SplitRows { schema, train, test: held_out } = rows::split(rows, schema, test, seed)?;
                 let held_out_rows = held_out.as_ref().map_or(0, |rows| rows.data.len());
-                Ok(SplitFit { schema, train, held_out, held_out_rows, stored: None, outline: None, note: None })
+                Ok(SplitFit { schema, train, held_out, held_out_rows, stored: None, among: None, note: None })
             }
             Self::OnDisk(rows) => {
                 let parts = rows.split(test, seed)?;
@@ -186,29 +190,29 @@ impl FitRows {
                     held_out: parts.test_sample,
                     held_out_rows: parts.test_rows,
                     stored: Some(parts.train),
-                    outline: None,
+                    among: None,
                 })
             }
             Self::Among(rows) => {
-                let SplitAmong { train, train_sample, test_sample, test_rows } = rows.split(test, seed)?;
+                let SplitAmong { schema, train, train_sample, test_sample, test_rows } = rows.split(test, seed)?;
                 Ok(SplitFit {
-                    schema: schema.clone(),
+                    schema,
                     note: note_on_scores(test_sample.as_ref(), test_rows),
                     train: train_sample,
                     held_out: test_sample,
                     held_out_rows: test_rows,
                     stored: None,
-                    outline: Some(train),
+                    among: Some(train),
                 })
             }
         }
     }
 
     /// This process's share of the rows to train on, with the weights of classes; a sample of them if they are on disk.
-    pub fn share(&self, split: &SplitFit, weights: ClassWeights, processes: &Processes) -> Result<Dataset> {
-        match (self, &split.outline) {
+    pub fn share(&self, split: &SplitFit, weights: ClassWeights) -> Result<Dataset> {
+        match (self, &split.among) {
             (Self::Among(rows), Some(train)) => rows.share(train, weights),
-            _ => processes.share(rows::weighted(&split.train, weights)?),
+            _ => rows::weighted(&split.train, weights),
         }
     }
 }
@@ -232,19 +236,15 @@ pub fn of_fit(
         device,
     };
     let count = record.data.rows() as u64;
-    let (is_disk, shared) = (
-        rows_in.is_disk(&demands, count, &record.settings, processes)?,
-        processes.are_several() && demands.can_be_shared(),
-    );
-    if is_disk {
+    if rows_in.is_disk(&demands, count, &record.settings, processes)? {
         let of_table = (schema, source);
         RowsOnDisk::write(of_table, Some(count), checkpoint, ConstantInputs::Keep, voice).map(FitRows::OnDisk)
-    } else if shared {
+    } else if processes.are_several() {
         let stage = Stage::new(voice, "reading", Extent::Rows(count));
         let of_table = (schema, source);
-        RowsAmong::read(of_table, ConstantInputs::Keep, processes.communicator(), stage)
+        RowsAmong::read(of_table, &record.split, ConstantInputs::Keep, processes.communicator(), stage)
             .map(|rows| FitRows::Among(rows.into()))
     } else {
-        rows::of_table_of_fit(file, &source.whole(), voice).map(FitRows::InMemory)
+        rows::of_table_of_fit(file, source, voice).map(FitRows::InMemory)
     }
 }

@@ -69,14 +69,6 @@ impl Demands<'_> {
     }
 }
 
-impl Demands<'_> {
-    /// Whether each of several processes can read a share of the rows: nothing is asked for that takes more of other rows than sums.
-    pub fn can_be_shared(&self) -> bool {
-        let Self { schema, split, init, .. } = *self;
-        !init && *split == SplitRule::Random && schema.row_columns.is_empty() && !schema.has_many_levels()
-    }
-}
-
 impl RowsIn {
     /// The place's name on the command line.
     pub fn name(self) -> &'static str {

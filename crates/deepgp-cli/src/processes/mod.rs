@@ -19,8 +19,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use deepgp::Error;
 use deepgp::backend::{Alone, Communicator};
-use deepgp::{Dataset, Error};
 
 use crate::arguments::usage::Usage;
 use crate::model::device::Device;
@@ -87,19 +87,6 @@ impl Processes {
                 ))
             }
         }
-    }
-
-    /// This process's share of rows that all of them have: one behind the other, as many for each as can be.
-    pub fn share(&self, rows: Dataset) -> Result<Dataset> {
-        if !self.are_several() {
-            return Ok(rows);
-        }
-        let (rank, size, all) = (self.communicator.rank(), self.communicator.size(), rows.len());
-        if all < size {
-            bail!("{all} rows to train on are too few for {size} processes: use fewer processes, or give more rows");
-        }
-        let upto = |rank: usize| (rank as u128 * all as u128 / size as u128) as u32;
-        Ok(rows.gather(&(upto(rank)..upto(rank + 1)).collect::<Vec<_>>())?)
     }
 
     /// Fails if there are others: what is asked for is the work of one process.

@@ -166,4 +166,32 @@ mod tests {
         let note = codes.note("zip", &NUMBER, true).unwrap().to_string();
         assert!(note.contains("\"00120\"") && note.contains("--categorical zip"), "{note}");
     }
+
+    #[test]
+    fn what_comes_next_is_as_if_it_had_come_one_by_one() {
+        let text = |codes: &Codes| serde_json::to_string(codes).unwrap();
+        let to = DIFFERENT as i32 + 3;
+        // Numbers that follow each other; one that comes again at the end of those that are kept, or behind it; jumps and fractions in one part.
+        let rows: [Vec<f64>; 5] = [
+            (0..to).map(f64::from).collect(),
+            (0..to).map(|i| f64::from(i % (to - 4))).collect(),
+            (0..to).map(|i| f64::from(i % (to - 2))).collect(),
+            (0..50).map(|i| f64::from(if i == 49 { 100 } else { i })).collect(),
+            (0..50).map(|i| f64::from(i) + f64::from(i / 40) / 2.0).collect(),
+        ];
+        for numbers in rows {
+            let (whole, last) = (seen(numbers.iter().copied()), numbers.len());
+            for cut in [0, 1, last / 2, last - 5, last - 4, last - 3, last - 2, last - 1, last] {
+                let mut parts = seen(numbers[..cut].iter().copied());
+                let kept = parts.then(seen(numbers[cut..].iter().copied()));
+                assert_eq!(text(&parts), text(&whole), "{cut}");
+                assert_eq!(kept as usize, whole.first.len() - seen(numbers[..cut].iter().copied()).first.len());
+            }
+        }
+        let mut padded = seen([]);
+        padded.add_written("007");
+        let mut codes = seen([1.0]);
+        codes.then(padded);
+        assert_eq!(codes.padded.as_deref(), Some("007"));
+    }
 }

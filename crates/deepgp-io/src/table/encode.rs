@@ -26,7 +26,9 @@ pub struct Chunk {
     pub y: Option<Mat>,
     /// The exposure of each row of `x`, where the model has a column of exposures.
     pub exposure: Option<Vec<f64>>,
-    /// The position in the table, from 0, of each row of `x`.
+    /// The position in the table, from 0, of the first record.
+    pub first: u64,
+    /// The position of each row of `x`.
     pub kept: Vec<u64>,
     /// How many records the chunk has, those included that are left out.
     pub read: u64,
@@ -233,7 +235,7 @@ impl Encoder {
         };
         let (x, y) = (matrix(width, x), self.targets.is_some().then(|| matrix(outputs, y)));
         let exposure = self.exposure.is_some().then_some(exposures);
-        Ok(Chunk { x, y, exposure, kept, read, carried })
+        Ok(Chunk { x, y, exposure, first: begin, kept, read, carried })
     }
 
     /// How many numbers the inputs of a record become.
@@ -274,6 +276,7 @@ impl Encoder {
         let width = self.width();
         self.check_numbers((seen.read - seen.dropped) * width as u64, width)?;
         let before = self.source.before(chunk.read)?;
+        chunk.first += before;
         chunk.kept.iter_mut().for_each(|position| *position += before);
         Ok((chunk, self.notes_on(&seen)))
     }

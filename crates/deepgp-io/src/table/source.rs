@@ -116,13 +116,6 @@ impl Source {
         }
     }
 
-    /// The same table, all of which every process reads for itself.
-    pub fn whole(&self) -> Self {
-        let mut source = self.clone();
-        source.each_file(|file| file.portion = Portion::Whole);
-        Self { processes: Arc::new(Alone), ..source }
-    }
-
     /// The files of the table.
     fn files(&self) -> impl Iterator<Item = &Self> {
         let (parts, alone) = match &self.layout {
@@ -152,6 +145,11 @@ impl Source {
     /// What all processes have found out about the table, each about what it reads.
     pub(super) fn together<F: Facts>(&self, own: Result<F>) -> Result<F> {
         together(&*self.processes, own)
+    }
+
+    /// The number of this process among those that read the table.
+    pub(super) fn rank(&self) -> usize {
+        self.processes.rank()
     }
 
     /// What this process has, if all processes have theirs.

@@ -52,6 +52,16 @@ impl<'a> SharedRows<'a> {
         self.processes
     }
 
+    /// The numbers of this process's rows among all.
+    pub fn numbers(&self) -> Range<usize> {
+        self.share.range()
+    }
+
+    /// The number of inputs.
+    pub fn width(&self) -> usize {
+        self.own.x().ncols()
+    }
+
     /// The rows that this process holds.
     pub(super) fn held(&self) -> &'a Dataset {
         self.own
