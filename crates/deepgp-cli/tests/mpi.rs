@@ -116,7 +116,7 @@ mod together {
         assert!(distance(&place, "alone.deepgp", "m4.deepgp") > 0.0);
     }
 
-    /// A table with quoted line ends, missing cells, dates, numbers with signs, a category that only the last lines have, one of many levels, and weights of
+    /// A table with quoted line ends, missing cells, dates, numbers with signs, a column that never changes and one that changes once, a category that only the last lines have, one of many levels, and weights of
     /// which some are 0; `last` stands for the target of the last line, if something does.
     fn messy(last: Option<&str>) -> String {
         let line = |i: usize| {
@@ -125,9 +125,16 @@ mod together {
                 ((i * 37 % 300) as f64 / 50.0, if i % 9 == 4 { String::new() } else { format!("${}", i % 23) });
             let y = format!("{}", x.sin() + (i % 5) as f64 / 9.0 + (i * 7 % 40) as f64 / 30.0);
             let y = last.filter(|_| i == 299).map_or(y, String::from);
-            format!("{x},{z},{place},{:02}/{:02}/2024,s{},{},{y}\n", 1 + i % 12, 1 + i % 28, i * 7 % 40, i % 3)
+            format!(
+                "{x},{z},7,{},{place},{:02}/{:02}/2024,s{},{},{y}\n",
+                i / 150,
+                1 + i % 12,
+                1 + i % 28,
+                i * 7 % 40,
+                i % 3
+            )
         };
-        "x,z,place,day,site,w,y\n".to_string() + &(0..300).map(line).collect::<String>()
+        "x,z,fixed,half,place,day,site,w,y\n".to_string() + &(0..300).map(line).collect::<String>()
     }
 
     /// The same bytes, compressed.
@@ -223,7 +230,7 @@ mod together {
             (Some("much"), 1, "error: messy.csv, line 374, column `y`: \"much\" is not a number"),
             (Some("much"), 4, "error: messy.csv, line 374, column `y`: \"much\" is not a number"),
             // What only the process that reads it can say.
-            (Some("1,2"), 4, "error: process 3: messy.csv, line 374: expected 7 fields"),
+            (Some("1,2"), 4, "error: process 3: messy.csv, line 374: expected 9 fields"),
         ] {
             place.write("messy.csv", messy(last));
             let Some(mut command) = mpirun(&place, count, "fit messy.csv --target y") else { return };

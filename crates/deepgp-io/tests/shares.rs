@@ -193,8 +193,28 @@ fn row_groups_are_shared_out() {
     let path = write(folder.path(), "t.parquet", parquet(schema, Compression::SNAPPY, &groups));
     let whole = same_however_it_is_shared(from_ref(&path), &wanted());
     assert_eq!(whole.records, 420);
+    // A message has the row of the table.
+    let mut bad = group(400, 20);
+    bad[3].0 = Values::Doubles((0..20).map(|i| if i == 17 { f64::INFINITY } else { 1.0 }).collect());
+    let bad = [group(0, 40), group(40, 100), group(140, 260), bad];
+    let bad = write(folder.path(), "bad.parquet", parquet(schema, Compression::SNAPPY, &bad));
+    let (alone, together) = messages(&[bad], &wanted(), 3);
+    assert!(alone.contains("row 418") && together.iter().all(|said| *said == alone), "{alone}\n{together:#?}");
     let one = write(folder.path(), "one.parquet", parquet(schema, Compression::SNAPPY, &[group(0, 40)]));
     assert_eq!(same_however_it_is_shared(&[path, one], &wanted()).records, 460);
+}
+
+#[test]
+fn the_order_of_dates_is_known_across_shares() {
+    let folder = tempfile::tempdir().unwrap();
+    let day = |i: usize| format!("2024-{:02}-{:02}", 1 + i / 28, 1 + i % 28);
+    let orders: [(fn(usize) -> usize, bool); 4] =
+        [(|i| i, true), (|i| 89 - i, true), (|i| if i < 45 { i + 45 } else { i - 45 }, false), (|i| i / 2 * 2, true)];
+    for (order, is_one) in orders {
+        let rows: String = (0..90).map(|i| format!("{},{},{}\n", day(order(i)), i * 7 % 11, i * i % 13)).collect();
+        let whole = same_however_it_is_shared(&[write(folder.path(), "t.csv", format!("day,x,y\n{rows}"))], &wanted());
+        assert_eq!(!whole.notes[2].is_empty(), is_one, "{:?}", whole.notes);
+    }
 }
 
 #[test]
