@@ -165,7 +165,7 @@ fn even_share(rows: usize, rank: usize, size: usize) -> Result<Range<u32>> {
 }
 
 /// The rows of all processes, of which this one has `own`, dealt out anew: as many to each as can be, one behind the other, as they were. Those that change
-/// hands are sent to all, [`SENT`] at once; where processes have nearly as many each, these are few.
+/// hands are sent to all, 8192 at once; where processes have nearly as many each, these are few.
 pub fn evenly(processes: &dyn Communicator, own: Mat) -> Result<Mat> {
     let (rank, size, columns) = (processes.rank(), processes.size(), own.ncols());
     let counts = processes.gather(&[own.nrows() as f64])?;
