@@ -116,8 +116,9 @@ mod together {
         assert!(distance(&place, "alone.deepgp", "m4.deepgp") > 0.0);
     }
 
-    /// A table with quoted line ends, missing cells, dates, numbers with signs, a column that never changes and one that changes once, a category that only the last lines have, one of many levels, and weights of
-    /// which some are 0; `last` stands for the target of the last line, if something does.
+    /// A table with quoted line ends, missing cells, dates, numbers with signs, a column that never changes and one that changes once, a category
+    /// that only the last lines have, one of many levels, and weights of which some are 0; `last` stands for the target of the last line, if
+    /// something does.
     fn messy(last: Option<&str>) -> String {
         let line = |i: usize| {
             let place = if i > 290 { "late" } else { ["\"a\n\"\"b\"\"\"", "none", "\"c,\"", "d"][i % 4] };
