@@ -116,6 +116,135 @@ mod together {
         assert!(distance(&place, "alone.deepgp", "m4.deepgp") > 0.0);
     }
 
+    /// A table with quoted line ends, missing cells, dates, numbers with signs, a column that never changes and one that changes once, a category
+    /// that only the last lines have, one of many levels, and weights of which some are 0; `last` stands for the target of the last line, if
+    /// something does.
+    fn messy(last: Option<&str>) -> String {
+        let line = |i: usize| {
+            let place = if i > 290 { "late" } else { ["\"a\n\"\"b\"\"\"", "none", "\"c,\"", "d"][i % 4] };
+            let (x, z) =
+                ((i * 37 % 300) as f64 / 50.0, if i % 9 == 4 { String::new() } else { format!("${}", i % 23) });
+            let y = format!("{}", x.sin() + (i % 5) as f64 / 9.0 + (i * 7 % 40) as f64 / 30.0);
+            let y = last.filter(|_| i == 299).map_or(y, String::from);
+            format!(
+                "{x},{z},7,{},{place},{:02}/{:02}/2024,s{},{},{y}\n",
+                i / 150,
+                1 + i % 12,
+                1 + i % 28,
+                i * 7 % 40,
+                i % 3
+            )
+        };
+        "x,z,fixed,half,place,day,site,w,y\n".to_string() + &(0..300).map(line).collect::<String>()
+    }
+
+    /// The same bytes, compressed.
+    fn gzip(text: &str) -> Vec<u8> {
+        use std::io::Write;
+        let mut writer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        writer.write_all(text.as_bytes()).unwrap();
+        writer.finish().unwrap()
+    }
+
+    #[test]
+    fn whoever_reads_the_rows_of_a_table_the_model_is_the_same() {
+        let place = Place::new();
+        place.write("messy.csv", messy(None));
+        // It cannot be cut: one process reads it, and deals the rows out.
+        place.write("messy.csv.gz", gzip(&messy(None)));
+        let sizes = SMALL.replace("distance", "y").replace("--test 0.2", "");
+        let cases = [
+            "--test 0.2 --ignore site,w",
+            "--test 0.2 --weights w",
+            "--test 0.2 --group site --ignore w",
+            "--test last:0.2:day --ignore site,w",
+            "--test last:0.25 --ignore w",
+            "--ignore site,w --missing drop",
+            "--target place --test 0.2 --ignore site,w --class-weights balanced",
+        ];
+        for (case, options) in cases.into_iter().enumerate() {
+            let options = match options.contains("--target") {
+                true => format!("{} {options} --steps 12", sizes.replace("--target y", "")),
+                false => format!("{sizes} {options} --steps 12"),
+            };
+            let alone = place.run(&format!("fit messy.csv {options} --out alone.deepgp --json"));
+            assert_eq!(alone.code, Some(0), "{}", alone.stderr);
+            let file = |name: &str| ModelFile::load(&place.path(name)).unwrap();
+            let score = |of: &Value| of["test"]["log_likelihood"].as_f64();
+            let wanted = (file("alone.deepgp"), serde_json::from_str::<Value>(&alone.stdout).unwrap());
+            let count = 2 + case % 2;
+            let fit = |table: &str| {
+                let mut command = mpirun(&place, count, &format!("fit {table} {options} --out {table}.deepgp --json"))?;
+                let ended = command.output().unwrap();
+                assert!(ended.status.success(), "{count} {options}: {}", said(&ended));
+                Some((file(&format!("{table}.deepgp")), json(&ended)))
+            };
+            let Some((shared, scores)) = fit("messy.csv") else { return };
+            let schema = &wanted.0.schema;
+            assert_eq!(shared.schema, *schema, "{count} {options}");
+            assert_eq!(shared.record.data, wanted.0.record.data, "{count} {options}");
+            assert_eq!(shared.record.notes, wanted.0.record.notes, "{count} {options}");
+            assert_eq!(shared.record.test_rows, wanted.0.record.test_rows, "{count} {options}");
+            assert!(distance(&place, "alone.deepgp", "messy.csv.deepgp") < 1e-7, "{count} {options}");
+            assert_eq!(score(&scores).is_some(), score(&wanted.1).is_some(), "{options}");
+            let difference = score(&scores).unwrap_or(0.0) - score(&wanted.1).unwrap_or(0.0);
+            assert!(difference.abs() < 1e-6, "{count} {options}: {scores}\n{}", wanted.1);
+            let (_, of_one) = fit("messy.csv.gz").unwrap();
+            assert!(distance(&place, "messy.csv.deepgp", "messy.csv.gz.deepgp") < 1e-300, "{count} {options}");
+            assert_eq!(score(&scores), score(&of_one), "{count} {options}");
+            // It goes on from the shares that are read anew, and another fit starts from it.
+            let mut command = mpirun(&place, count, "resume messy.csv.deepgp --steps 3").unwrap();
+            let ended = command.output().unwrap();
+            assert!(ended.status.success(), "{count} {options}: {}", said(&ended));
+        }
+    }
+
+    #[test]
+    fn a_fit_in_shares_starts_from_a_model_and_knows_its_categories() {
+        let place = Place::new();
+        place.write("messy.csv", messy(None));
+        let began = place
+            .run("fit messy.csv --target y --ignore site,w --hidden-layers 0 --inducing 10 --steps 3 --out m.deepgp");
+        assert_eq!(began.code, Some(0), "{}", began.stderr);
+        let alone = place.run("fit messy.csv --init m.deepgp --steps 5 --test 0.2 --out alone.deepgp");
+        assert_eq!(alone.code, Some(0), "{}", alone.stderr);
+        let Some(mut command) = mpirun(&place, 3, "fit messy.csv --init m.deepgp --steps 5 --test 0.2 --out m3.deepgp")
+        else {
+            return;
+        };
+        let ended = command.output().unwrap();
+        assert!(ended.status.success(), "{}", said(&ended));
+        assert!(distance(&place, "alone.deepgp", "m3.deepgp") < 1e-7);
+        // A level that only the last process sees.
+        place.write("messy.csv", messy(None).replace("late,12", "new,12"));
+        let said = said(&mpirun(&place, 3, "fit messy.csv --init m.deepgp --steps 5").unwrap().output().unwrap());
+        assert!(
+            said.matches("error: ").count() == 1 && said.contains("categories that the model does not know"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_in_a_share_is_said_once_with_its_line() {
+        let place = Place::new();
+        for (last, count, expected) in [
+            (Some("much"), 1, "error: messy.csv, line 374, column `y`: \"much\" is not a number"),
+            (Some("much"), 4, "error: messy.csv, line 374, column `y`: \"much\" is not a number"),
+            // What only the process that reads it can say.
+            (Some("1,2"), 4, "error: process 3: messy.csv, line 374: expected 9 fields"),
+        ] {
+            place.write("messy.csv", messy(last));
+            let Some(mut command) = mpirun(&place, count, "fit messy.csv --target y") else { return };
+            let ended = command.output().unwrap();
+            let said = said(&ended);
+            assert!(said.matches("error: ").count() == 1 && said.contains(expected), "{said}");
+        }
+        place.write("few.csv", "x,y\n1,2\n2,3\n4,4\n");
+        let Some(mut command) = mpirun(&place, 4, "fit few.csv --target y") else { return };
+        let said = said(&command.output().unwrap());
+        assert!(said.matches("error: ").count() == 1 && said.contains("use fewer processes"), "{said}");
+    }
+
     #[test]
     fn an_interrupted_fit_leaves_one_whole_checkpoint() {
         let place = Place::new();

@@ -20,6 +20,10 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// Processes that read a table together did not come to an end together.
+    #[error(transparent)]
+    Processes(#[from] deepgp::Error),
+
     /// The operating system would not give the file.
     #[error("{}: the file cannot be read: {cause}", path.display())]
     Read {

@@ -184,6 +184,7 @@ pub use settings::{
 };
 pub use train::adam::Adam;
 pub use train::optimiser::{Factors, Optimiser, OptimiserForm, OptimiserState, Update};
+pub use train::shared_rows::{SharedRows, evenly};
 pub use train::state::{Best, Snapshot, StepOutcome, StepReport, Stop, TrainState};
 pub use train::{Fit, Method, Trainer, Training, TransformFinding, hold_out};
 

@@ -11,7 +11,7 @@ use common::processes::processes;
 use deepgp::backend::{Alone, Backend, Communicator, Cpu, Mixtures, Run, StepPlan, TrainingTask};
 use deepgp::{
     Batch, Dataset, DeepGp, Error, Evaluation, Fit, FitSettings, InducingSize, LikelihoodForm, Mat, ModelSettings,
-    Noise, PredictSettings, Regressor, Result, SplitBy, Spread, StepOutcome, StepReport, Stop, TrainSettings,
+    Noise, PredictSettings, Regressor, Result, SharedRows, SplitBy, Spread, StepOutcome, StepReport, Stop, TrainSettings,
     TrainState, Trainer, Training, TransformChoice, simulate,
 };
 
@@ -428,5 +428,50 @@ fn devices_that_are_asked_at_different_times_train_the_model_of_processors() {
         assert_eq!((&ours.state.now, bits(ours)), (&theirs.state.now, bits(theirs)));
         let backend = theirs.regressor.model.backend();
         assert_eq!((backend.name(), backend.communicator().size()), ("device".into(), 1));
+    }
+}
+
+#[test]
+fn rows_are_dealt_out_evenly_whoever_holds_them() {
+    for counts in [vec![0, 7, 1, 0, 13], vec![21, 0], vec![1, 20], vec![10, 11], vec![0, 0, 3]] {
+        let (size, all) = (counts.len(), counts.iter().sum::<usize>());
+        let upto = |rank: usize| rank * all / size;
+        let due =
+            |rank: usize| (upto(rank)..upto(rank + 1)).map(|i| [i as f64, 0.5 - i as f64]).collect::<Vec<_>>().concat();
+        let dealt = processes(size, |communicator| {
+            let begin: usize = counts[..communicator.rank()].iter().sum();
+            let own =
+                Mat::from_fn(counts[communicator.rank()], 2, |i, j| [(begin + i) as f64, 0.5 - (begin + i) as f64][j]);
+            deepgp::evenly(&*communicator, own).unwrap()
+        });
+        assert!(dealt.iter().enumerate().all(|(rank, own)| own.as_slice() == due(rank)), "{counts:?}: {dealt:?}");
+    }
+    let few = processes(3, |communicator| {
+        deepgp::evenly(&*communicator, Mat::zeros(communicator.rank() % 2, 1)).unwrap_err()
+    });
+    assert!(few.iter().all(|error| error.to_string().contains("use fewer processes")), "{few:?}");
+    // Some rows of those that processes hold, and those alone.
+    let data = simulate::eight_link_arm(50, 3);
+    let some: Vec<u32> = (0..50).filter(|row| row % 7 != 2 && *row > 11).collect();
+    let parts = processes(4, |communicator| {
+        let own = share(&data, communicator.rank(), 4);
+        let shared = SharedRows::new(&*communicator, &own).unwrap();
+        shared.evenly(&shared.outline().gather(&some).unwrap()).unwrap()
+    });
+    let rows: Vec<f64> = parts.iter().flat_map(|part| part.x().as_slice().to_vec()).collect();
+    assert_eq!(rows, data.x().gather(&some).as_slice());
+    assert!(parts.iter().all(|part| part.len().abs_diff(some.len() / 4) <= 1));
+}
+
+#[test]
+fn processes_tell_each_other_bytes_and_the_first_that_fails_says_why() {
+    let told = processes(3, |communicator| {
+        let own = (0..=255).cycle().take(communicator.rank() * 500).collect::<Vec<u8>>();
+        let failed = if communicator.rank() > 0 { Err(Error::OtherProcess { process: 7 }) } else { Ok(()) };
+        (communicator.gather_bytes(&own).unwrap(), communicator.all_fine(failed).unwrap_err())
+    });
+    for (rank, (bytes, error)) in told.into_iter().enumerate() {
+        assert!((0..3).all(|other| bytes[other] == (0..=255).cycle().take(other * 500).collect::<Vec<u8>>()));
+        assert_eq!(error, Error::OtherProcess { process: if rank == 1 { 7 } else { 1 } });
     }
 }

@@ -22,7 +22,6 @@ use crate::fit::training_run::{self, RunOptions};
 use crate::model::description::{columns_in_words, describe, target_in_words};
 use crate::model::device;
 use crate::model::notes::{repeated_values, sites_note};
-use crate::model::rows;
 use crate::processes::Processes;
 use crate::terminal::explain::in_words_of;
 use crate::terminal::output::{self, Outcome};
@@ -70,7 +69,7 @@ pub fn fit(args: FitArgs, processes: &Processes) -> Result<Outcome> {
             paths::check_writable(path)?;
         }
     }
-    let source = Source::open_all_with(&tables, options.read_options())?;
+    let source = Source::open_among(&tables, options.read_options(), processes.communicator())?;
     let mut all = 0;
     let mut stage = Stage::new(voice, "looking through the table", Extent::UnknownRows);
     let wanted = options.wanted(&source);
@@ -103,8 +102,9 @@ pub fn fit(args: FitArgs, processes: &Processes) -> Result<Outcome> {
     }
     let test = options.test_share();
     let unsettled = schema;
-    let SplitFit { schema, train, held_out, held_out_rows, stored, note } =
-        rows.split(&unsettled, test, options.seed.unwrap_or(0))?;
+    let parts = rows.split(&unsettled, test, options.seed.unwrap_or(0))?;
+    let weighted = rows.share(&parts, options.class_weights())?;
+    let SplitFit { schema, train, held_out, held_out_rows, stored, among, note } = parts;
     notes.extend(note);
     // It has all rows on board, or none.
     let accelerator = accelerator.filter(|_| !rows.are_on_disk());
@@ -137,16 +137,16 @@ pub fn fit(args: FitArgs, processes: &Processes) -> Result<Outcome> {
     if cross_validation.is_some() {
         output::say(voice, &format!("all folds are scored; the model of {}:", count(train.len(), "row")));
     }
-    let train_rows = stored.as_ref().map_or(train.len(), StoredRows::len);
+    let all = among.as_ref().map_or(&train, |train| &train.rows);
+    let train_rows = stored.as_ref().map_or(all.len(), StoredRows::len);
     let mut settings = options.settings_of(train_rows, &schema)?;
     if let Some(model) = &initial {
         settings = model.settings(settings, &options);
     }
     if schema.target_kind.is_numbers() && stored.is_none() {
-        notes.extend(repeated_values(&schema.targets, train.y().view()));
+        notes.extend(repeated_values(&schema.targets, all.y().view()));
     }
     notes.extend(sites_note(&settings, train_rows));
-    let weighted = processes.share(rows::weighted(&train, options.class_weights())?)?;
     check_memory(weighted.len(), weighted.x().ncols(), &settings)?;
     drop(rows);
     // The process that scores keeps all rows, the others their shares.

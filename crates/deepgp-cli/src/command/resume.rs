@@ -64,13 +64,14 @@ pub fn resume(args: ResumeArgs, processes: &Processes) -> Result<Outcome> {
     for path in [Some(&out), report.as_ref()].into_iter().flatten().filter(|_| processes.is_first()) {
         paths::check_writable(path)?;
     }
-    let source = rows::table_of_fit(&file, &table, limits.limits()).map_err(|error| match table[..] {
+    let source = rows::table_of_fit(&file, &table, limits.limits(), processes).map_err(|error| match table[..] {
         [] => error.context("name the table of the fit with --table FILE"),
         [..] => error,
     })?;
     let rows = read::of_fit(&file, (&source, device), rows_in, &checkpoint, processes, voice)?;
-    let SplitFit { train, held_out, stored, note, .. } =
-        rows.split(&file.schema.unsettled(), file.record.test, file.record.settings.train.seed)?;
+    let split = rows.split(&file.schema.unsettled(), file.record.test, file.record.settings.train.seed)?;
+    let weighted = rows.share(&split, file.record.class_weights)?;
+    let SplitFit { train, held_out, stored, note, .. } = split;
     note.into_iter().for_each(|note| file.record.remark(note));
     // It has all rows on board, or none.
     let accelerator = accelerator.filter(|_| !rows.are_on_disk());
@@ -88,7 +89,6 @@ pub fn resume(args: ResumeArgs, processes: &Processes) -> Result<Outcome> {
     reading.done();
     let starting = interruption::before_training(lock.as_ref(), None, voice);
     output::say(voice, &beginning(&file, &from));
-    let weighted = processes.share(rows::weighted(&train, file.record.class_weights)?)?;
     drop((rows, source));
     // The process that scores keeps all rows, the others their shares.
     let (train, held_out) = if processes.is_first() { (train, held_out) } else { (weighted.clone(), None) };

@@ -8,13 +8,12 @@ use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use deepgp::{Dataset, FitSettings, LikelihoodChoice, Training};
+use deepgp::{Dataset, FitSettings, LikelihoodChoice, Training, View};
 use deepgp_io::table::{ConstantInputs, Kind, RowColumns, Schema};
 use deepgp_io::{ModelFile, Note};
 
 use crate::arguments::fit_options::FitOptions;
 use crate::arguments::usage::Usage;
-use crate::model::rows::LoadedRows;
 use crate::processes::Processes;
 use crate::terminal::explain::impossible_in_model;
 use crate::terminal::text::count;
@@ -61,10 +60,10 @@ impl InitialModel {
         Schema { row_columns, ..self.file.schema.unsettled() }
     }
 
-    /// Fails if the rows of a table cannot be learnt from by this model: they have categories that it does not know, or targets that its
-    /// transform has no number for.
-    pub fn check(&self, rows: &LoadedRows) -> Result<()> {
-        let unseen = rows.notes.iter().filter_map(|note| {
+    /// Fails if the rows of a table cannot be learnt from by this model: they have categories that it does not know, as these notes say, or targets that
+    /// its transform has no number for.
+    pub fn check(&self, notes: &[Note], y: View<'_>, positions: &[u64]) -> Result<()> {
+        let unseen = notes.iter().filter_map(|note| {
             let Note::CategoriesUnseen { column, cells, example, .. } = note else { return None };
             Some(format!("`{column}` ({}, the first \"{example}\")", count(*cells as usize, "cell")))
         });
@@ -76,8 +75,8 @@ impl InitialModel {
                 unseen.join(", ")
             );
         }
-        let possible = self.file.regressor.standardiser.check_targets(rows.data.y().view());
-        possible.map_err(|error| impossible_in_model(&self.file.schema, &rows.positions, error))
+        let possible = self.file.regressor.standardiser.check_targets(y);
+        possible.map_err(|error| impossible_in_model(&self.file.schema, positions, error))
     }
 
     /// The settings of the fit: the model's own for the model, and those of `asked` for training.

@@ -5,11 +5,12 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use deepgp::{Dataset, StoredRows};
 use deepgp_io::table::{ConstantInputs, Schema, Source};
-use deepgp_io::{ModelFile, Note, SplitRule};
+use deepgp_io::{ClassWeights, ModelFile, Note, SplitRule};
 
 use super::initial_model::InitialModel;
+use super::rows_among::{RowsAmong, SplitAmong, TrainAmong};
 use super::rows_in::{Demands, RowsIn};
-use super::rows_on_disk::RowsOnDisk;
+use super::rows_on_disk::{RowsOnDisk, note_on_scores};
 use crate::arguments::fit_options::FitOptions;
 use crate::model::device::Device;
 use crate::model::row_facts;
@@ -58,6 +59,8 @@ pub enum FitRows {
     InMemory(PlacedRows),
     /// All of them on disk.
     OnDisk(RowsOnDisk),
+    /// This process's share of them in memory, and the others' in theirs.
+    Among(Box<RowsAmong>),
 }
 
 /// The rows of a fit, split.
@@ -65,7 +68,7 @@ pub enum FitRows {
 pub struct SplitFit {
     /// The columns; what levels of categories say about targets is known from the training rows.
     pub schema: Schema,
-    /// The rows to train on; a sample of them if they are on disk.
+    /// The rows to train on; a sample of them if they are on disk, or among several processes.
     pub train: Dataset,
     /// The rows to test on, or a sample of them.
     pub held_out: Option<PlacedRows>,
@@ -73,6 +76,8 @@ pub struct SplitFit {
     pub held_out_rows: usize,
     /// All rows to train on, if they are on disk.
     pub stored: Option<StoredRows>,
+    /// All rows to train on, if they are among several processes.
+    pub among: Option<TrainAmong>,
     /// What a person should know of it.
     pub note: Option<Note>,
 }
@@ -92,18 +97,39 @@ impl ReadPlan<'_> {
         let settings = options.settings_for(records.max(1) as usize, &schema.target_kind)?;
         if options.rows_in.unwrap_or_default().is_disk(&demands, records, &settings, processes)? {
             self.write_to_disk(schema, source, checkpoint)
+        } else if processes.are_several() {
+            self.read_share(schema, source, processes)
         } else {
             self.read_all(schema, source)
         }
     }
 
+    /// Reads this process's share of the rows into memory.
+    fn read_share(&self, schema: Schema, source: &Source, processes: &Processes) -> Result<Read> {
+        let (among, constant) = (processes.communicator(), self.options.constant());
+        let mut rows = RowsAmong::read((schema, source), self.split, constant, among, self.stage())?;
+        let all = rows.outline()?;
+        self.initial.map_or(Ok(()), |model| model.check(&rows.notes, all.y().view(), &rows.positions))?;
+        let possible = self.options.transform_target().check(all.y().view());
+        possible.map_err(|error| impossible_in_table(&rows.schema, &rows.positions, error))?;
+        let (notes, constant) = (std::mem::take(&mut rows.notes), rows.constant.take());
+        let undated = row_facts::undated(&all);
+        Ok(Read { schema: rows.schema.clone(), rows: FitRows::Among(rows.into()), notes, constant, undated })
+    }
+
+    /// Shows how far reading is.
+    fn stage(&self) -> Stage {
+        let extent = if self.records > 0 { Extent::Rows(self.records) } else { Extent::UnknownRows };
+        Stage::new(self.voice, "reading", extent)
+    }
+
     /// Reads all rows into memory.
     fn read_all(&self, schema: Schema, source: &Source) -> Result<Read> {
-        let extent = if self.records > 0 { Extent::Rows(self.records) } else { Extent::UnknownRows };
-        let loaded = rows::load(&schema, source, Stage::new(self.voice, "reading", extent))?;
-        self.initial.map_or(Ok(()), |model| model.check(&loaded))?;
+        let loaded = rows::load(&schema, source, self.stage())?;
+        let check = |model: &InitialModel| model.check(&loaded.notes, loaded.data.y().view(), &loaded.positions);
+        self.initial.map_or(Ok(()), check)?;
         let loaded = row_facts::of_fit(loaded, &schema, source, self.split)?;
-        let undated = row_facts::undated(&loaded);
+        let undated = row_facts::undated(&loaded.data);
         let LoadedRows { data, notes, positions } = loaded;
         let (schema, data, constant) = self.options.constant().settle(schema, data)?;
         let rows = PlacedRows { data, positions };
@@ -130,6 +156,7 @@ impl FitRows {
         match self {
             Self::InMemory(rows) => rows.data.len(),
             Self::OnDisk(rows) => rows.rows.len(),
+            Self::Among(rows) => rows.len(),
         }
     }
 
@@ -142,7 +169,7 @@ impl FitRows {
     pub fn in_memory(&self) -> Result<&PlacedRows> {
         match self {
             Self::InMemory(rows) => Ok(rows),
-            Self::OnDisk(_) => bail!("rows are on disk that were to be in memory"),
+            Self::OnDisk(_) | Self::Among(_) => bail!("rows are elsewhere that were to be in memory"),
         }
     }
 
@@ -152,7 +179,7 @@ impl FitRows {
             Self::InMemory(rows) => {
                 let SplitRows { schema, train, test: held_out } = rows::split(rows, schema, test, seed)?;
                 let held_out_rows = held_out.as_ref().map_or(0, |rows| rows.data.len());
-                Ok(SplitFit { schema, train, held_out, held_out_rows, stored: None, note: None })
+                Ok(SplitFit { schema, train, held_out, held_out_rows, stored: None, among: None, note: None })
             }
             Self::OnDisk(rows) => {
                 let parts = rows.split(test, seed)?;
@@ -163,8 +190,29 @@ impl FitRows {
                     held_out: parts.test_sample,
                     held_out_rows: parts.test_rows,
                     stored: Some(parts.train),
+                    among: None,
                 })
             }
+            Self::Among(rows) => {
+                let SplitAmong { schema, train, train_sample, test_sample, test_rows } = rows.split(test, seed)?;
+                Ok(SplitFit {
+                    schema,
+                    note: note_on_scores(test_sample.as_ref(), test_rows),
+                    train: train_sample,
+                    held_out: test_sample,
+                    held_out_rows: test_rows,
+                    stored: None,
+                    among: Some(train),
+                })
+            }
+        }
+    }
+
+    /// This process's share of the rows to train on, with the weights of classes; a sample of them if they are on disk.
+    pub fn share(&self, split: &SplitFit, weights: ClassWeights) -> Result<Dataset> {
+        match (self, &split.among) {
+            (Self::Among(rows), Some(train)) => rows.share(train, weights),
+            _ => rows::weighted(&split.train, weights),
         }
     }
 }
@@ -188,9 +236,15 @@ pub fn of_fit(
         device,
     };
     let count = record.data.rows() as u64;
-    if !rows_in.is_disk(&demands, count, &record.settings, processes)? {
-        return Ok(FitRows::InMemory(rows::of_table_of_fit(file, source, voice)?));
+    if rows_in.is_disk(&demands, count, &record.settings, processes)? {
+        let of_table = (schema, source);
+        RowsOnDisk::write(of_table, Some(count), checkpoint, ConstantInputs::Keep, voice).map(FitRows::OnDisk)
+    } else if processes.are_several() {
+        let stage = Stage::new(voice, "reading", Extent::Rows(count));
+        let of_table = (schema, source);
+        RowsAmong::read(of_table, &record.split, ConstantInputs::Keep, processes.communicator(), stage)
+            .map(|rows| FitRows::Among(rows.into()))
+    } else {
+        rows::of_table_of_fit(file, source, voice).map(FitRows::InMemory)
     }
-    let of_table = (schema, source);
-    RowsOnDisk::write(of_table, Some(count), checkpoint, ConstantInputs::Keep, voice).map(FitRows::OnDisk)
 }

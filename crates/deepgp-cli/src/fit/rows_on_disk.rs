@@ -49,12 +49,22 @@ pub struct SplitOnDisk {
     pub test_rows: usize,
 }
 
+/// The most rows of so many numbers that are in memory for scores, baselines and the report.
+pub fn most_sampled(width: usize) -> usize {
+    (MOST_NUMBERS / width).clamp(FEWEST_SAMPLED, MOST_SAMPLED)
+}
+
 impl SplitOnDisk {
     /// A note if the model is to be scored on some of the test rows.
     pub fn note(&self) -> Option<Note> {
-        let (rows, of) = (self.test_sample.as_ref()?.data.len(), self.test_rows);
-        (rows < of).then_some(Note::ScoredOnRowsInMemory { rows, of })
+        note_on_scores(self.test_sample.as_ref(), self.test_rows)
     }
+}
+
+/// A note if the model is to be scored on these test rows, and not on all of so many.
+pub fn note_on_scores(sample: Option<&PlacedRows>, of: usize) -> Option<Note> {
+    let rows = sample?.data.len();
+    (rows < of).then_some(Note::ScoredOnRowsInMemory { rows, of })
 }
 
 impl RowsOnDisk {
@@ -132,8 +142,7 @@ impl RowsOnDisk {
                 (train, Some(test))
             }
         };
-        let width = self.rows.inputs() + self.rows.targets();
-        let most = (MOST_NUMBERS / width).clamp(FEWEST_SAMPLED, MOST_SAMPLED);
+        let most = most_sampled(self.rows.inputs() + self.rows.targets());
         let test_sample = test.as_ref().map(|rows| {
             let (places, data) = rows.sampled(most)?;
             anyhow::Ok(PlacedRows { data, positions: self.positions.of(rows, &places) })

@@ -281,7 +281,15 @@ mod tests {
         let columns =
             PredictionColumns { keep: &[], targets: &targets, quantiles, intervals, draws: 1, joint: false, answers };
         assert_eq!(columns.names(), ["class", "p_no", "p_yes", "entropy", "draw1"]);
-        let chunk = Chunk { x: Mat::zeros(1, 1), y: None, exposure: None, kept: vec![4], read: 2, carried: Vec::new() };
+        let chunk = Chunk {
+            x: Mat::zeros(1, 1),
+            y: None,
+            exposure: None,
+            first: 3,
+            kept: vec![4],
+            read: 2,
+            carried: Vec::new(),
+        };
         let predictions = Mat::from_vec(1, 5, vec![1.0, 0.25, 0.75, 0.5, 0.0]).unwrap();
         let rows = columns.cells(&chunk, 4, &predictions);
         assert_eq!(rows[0], ["yes", "0.25", "0.75", "0.5", "no"]);

@@ -1,7 +1,7 @@
 //! Rows with what columns say about them that is no input: how much they count, and what they are split by.
 
 use anyhow::Result;
-use deepgp::SplitBy;
+use deepgp::{Dataset, SplitBy};
 use deepgp_io::table::{RowColumns, RowFacts, Schema, Source};
 use deepgp_io::{Note, SplitRule};
 
@@ -10,7 +10,7 @@ use super::rows::LoadedRows;
 /// The rows of a fit with their weights, and with what they are split by: groups, or times if the last ones are held out. Rows of weight 0 are
 /// left out, with a note.
 pub fn of_fit(loaded: LoadedRows, schema: &Schema, source: &Source, split: &SplitRule) -> Result<LoadedRows> {
-    let facts = RowFacts::read(source, schema, &schema.row_columns, split.time_column(), &loaded.positions)?;
+    let facts = RowFacts::read(source, schema, &schema.row_columns, split.time_column(), 0, &loaded.positions)?;
     let RowFacts { groups, weights, times, notes } = facts;
     let mut rows = weighted(loaded, schema, weights)?;
     rows.loaded.notes.extend(notes);
@@ -36,13 +36,13 @@ pub fn to_score(mut loaded: LoadedRows, schema: &Schema, source: &Source) -> Res
         return Ok(loaded);
     }
     let weights = RowColumns { weights: Some(column.clone()), group: None };
-    let facts = RowFacts::read(source, schema, &weights, None, &loaded.positions)?;
+    let facts = RowFacts::read(source, schema, &weights, None, 0, &loaded.positions)?;
     Ok(weighted(loaded, schema, facts.weights)?.loaded)
 }
 
 /// The number of rows that do not say when they were.
-pub fn undated(rows: &LoadedRows) -> usize {
-    match rows.data.split_by() {
+pub fn undated(rows: &Dataset) -> usize {
+    match rows.split_by() {
         Some(SplitBy::Times(times)) => times.iter().filter(|time| **time == f64::NEG_INFINITY).count(),
         Some(SplitBy::Groups(_)) | None => 0,
     }

@@ -11,6 +11,7 @@ use deepgp_io::{ClassWeights, ModelFile, Note, Provenance, TableRecord};
 
 use super::row_facts;
 use crate::arguments::paths;
+use crate::processes::Processes;
 use crate::terminal::explain::impossible_in_model;
 use crate::terminal::output::Voice;
 use crate::terminal::stage::{Extent, Stage};
@@ -74,7 +75,7 @@ pub fn reading(voice: Voice) -> Stage {
 /// Loads the rows that a model was fitted to, to be split as they were then, from where its table was or from `elsewhere`; fails if that is
 /// another table.
 pub fn of_fit(file: &ModelFile, elsewhere: &[PathBuf], limits: TableLimits, voice: Voice) -> Result<PlacedRows> {
-    of_table_of_fit(file, &table_of_fit(file, elsewhere, limits)?, voice)
+    of_table_of_fit(file, &table_of_fit(file, elsewhere, limits, &Processes::alone())?, voice)
 }
 
 /// The files of a table that a model was fitted to.
@@ -82,8 +83,13 @@ pub fn files_of(table: &TableRecord) -> Vec<PathBuf> {
     [&table.path].into_iter().chain(&table.more).map(PathBuf::from).collect()
 }
 
-/// The table that a model was fitted to, where it was or, if that is named, `elsewhere`; fails if that is another one.
-pub fn table_of_fit(file: &ModelFile, elsewhere: &[PathBuf], limits: TableLimits) -> Result<Source> {
+/// The table that a model was fitted to, where it was or, if that is named, `elsewhere`; fails if that is another one. Several processes read a share each.
+pub fn table_of_fit(
+    file: &ModelFile,
+    elsewhere: &[PathBuf],
+    limits: TableLimits,
+    processes: &Processes,
+) -> Result<Source> {
     let table = match &file.record.data {
         Provenance::Table(table) => table,
         Provenance::Arrays { .. } => bail!("the model was fitted to arrays in Python, which no file keeps"),
@@ -94,7 +100,7 @@ pub fn table_of_fit(file: &ModelFile, elsewhere: &[PathBuf], limits: TableLimits
     // Its columns had names if the model knows them by names.
     let header = if file.schema.positions.is_some() { Header::None } else { Header::First };
     let options = ReadOptions { header, limits };
-    let source = Source::open_all_with(&paths, options).context("the table of the fit")?;
+    let source = Source::open_among(&paths, options, processes.communicator()).context("the table of the fit")?;
     let found = source.sha256()?;
     if found != *sha256 {
         let short = |hash: &str| hash.chars().take(12).collect::<String>();

@@ -1,12 +1,13 @@
 //! Several processes that fit one model: started by `mpirun` or `srun`, each with its share of the training rows.
 //!
-//! All run the same command on the same table. The first one speaks, writes and scores; the others read, train and are silent. A process that
-//! fails says why and ends all of them with its exit code.
+//! All run the same command on the same table, of which each reads a share. The first one speaks, writes and scores; the others read, train and are
+//! silent. A process that fails says why and ends all of them with its exit code.
 //!
 //! | | first process | others |
 //! |---|---|---|
-//! | the table | read, and kept for scores | read, and forgotten but for the share |
-//! | rows to train on | its share | their shares |
+//! | the table | its share | their shares |
+//! | rows to train on | its share, and some of all for baselines | their shares |
+//! | rows to test on | all, or some of very many | |
 //! | checkpoint, model, report, scores | written | |
 //!
 //! Without the feature `mpi` this program knows of no other process: several copies of it would each fit the whole table and write the same
@@ -18,8 +19,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use deepgp::Error;
 use deepgp::backend::{Alone, Backend, Communicator};
-use deepgp::{Dataset, Error};
 
 use crate::arguments::usage::Usage;
 use crate::model::device::Device;
@@ -92,19 +93,6 @@ impl Processes {
         Ok(own.map(|gpu| Arc::new(gpu.among(self.communicator())) as Arc<dyn Backend>))
     }
 
-    /// This process's share of rows that all of them have: one behind the other, as many for each as can be.
-    pub fn share(&self, rows: Dataset) -> Result<Dataset> {
-        if !self.are_several() {
-            return Ok(rows);
-        }
-        let (rank, size, all) = (self.communicator.rank(), self.communicator.size(), rows.len());
-        if all < size {
-            bail!("{all} rows to train on are too few for {size} processes: use fewer processes, or give more rows");
-        }
-        let upto = |rank: usize| (rank as u128 * all as u128 / size as u128) as u32;
-        Ok(rows.gather(&(upto(rank)..upto(rank + 1)).collect::<Vec<_>>())?)
-    }
-
     /// Fails if there are others: what is asked for is the work of one process.
     pub fn check_alone(&self, what: &str) -> Result<()> {
         if self.are_several() {
@@ -116,11 +104,17 @@ impl Processes {
         Ok(())
     }
 
-    /// Leaves time for another process to say that it failed for this reason too, and to end this one: the first process if there are
-    /// several, or the one that the error is about.
+    /// Leaves time for another process to say that it failed for this reason too, and to end this one: first to the first process, which may have failed
+    /// alike, and then to the one that the error is about.
     pub fn let_others_speak(&self, error: &anyhow::Error) {
-        let by_another = matches!(error.downcast_ref::<Error>(), Some(Error::OtherProcess { .. }));
-        if self.are_several() && (by_another || !self.is_first()) {
+        let of_reading = error.downcast_ref::<deepgp_io::Error>().and_then(|error| match error {
+            deepgp_io::Error::Processes(error) => Some(error),
+            _ => None,
+        });
+        let by_another = matches!(of_reading.or(error.downcast_ref::<Error>()), Some(Error::OtherProcess { .. }));
+        if by_another {
+            std::thread::sleep(2 * PATIENCE);
+        } else if self.are_several() && !self.is_first() {
             std::thread::sleep(PATIENCE);
         }
     }

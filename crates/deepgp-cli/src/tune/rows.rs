@@ -73,7 +73,7 @@ pub fn read(path: &Path, options: &FitOptions, aside: SetAside, voice: Voice) ->
     let loaded = rows::load(&schema, &source, Stage::new(voice, "reading", extent))?;
     let (split, by_time) = options.split_rule(&schema);
     let loaded = row_facts::of_fit(loaded, &schema, &source, &split)?;
-    notes.extend(by_time.map(|note| note.with_undated(row_facts::undated(&loaded))));
+    notes.extend(by_time.map(|note| note.with_undated(row_facts::undated(&loaded.data))));
     if split.is_random() {
         notes.extend(random_split_notes(&source, &schema)?);
     }

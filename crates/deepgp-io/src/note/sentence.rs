@@ -337,7 +337,10 @@ impl fmt::Display for Note {
                 percent(most_common.0)
             ),
             Self::ScoredOnRowsInMemory { rows, of } => {
-                write!(f, "the rows are on disk: the model is scored on {rows} of {of} test rows, chosen at random")
+                write!(
+                    f,
+                    "not all rows are in memory: the model is scored on {rows} of {of} test rows, chosen at random"
+                )
             }
             Self::SitesOnFewRows { rows } => write!(
                 f,

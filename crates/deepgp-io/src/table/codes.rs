@@ -1,7 +1,9 @@
 //! Numbers that may be names: of rows, of things, of places. A model would look for a curve along them.
 
-use std::collections::HashSet;
+use serde::{Deserialize, Serialize};
 
+use super::first_different::FirstDifferent;
+use super::together::first;
 use super::{Kind, Note, names};
 use crate::note::LeftOut;
 
@@ -12,32 +14,64 @@ const FEW_ROWS: u64 = 20;
 const DIFFERENT: usize = 1000;
 
 /// What has been seen of a column's numbers.
-#[derive(Debug, Default)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Codes {
     count: u64,
-    last: f64,
+    /// The first and the last number.
+    ends: Option<(f64, f64)>,
     /// Some number is not whole; some is not one more than the one before.
     fractions: bool,
     jumps: bool,
     /// Bits of the first numbers, and whether one of them came again.
-    first: HashSet<u64>,
+    first: FirstDifferent<u64>,
     repeats: bool,
     /// The first that has leading zeros, which a number loses.
     padded: Option<String>,
+}
+
+impl Default for Codes {
+    fn default() -> Self {
+        let first = FirstDifferent::new(DIFFERENT - 1);
+        Self { count: 0, ends: None, fractions: false, jumps: false, first, repeats: false, padded: None }
+    }
 }
 
 impl Codes {
     /// One more number; true if it is kept.
     pub(super) fn add(&mut self, value: f64) -> bool {
         self.fractions |= value.fract() != 0.0;
-        self.jumps |= self.count > 0 && value != self.last + 1.0;
-        self.last = value;
+        self.follow((value, value));
         self.count += 1;
-        if self.repeats || self.first.len() == DIFFERENT {
+        self.keep(value.to_bits())
+    }
+
+    /// The numbers that come next; gives how many of them are kept.
+    pub(super) fn then(&mut self, next: Self) -> u64 {
+        self.fractions |= next.fractions;
+        self.jumps |= next.jumps;
+        next.ends.into_iter().for_each(|ends| self.follow(ends));
+        self.count += next.count;
+        let kept = next.first.in_order().into_iter().filter(|bits| self.keep(*bits)).count() as u64;
+        // It came again after all that were kept, of which the last may have been one too many here.
+        self.repeats |= next.repeats && !self.first.are_too_many();
+        first(&mut self.padded, next.padded);
+        kept
+    }
+
+    /// Numbers from one to another come next.
+    fn follow(&mut self, (from, to): (f64, f64)) {
+        self.jumps |= self.ends.is_some_and(|(_, last)| from != last + 1.0);
+        self.ends = Some((self.ends.map_or(from, |(first, _)| first), to));
+    }
+
+    /// One more number's bits; true if they are kept.
+    fn keep(&mut self, bits: u64) -> bool {
+        if self.repeats {
             return false;
         }
-        self.repeats = !self.first.insert(value.to_bits());
-        !self.repeats
+        let added = self.first.add(&bits);
+        self.repeats = added.is_some_and(|(_, new)| !new);
+        added.is_some_and(|(_, new)| new)
     }
 
     /// Why a column of these numbers should be left out, if it should.
@@ -131,5 +165,33 @@ mod tests {
         codes.add_written("04");
         let note = codes.note("zip", &NUMBER, true).unwrap().to_string();
         assert!(note.contains("\"00120\"") && note.contains("--categorical zip"), "{note}");
+    }
+
+    #[test]
+    fn what_comes_next_is_as_if_it_had_come_one_by_one() {
+        let text = |codes: &Codes| serde_json::to_string(codes).unwrap();
+        let to = DIFFERENT as i32 + 3;
+        // Numbers that follow each other; one that comes again at the end of those that are kept, or behind it; jumps and fractions in one part.
+        let rows: [Vec<f64>; 5] = [
+            (0..to).map(f64::from).collect(),
+            (0..to).map(|i| f64::from(i % (to - 4))).collect(),
+            (0..to).map(|i| f64::from(i % (to - 2))).collect(),
+            (0..50).map(|i| f64::from(if i == 49 { 100 } else { i })).collect(),
+            (0..50).map(|i| f64::from(i) + f64::from(i / 40) / 2.0).collect(),
+        ];
+        for numbers in rows {
+            let (whole, last) = (seen(numbers.iter().copied()), numbers.len());
+            for cut in [0, 1, last / 2, last - 5, last - 4, last - 3, last - 2, last - 1, last] {
+                let mut parts = seen(numbers[..cut].iter().copied());
+                let kept = parts.then(seen(numbers[cut..].iter().copied()));
+                assert_eq!(text(&parts), text(&whole), "{cut}");
+                assert_eq!(kept as usize, whole.first.len() - seen(numbers[..cut].iter().copied()).first.len());
+            }
+        }
+        let mut padded = seen([]);
+        padded.add_written("007");
+        let mut codes = seen([1.0]);
+        codes.then(padded);
+        assert_eq!(codes.padded.as_deref(), Some("007"));
     }
 }

@@ -1,11 +1,16 @@
 //! What the first pass has seen of one column, and what the column therefore is.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
 
 use super::cell::{mostly_digits, number_label};
 use super::codes::Codes;
 use super::cycles::SeenDates;
-use super::{Cell, Kind, Note, Place, Source, date, names, scan};
+use super::exact_mean::ExactMean;
+use super::first_different::FirstDifferent;
+use super::together::first;
+use super::{Cell, Kind, Note, Place, Source, date, names};
 use crate::error::{Error, Result};
 use crate::note::LeftOut;
 
@@ -48,26 +53,27 @@ pub(super) enum Verdict {
 }
 
 /// What has been seen of a column.
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Seen {
     /// Numbers are levels.
     category: bool,
     /// Cells that are missing.
     absent: u64,
     numbers: u64,
-    mean: f64,
+    mean: ExactMean,
     /// What the numbers may be, if not quantities.
     pub(super) codes: Codes,
     /// Bits of different numbers, as long as they could all be levels.
-    different: HashSet<u64>,
+    different: FirstDifferent<u64>,
     /// Bytes of different values that are kept.
     kept: u64,
     booleans: u64,
     trues: u64,
     texts: u64,
-    different_texts: BTreeSet<String>,
+    different_texts: FirstDifferent<String>,
     /// Texts that are dates, those of other formats included, and their mean.
     dates: u64,
-    mean_date: f64,
+    mean_date: ExactMean,
     when: SeenDates,
     /// Times that say how far they are from UTC, and those that do not.
     zoned: u64,
@@ -84,16 +90,16 @@ impl Seen {
             category,
             absent: 0,
             numbers: 0,
-            mean: 0.0,
+            mean: ExactMean::default(),
             codes: Codes::default(),
-            different: HashSet::new(),
+            different: FirstDifferent::new(if category { COUNTED_LEVELS } else { COUNTED_NUMBERS }),
             kept: 0,
             booleans: 0,
             trues: 0,
             texts: 0,
-            different_texts: BTreeSet::new(),
+            different_texts: FirstDifferent::new(COUNTED_LEVELS),
             dates: 0,
-            mean_date: 0.0,
+            mean_date: ExactMean::default(),
             when: SeenDates::default(),
             zoned: 0,
             unzoned: 0,
@@ -102,25 +108,18 @@ impl Seen {
         }
     }
 
-    /// One more cell. Fails if it is infinite.
-    pub(super) fn add(&mut self, source: &Source, name: &str, place: Place, cell: &Cell) -> Result<()> {
+    /// One more cell, which is no infinite number.
+    pub(super) fn add(&mut self, place: Place, cell: &Cell) {
         let shown = || (place, names::shorten(&cell.label().unwrap_or_default()));
         match cell {
-            Cell::Missing => {
-                self.absent += 1;
-                return Ok(());
-            }
-            Cell::Number(value) if !value.is_finite() => return Err(scan::not_finite(source, name, place, cell)),
+            Cell::Missing => return self.absent += 1,
             Cell::Number(value) => {
                 self.numbers += 1;
-                self.mean = with_one_more(self.mean, *value, self.numbers);
+                self.mean.add(*value);
                 self.kept += NUMBER_KEPT * u64::from(self.codes.add(*value));
-                let most = if self.category { COUNTED_LEVELS } else { COUNTED_NUMBERS };
-                if self.different.len() <= most && self.different.insert((value + 0.0).to_bits()) {
-                    self.kept += NUMBER_KEPT;
-                }
+                self.add_number((value + 0.0).to_bits());
                 self.no_date.get_or_insert_with(shown);
-                return Ok(());
+                return;
             }
             Cell::Boolean(value) => {
                 self.booleans += 1;
@@ -149,7 +148,26 @@ impl Seen {
             }
         }
         self.odd.get_or_insert_with(shown);
-        Ok(())
+    }
+
+    /// The cells that come next.
+    pub(super) fn then(&mut self, next: Self) {
+        self.absent += next.absent;
+        self.numbers += next.numbers;
+        self.mean.merge(next.mean);
+        self.kept += NUMBER_KEPT * self.codes.then(next.codes);
+        next.different.in_order().into_iter().for_each(|bits| self.add_number(bits));
+        self.booleans += next.booleans;
+        self.trues += next.trues;
+        self.texts += next.texts;
+        next.different_texts.in_order().iter().for_each(|text| self.add_level(text));
+        self.dates += next.dates;
+        self.mean_date.merge(next.mean_date);
+        self.when.then(next.when);
+        self.zoned += next.zoned;
+        self.unzoned += next.unzoned;
+        first(&mut self.odd, next.odd);
+        first(&mut self.no_date, next.no_date);
     }
 
     /// The bytes of different values that are kept, about.
@@ -165,16 +183,21 @@ impl Seen {
         }
     }
 
+    fn add_number(&mut self, bits: u64) {
+        if let Some((_, true)) = self.different.add(&bits) {
+            self.kept += NUMBER_KEPT;
+        }
+    }
+
     fn add_level(&mut self, text: &str) {
-        if self.different_texts.len() <= COUNTED_LEVELS && !self.different_texts.contains(text) {
-            self.different_texts.insert(text.into());
+        if let Some((_, true)) = self.different_texts.add(text) {
             self.kept += TEXT_KEPT + text.len() as u64;
         }
     }
 
     fn add_date(&mut self, seconds: f64) {
         self.dates += 1;
-        self.mean_date = with_one_more(self.mean_date, seconds, self.dates);
+        self.mean_date.add(seconds);
         self.when.add(seconds);
     }
 
@@ -188,7 +211,7 @@ impl Seen {
         Ok(Verdict::Input(match &self.odd {
             None if !self.category => match self.codes.left_out(name).filter(|_| !keep && !alone) {
                 Some(reason) => return Ok(Verdict::LeftOut(reason)),
-                None => Kind::Number { fill: Some(self.mean) },
+                None => Kind::Number { fill: Some(self.mean.mean()) },
             },
             Some(_) if self.booleans == cells && !self.category => {
                 Kind::Boolean { fill: Some(self.trues as f64 / cells as f64) }
@@ -198,7 +221,7 @@ impl Seen {
                 return Err(Error::Mixed { path, place, column, value, numbers, cells });
             }
             Some(_) if 2 * self.dates > cells && !self.category => match &self.no_date {
-                None => Kind::Date { fill: Some(self.mean_date), cycles: self.when.cycles() },
+                None => Kind::Date { fill: Some(self.mean_date.mean()), cycles: self.when.cycles() },
                 Some((place, value)) => {
                     let (place, value, dates) = (*place, value.clone(), self.dates);
                     return Err(Error::MixedDates { path, place, column, value, dates, cells });
@@ -254,8 +277,8 @@ impl Seen {
     }
 
     fn levels(&self) -> BTreeSet<String> {
-        let mut levels = self.different_texts.clone();
-        levels.extend(self.different.iter().map(|bits| number_label(f64::from_bits(*bits))));
+        let mut levels: BTreeSet<String> = self.different_texts.iter().map(|(text, _)| text.clone()).collect();
+        levels.extend(self.different.iter().map(|(bits, _)| number_label(f64::from_bits(*bits))));
         for (value, seen) in [("true", self.trues > 0), ("false", self.booleans > self.trues)] {
             if seen {
                 levels.insert(value.into());
@@ -275,10 +298,4 @@ fn with_digits(levels: &[String]) -> Option<String> {
 /// Whether so many levels in so many rows tell the rows apart and say nothing else.
 pub(super) fn tell_rows_apart(levels: usize, rows: u64) -> bool {
     2 * levels as u64 > rows && rows > FEW_ROWS
-}
-
-/// The mean of `count` numbers, of which the last is `value` and the others have this `mean`.
-fn with_one_more(mean: f64, value: f64, count: u64) -> f64 {
-    // Dividing first keeps the mean of huge numbers finite.
-    mean + (value / count as f64 - mean / count as f64)
 }

@@ -13,7 +13,7 @@ use super::windows_1252;
 use crate::error::{Error, Result};
 
 /// A record longer than this is not one: most likely a quote is open.
-const LONGEST_RECORD: usize = 64 << 20;
+pub(super) const LONGEST_RECORD: usize = 64 << 20;
 
 /// Reads one record after the other.
 pub(super) struct Records<R> {
@@ -55,6 +55,11 @@ impl<R: BufRead> Records<R> {
     /// Records of `input`, which came from `path`.
     pub(super) fn new(input: R, path: PathBuf, delimiter: char, limits: TableLimits) -> Self {
         Self { input, path, delimiter, limits, line: 0, buffer: Vec::new(), fields: Fields::default(), recoded: None }
+    }
+
+    /// The same records, of which so many lines come before the first.
+    pub(super) fn behind(self, lines: u64) -> Self {
+        Self { line: lines, ..self }
     }
 
     /// Goes to the next record and returns the line at which it begins, from 1. Blank lines are skipped.
@@ -129,6 +134,17 @@ impl<R: BufRead> Records<R> {
         let begin = if index == 0 { 0 } else { self.fields.ends[index - 1] };
         &self.fields.text[begin..self.fields.ends[index]]
     }
+}
+
+/// Whether a quote is open behind a line with its end, before which one was `open` or not. Costs next to nothing where there is no quote.
+pub(super) fn is_open_behind(line: &[u8], delimiter: char, open: bool) -> bool {
+    if !line.contains(&b'"') {
+        return open;
+    }
+    let limits = TableLimits { columns: usize::MAX, cell: usize::MAX, expansion: None };
+    let mut fields = Fields { open, ..Fields::default() };
+    // What is no UTF-8 is neither a quote nor a delimiter in Windows-1252.
+    fields.add_line(&String::from_utf8_lossy(line), delimiter, limits) == Line::Continues
 }
 
 impl Fields {

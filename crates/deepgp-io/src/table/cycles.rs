@@ -58,7 +58,7 @@ impl Cycle {
 }
 
 /// What has been seen of when dates are.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct SeenDates {
     /// The first and the last.
     span: Option<(f64, f64)>,
@@ -69,8 +69,7 @@ pub(super) struct SeenDates {
 impl SeenDates {
     /// One more date.
     pub(super) fn add(&mut self, seconds: f64) {
-        let (first, last) = self.span.unwrap_or((seconds, seconds));
-        self.span = Some((first.min(seconds), last.max(seconds)));
+        self.stretch((seconds, seconds));
         let day = (seconds / SECONDS_A_DAY).floor();
         if self.days.len() < COUNTED {
             self.days.insert(day as i64);
@@ -78,6 +77,23 @@ impl SeenDates {
         if self.times.len() < COUNTED {
             self.times.insert((seconds - day * SECONDS_A_DAY) as u32);
         }
+    }
+
+    /// The dates that come next.
+    pub(super) fn then(&mut self, next: Self) {
+        next.span.into_iter().for_each(|span| self.stretch(span));
+        // It matters how many there are, up to a limit, and not which.
+        let room = |known: usize| COUNTED.saturating_sub(known);
+        let days: Vec<i64> = next.days.difference(&self.days).copied().take(room(self.days.len())).collect();
+        let times: Vec<u32> = next.times.difference(&self.times).copied().take(room(self.times.len())).collect();
+        self.days.extend(days);
+        self.times.extend(times);
+    }
+
+    /// Dates from one moment to another.
+    fn stretch(&mut self, (from, to): (f64, f64)) {
+        let (first, last) = self.span.unwrap_or((from, to));
+        self.span = Some((first.min(from), last.max(to)));
     }
 
     /// The cycles that the dates can show: they come again, and dates are dense enough to see their course.

@@ -3,9 +3,13 @@
 use std::collections::{HashMap, HashSet};
 
 use deepgp::Mat;
+use serde::{Deserialize, Serialize};
 
-use super::scan::{TOLD_EVERY, exposure, missing_advice, not_finite, value};
+use super::scan::{exposure, missing_advice, not_finite, value};
+use super::tally::TOLD_EVERY;
 use super::target::TargetCode;
+use super::text::Texts;
+use super::together::{Facts, first};
 use super::writing::Writings;
 use super::{
     Cell, Cycle, Kind, LevelMeans, Missing, Note, Place, Rows, Schema, Source, Targets, date, names, written_number,
@@ -22,7 +26,9 @@ pub struct Chunk {
     pub y: Option<Mat>,
     /// The exposure of each row of `x`, where the model has a column of exposures.
     pub exposure: Option<Vec<f64>>,
-    /// The position in the table, from 0, of each row of `x`.
+    /// The position in the table, from 0, of the first record.
+    pub first: u64,
+    /// The position of each row of `x`.
     pub kept: Vec<u64>,
     /// How many records the chunk has, those included that are left out.
     pub read: u64,
@@ -62,8 +68,28 @@ struct Input {
     seen: SeenCells,
 }
 
+/// What was seen of a table that is worth knowing.
+#[derive(Serialize, Deserialize)]
+struct SeenRows {
+    /// Records read, and those of them that were left out.
+    read: u64,
+    dropped: u64,
+    /// Of each input column.
+    cells: Vec<SeenCells>,
+    texts: Texts,
+}
+
+impl Facts for SeenRows {
+    fn then(&mut self, next: Self) {
+        self.read += next.read;
+        self.dropped += next.dropped;
+        self.cells.iter_mut().zip(next.cells).for_each(|(own, next)| own.then(next));
+        self.texts.then(next.texts);
+    }
+}
+
 /// What was seen of a column's cells that is worth knowing.
-#[derive(Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 struct SeenCells {
     /// Missing cells that the mean was put in place of.
     filled: u64,
@@ -131,8 +157,8 @@ impl Encoder {
                 Some(found.collect::<Result<Vec<_>>>()?)
             }
         };
-        let exposure = schema.exposure.as_ref();
-        let exposure = exposure.map(|name| Ok((find(name, "the exposure of the model")?, name.clone()))).transpose()?;
+        let place = |name: &String| find(name, "the exposure of the model").map(|at| (at, name.clone()));
+        let exposure = schema.exposure.as_ref().map(place).transpose()?;
         let mut read = vec![false; source.names().len()];
         let others = read_targets.iter().flatten().chain(&exposure).map(|(at, _)| *at);
         for at in inputs.iter().map(|input| input.at).chain(others) {
@@ -168,12 +194,13 @@ impl Encoder {
     /// The next `rows` records, or as many as there are; `None` at the end. If all of them are left out, the chunk has no
     /// rows, and yet is not the last. Fails if the file changes while it is read.
     pub fn next_chunk(&mut self, rows: usize) -> Result<Option<Chunk>> {
-        self.next_chunk_watched(rows, &mut |_| ())
+        let chunk = self.read_chunk(rows, &mut |_| ())?;
+        Ok((chunk.read > 0).then_some(chunk))
     }
 
-    /// [`Encoder::next_chunk`] for somebody who waits: `watch` sees how many records have been read so far.
-    fn next_chunk_watched(&mut self, rows: usize, watch: &mut dyn FnMut(u64)) -> Result<Option<Chunk>> {
-        let width = self.inputs.iter().map(|input| input.code.width() + usize::from(input.indicator)).sum();
+    /// The next records, or as many as there are; `watch` sees how many have been read so far.
+    fn read_chunk(&mut self, rows: usize, watch: &mut dyn FnMut(u64)) -> Result<Chunk> {
+        let width = self.width();
         let outputs = self.targets.as_ref().map_or(0, Vec::len);
         let (mut x, mut y, mut kept, mut carried) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut exposures = Vec::new();
@@ -208,7 +235,12 @@ impl Encoder {
         };
         let (x, y) = (matrix(width, x), self.targets.is_some().then(|| matrix(outputs, y)));
         let exposure = self.exposure.is_some().then_some(exposures);
-        Ok((read > 0).then_some(Chunk { x, y, exposure, kept, read, carried }))
+        Ok(Chunk { x, y, exposure, first: begin, kept, read, carried })
+    }
+
+    /// How many numbers the inputs of a record become.
+    fn width(&self) -> usize {
+        self.inputs.iter().map(|input| input.code.width() + usize::from(input.indicator)).sum()
     }
 
     /// Fails if rows of this width have become more numbers than a file of this size may.
@@ -227,51 +259,71 @@ impl Encoder {
         self.source.check_unchanged().err().unwrap_or(error)
     }
 
-    /// Everything that is left, and what is worth knowing about it.
+    /// Everything that is left, and what is worth knowing about it. Of a table that several processes read it is what this one reads, which may be
+    /// nothing, and what is worth knowing about all.
     pub fn read_all(self) -> Result<(Chunk, Vec<Note>)> {
         self.read_all_watched(&mut |_| ())
     }
 
     /// [`Encoder::read_all`] for somebody who waits: `watch` sees how many records have been read, every so often.
     pub fn read_all_watched(mut self, watch: &mut dyn FnMut(u64)) -> Result<(Chunk, Vec<Note>)> {
-        match self.next_chunk_watched(usize::MAX, watch)? {
-            Some(chunk) => Ok((chunk, self.notes())),
-            None => Err(Error::NoRows { path: self.source.path().into() }),
+        let chunk = self.read_chunk(usize::MAX, watch);
+        let mut chunk = self.source.all_fine(chunk)?;
+        let seen = self.source.together(Ok(self.seen()))?;
+        if seen.read == 0 {
+            return Err(Error::NoRows { path: self.source.path().into() });
         }
+        let width = self.width();
+        self.check_numbers((seen.read - seen.dropped) * width as u64, width)?;
+        let before = self.source.before(chunk.read)?;
+        chunk.first += before;
+        chunk.kept.iter_mut().for_each(|position| *position += before);
+        Ok((chunk, self.notes_on(&seen)))
     }
 
     /// What is worth knowing about what has been read so far: what opening the file found, columns that are not used, rows
     /// that were left out, cells that were filled in, levels that are not known.
     pub fn notes(&self) -> Vec<Note> {
+        self.notes_on(&self.seen())
+    }
+
+    /// What was seen so far.
+    fn seen(&self) -> SeenRows {
+        let cells = self.inputs.iter().map(|input| input.seen.clone()).collect();
+        SeenRows { read: self.read, dropped: self.dropped, cells, texts: self.rows.texts() }
+    }
+
+    /// What is worth knowing about it.
+    fn notes_on(&self, seen: &SeenRows) -> Vec<Note> {
         let mut notes = self.source.notes().to_vec();
-        notes.extend(self.rows.notes());
+        notes.extend(seen.texts.notes());
         if !self.unused.is_empty() {
             // Who predicts may want them beside the predictions.
             notes.push(Note::UnusedColumns { columns: self.unused.clone(), may_be_kept: self.targets.is_none() });
         }
-        if self.dropped > 0 {
-            let (rows, of) = (self.dropped, self.read);
+        if seen.dropped > 0 {
+            let (rows, of) = (seen.dropped, seen.read);
             // Who predicts keeps their places.
             notes.push(match self.targets {
                 None => Note::RowsNotPredicted { rows, of },
                 Some(_) => Note::RowsLeftOut { rows, of },
             });
         }
-        let filled: u64 = self.inputs.iter().map(|input| input.seen.filled).sum();
+        let filled: u64 = seen.cells.iter().map(|cells| cells.filled).sum();
         if filled > 0 {
             notes.push(Note::CellsFilledIn { cells: filled });
         }
-        let absent: u64 = self.inputs.iter().map(|input| input.seen.absent).sum();
+        let absent: u64 = seen.cells.iter().map(|cells| cells.absent).sum();
         if absent > 0 {
             notes.push(Note::CategoriesMissing { cells: absent });
         }
-        for input in &self.inputs {
-            if let Some((place, example)) = &input.seen.first_odd {
-                let (column, cells) = (input.name.clone(), input.seen.odd);
+        for (input, seen) in self.inputs.iter().zip(&seen.cells) {
+            if let Some((place, example)) = &seen.first_odd {
+                let (column, cells) = (input.name.clone(), seen.odd);
                 notes.push(Note::OddCells { column, cells, example: example.clone(), place: *place });
             }
-            if let Some((place, example)) = &input.seen.example {
-                let (column, cells) = (input.name.clone(), input.seen.unseen);
+            if let Some((place, example)) = &seen.example {
+                let (column, cells) = (input.name.clone(), seen.unseen);
                 notes.push(Note::CategoriesUnseen { column, cells, example: example.clone(), place: *place });
             }
         }
@@ -299,11 +351,18 @@ impl Encoder {
             match input.unfit(cell, place) {
                 None => input.encode(&self.source, place, cell, x)?,
                 Some(Unfit::Infinite) if self.missing == Missing::Reject => {
-                    return Err(not_finite(&self.source, &input.name, place, cell));
+                    return Err(not_finite(&self.source, &input.name, place, &cell.label().unwrap_or_default()));
                 }
                 Some(Unfit::Is { not }) if self.missing == Missing::Reject => {
                     let advice = "it was at fitting: mend the cell";
-                    return Err(value(&self.source, &input.name, place, cell, not, advice));
+                    return Err(value(
+                        &self.source,
+                        &input.name,
+                        place,
+                        &cell.label().unwrap_or_default(),
+                        not,
+                        advice,
+                    ));
                 }
                 // One odd cell is a matter of its row, and not of the table.
                 Some(_) if self.missing == Missing::Drop => return Ok(false),
@@ -402,6 +461,16 @@ impl Input {
 }
 
 impl SeenCells {
+    /// The cells that come next.
+    fn then(&mut self, next: Self) {
+        self.filled += next.filled;
+        self.absent += next.absent;
+        self.unseen += next.unseen;
+        first(&mut self.example, next.example);
+        self.odd += next.odd;
+        first(&mut self.first_odd, next.first_odd);
+    }
+
     /// The position of a cell's level, if it is a known one.
     fn level(&mut self, levels: &HashMap<String, usize>, cell: &Cell, place: Place) -> Option<usize> {
         self.absent += u64::from(*cell == Cell::Missing);

@@ -21,11 +21,15 @@ mod column;
 mod constant_inputs;
 mod content;
 mod csv;
+mod cut;
 mod cycles;
 mod date;
 mod detect;
 mod dialect;
+mod digest;
 mod encode;
+mod exact_mean;
+mod first_different;
 mod half;
 mod json_rows;
 mod level_means;
@@ -46,8 +50,10 @@ mod scan;
 mod schema;
 mod several;
 mod source;
+mod tally;
 mod target;
 mod text;
+mod together;
 mod windows_1252;
 mod writing;
 mod written_number;
@@ -71,6 +77,7 @@ pub use row_facts::{RowColumns, RowFacts};
 pub use schema::{InputColumn, Kind, Missing, Schema, Targets, Wanted};
 pub use source::Source;
 pub use target::{TargetKind, Task};
+pub use text::Texts;
 pub use writing::{DateOrder, Writing};
 
 use std::borrow::Cow;
@@ -90,9 +97,9 @@ pub trait Rows: Send {
     /// integers to the last digit, dates of binary formats as ISO dates; empty where there is nothing.
     fn written(&self, column: usize) -> Cow<'_, str>;
 
-    /// What reading found worth knowing so far.
-    fn notes(&self) -> Vec<Note> {
-        Vec::new()
+    /// What reading texts found so far, beside their records.
+    fn texts(&self) -> Texts {
+        Texts::default()
     }
 }
 

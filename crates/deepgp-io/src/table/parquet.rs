@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::io::{Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -16,6 +17,7 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
 use super::content::{Content, Reader};
+use super::cut::Groups;
 use super::limits::{Allowance, Expanded, LEAST_CELL};
 use super::parquet_pages::{Budget, Pages};
 use super::parquet_type::{Meaning, Value};
@@ -95,6 +97,14 @@ pub(super) fn names(content: &Content) -> Result<Vec<String>> {
     Ok(names)
 }
 
+/// The number of rows and bytes of each row group.
+pub(super) fn row_groups(content: &Content) -> Result<Vec<(u64, u64)>> {
+    let reader = open(content)?;
+    let size = |number: i64| number.max(0) as u64;
+    let groups = reader.metadata().row_groups().iter();
+    Ok(groups.map(|group| (size(group.num_rows()), size(group.compressed_size()))).collect())
+}
+
 fn columns(path: &Path, reader: &dyn FileReader) -> Result<Vec<String>> {
     let schema = reader.metadata().file_metadata().schema_descr();
     let unsupported =
@@ -119,7 +129,7 @@ pub(super) struct ParquetRows {
     path: PathBuf,
     reader: Box<dyn FileReader>,
     /// Row groups that are not begun yet.
-    group: usize,
+    groups: Range<usize>,
     /// Rows of this group that are not decoded yet.
     remaining: usize,
     columns: Vec<Column>,
@@ -144,21 +154,25 @@ struct Column {
 }
 
 impl ParquetRows {
-    /// From the first row on; the columns must have these names still.
-    pub(super) fn new(content: &Content, expected: &[String]) -> Result<Self> {
+    /// The rows of all row groups, or of some; the columns must have these names still.
+    pub(super) fn new(content: &Content, expected: &[String], some: Option<&Groups>) -> Result<Self> {
         let (path, reader) = (content.path(), open(content)?);
         if columns(path, &*reader)? != expected {
             return Err(Error::Changed { path: path.into(), what: "its columns have other names".into() });
         }
+        let (groups, row) = match some {
+            Some(Groups { numbers, before }) => (numbers.clone(), *before),
+            None => (0..reader.num_row_groups(), 0),
+        };
         Ok(Self {
             path: path.into(),
             reader,
-            group: 0,
+            groups,
             remaining: 0,
             columns: Vec::new(),
             decoded: 0,
             given: 0,
-            row: 0,
+            row,
             allowance: Allowance::new(content.limits(), content.length()),
             budget: Budget::new(content)?,
         })
@@ -168,10 +182,8 @@ impl ParquetRows {
     fn decode(&mut self) -> Result<bool> {
         let fault = |other| fault(&self.path, other);
         while self.remaining == 0 {
-            if self.group == self.reader.num_row_groups() {
-                return Ok(false);
-            }
-            let group = self.reader.get_row_group(self.group).map_err(fault)?;
+            let Some(number) = self.groups.next() else { return Ok(false) };
+            let group = self.reader.get_row_group(number).map_err(fault)?;
             let rows = group.metadata().num_rows();
             self.remaining =
                 usize::try_from(rows).map_err(|_| Error::damaged(&self.path, format!("a row group of {rows} rows")))?;
@@ -189,7 +201,6 @@ impl ParquetRows {
                     values: Vec::new(),
                 });
             }
-            self.group += 1;
         }
         let rows = self.remaining.min(BATCH).min((BATCH_CELLS / self.columns.len().max(1)).max(1));
         let mut room = self.allowance.clone();
@@ -215,7 +226,7 @@ impl Rows for ParquetRows {
             let decoded = guarded(&path, || self.decode());
             if !matches!(decoded, Ok(true)) {
                 // Whatever was left half-way is not to be read again.
-                (self.group, self.remaining) = (self.reader.num_row_groups(), 0);
+                (self.groups, self.remaining) = (0..0, 0);
                 (self.decoded, self.given) = (0, 0);
                 return decoded.map(|_| None);
             }

@@ -2,6 +2,9 @@
 
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
+
+use super::together::Facts;
 use super::writing::Writings;
 use super::{Cell, Kind, Note, Schema, Source, codes, date};
 use crate::error::Result;
@@ -52,19 +55,22 @@ pub fn random_split_notes(source: &Source, schema: &Schema) -> Result<Vec<Note>>
     }
     let mut used = vec![false; source.names().len()];
     dates.iter().chain(&ids).for_each(|at| used[*at] = true);
-    let mut orders: Vec<Order> = dates.iter().map(|_| Order::default()).collect();
-    let mut seen: Vec<HashMap<String, usize>> = ids.iter().map(|_| HashMap::new()).collect();
-    let (mut rows, mut cells) = (source.rows_written(used, Writings::of(schema, source))?, Vec::new());
-    while rows.next(&mut cells)?.is_some() {
-        for (at, order) in dates.iter().zip(&mut orders) {
-            order.add(&cells[*at]);
-        }
-        for (at, values) in ids.iter().zip(&mut seen) {
-            if let Some(label) = cells[*at].label() {
-                *values.entry(label.into_owned()).or_default() += 1;
+    let own = || {
+        let mut seen = Seen { orders: vec![Order::default(); dates.len()], ids: vec![HashMap::new(); ids.len()] };
+        let (mut rows, mut cells) = (source.rows_written(used, Writings::of(schema, source))?, Vec::new());
+        while rows.next(&mut cells)?.is_some() {
+            for (at, order) in dates.iter().zip(&mut seen.orders) {
+                order.add(&cells[*at]);
+            }
+            for (at, values) in ids.iter().zip(&mut seen.ids) {
+                if let Some(label) = cells[*at].label() {
+                    *values.entry(label.into_owned()).or_default() += 1;
+                }
             }
         }
-    }
+        Ok(seen)
+    };
+    let Seen { orders, ids: seen } = source.together(own())?;
     let name = |at: &usize| source.names()[*at].clone();
     let in_order = dates.iter().zip(&orders).filter(|(_, order)| order.is_one());
     let mut notes: Vec<Note> = in_order.map(|(at, _)| Note::DatesInOrder { column: name(at) }).collect();
@@ -86,11 +92,28 @@ fn is_entity(name: &str) -> bool {
     words.iter().any(entity) && words.iter().all(|word| entity(word) || LABELS.contains(word))
 }
 
+/// What was seen of the columns of dates, and of those of ids: how many rows have each.
+#[derive(Serialize, Deserialize)]
+struct Seen {
+    orders: Vec<Order>,
+    ids: Vec<HashMap<String, usize>>,
+}
+
+impl Facts for Seen {
+    fn then(&mut self, next: Self) {
+        self.orders.iter_mut().zip(next.orders).for_each(|(own, next)| own.then(next));
+        for (own, next) in self.ids.iter_mut().zip(next.ids) {
+            next.into_iter().for_each(|(id, rows)| *own.entry(id).or_default() += rows);
+        }
+    }
+}
+
 /// Whether the dates of a column follow each other.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Order {
     rows: usize,
-    last: f64,
+    /// The first and the last.
+    ends: Option<(f64, f64)>,
     steps: usize,
     falls: usize,
 }
@@ -103,12 +126,27 @@ impl Order {
             Cell::Missing | Cell::Number(_) | Cell::Boolean(_) => None,
         };
         let Some(seconds) = seconds else { return };
-        if self.rows > 0 && seconds != self.last {
-            self.steps += 1;
-            self.falls += usize::from(seconds < self.last);
-        }
+        self.follow((seconds, seconds));
         self.rows += 1;
-        self.last = seconds;
+    }
+
+    /// The dates of the rows that come next.
+    fn then(&mut self, next: Self) {
+        next.ends.into_iter().for_each(|ends| self.follow(ends));
+        self.rows += next.rows;
+        self.steps += next.steps;
+        self.falls += next.falls;
+    }
+
+    /// Dates from one to another come next.
+    fn follow(&mut self, (from, to): (f64, f64)) {
+        if let Some((_, last)) = self.ends
+            && from != last
+        {
+            self.steps += 1;
+            self.falls += usize::from(from < last);
+        }
+        self.ends = Some((self.ends.map_or(from, |(first, _)| first), to));
     }
 
     /// Whether they rise all the way, or fall.

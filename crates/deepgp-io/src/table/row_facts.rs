@@ -2,10 +2,12 @@
 //!
 //! A model does not learn from these columns, and predictions do without them. They are read by a pass of their own, where somebody asks.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::together::Facts;
 use super::writing::Writings;
 use super::{Cell, Note, Place, Schema, Source, date, names};
 use crate::error::{DATE, Error, Result};
@@ -45,13 +47,15 @@ pub struct RowFacts {
 }
 
 impl RowFacts {
-    /// Reads groups and weights, and times from the column `time`, of the rows at the positions `kept`, which ascend from 0. Columns that are not
-    /// asked for are not read; the schema says how they are written. Fails if a column is not there, or a weight or time is none.
+    /// Reads groups and weights, and times from the column `time`, of the rows at the positions `kept`, which ascend; the first record that is read has
+    /// the position `first`, which is 0 unless several processes read the table. Columns that are not asked for are not read; the schema says how
+    /// they are written. Fails if a column is not there, or a weight or time is none.
     pub fn read(
         source: &Source,
         schema: &Schema,
         columns: &RowColumns,
         time: Option<&str>,
+        first: u64,
         kept: &[u64],
     ) -> Result<Self> {
         let find = |name: Option<&str>, role| name.map(|name| names::find(source, name, role)).transpose();
@@ -61,47 +65,78 @@ impl RowFacts {
         if group.or(weight).or(time).is_none() {
             return Ok(Self::default());
         }
-        let mut used = vec![false; source.names().len()];
-        [group, weight, time].into_iter().flatten().for_each(|at| used[at] = true);
-        let (mut groups, mut weights, mut times) = (Groups::default(), Numbers::default(), Numbers::default());
-        let (mut rows, mut cells, mut left) =
-            (source.rows_written(used, Writings::of(schema, source))?, Vec::new(), kept.iter().peekable());
-        let mut position = 0;
-        while let Some(number) = rows.next(&mut cells)? {
-            if left.next_if_eq(&&position).is_some() {
-                let place = source.place(number);
-                group.into_iter().for_each(|at| groups.add(&cells[at]));
-                weight.into_iter().for_each(|at| weights.add(place, &cells[at], weight_of(&cells[at])));
-                time.into_iter().for_each(|at| times.add(place, &cells[at], time_of(&cells[at])));
+        let own = || {
+            let mut used = vec![false; source.names().len()];
+            [group, weight, time].into_iter().flatten().for_each(|at| used[at] = true);
+            let (mut groups, mut weights, mut times) = (Groups::default(), Numbers::default(), Numbers::default());
+            let (mut rows, mut cells, mut left) =
+                (source.rows_written(used, Writings::of(schema, source))?, Vec::new(), kept.iter().peekable());
+            let mut position = first;
+            while let Some(number) = rows.next(&mut cells)? {
+                if left.next_if_eq(&&position).is_some() {
+                    let place = source.place(number);
+                    group.into_iter().for_each(|at| groups.add(&cells[at]));
+                    weight.into_iter().for_each(|at| weights.add(place, &cells[at], weight_of(&cells[at])));
+                    time.into_iter().for_each(|at| times.add(place, &cells[at], time_of(&cells[at])));
+                }
+                position += 1;
             }
-            position += 1;
-        }
+            Ok((groups, weights, times))
+        };
+        let (groups, weights, times) = source.all_fine(own())?;
+        let found = source.together(Ok(Found {
+            rows: kept.len(),
+            groups: vec![groups.names],
+            counts: weights.values.iter().any(|weight| *weight > 0.0),
+            weights: weights.bad,
+            times: times.bad,
+        }))?;
         let mut facts = Self::default();
         if let Some(at) = group {
+            let Numbered { own, groups: count, missing } = Numbered::new(&found.groups, source.rank());
+            facts.groups = Some(groups.of_row.iter().map(|group| own[*group as usize]).collect());
             let column = source.names()[at].clone();
-            let (groups, rows, missing) = (groups.count as usize, groups.of_row.len(), groups.missing);
-            facts.notes.push(Note::GroupsKeptTogether { column, groups, rows, missing });
+            facts.notes.push(Note::GroupsKeptTogether { column, groups: count, rows: found.rows, missing });
         }
-        facts.groups = group.map(|_| groups.of_row);
         if let Some(at) = weight {
             let advice = "give each row a weight, 0 for one that is not to count, or leave out --weights";
-            weights.check(source, at, "a number of 0 or more", advice)?;
-            if weights.values.iter().all(|weight| *weight == 0.0) {
+            found.weights.check(source, at, "a number of 0 or more", advice)?;
+            if !found.counts {
                 let (path, column) = (source.path().into(), source.names()[at].clone());
                 return Err(Error::AllWeightsZero { path, column });
             }
             facts.weights = Some(weights.values);
         }
         if let Some(at) = time {
-            times.check(
-                source,
-                at,
-                DATE,
-                "mend the cells, or split by another column, as in --test last:0.2:COLUMN",
-            )?;
+            let advice = "mend the cells, or split by another column, as in --test last:0.2:COLUMN";
+            found.times.check(source, at, DATE, advice)?;
             facts.times = Some(times.values);
         }
         Ok(facts)
+    }
+}
+
+/// What was found in these columns.
+#[derive(Serialize, Deserialize)]
+struct Found {
+    /// The number of rows.
+    rows: usize,
+    /// What stands in each group's rows, of each process, in the order in which groups appear.
+    groups: Vec<Vec<Option<String>>>,
+    /// Whether some row has a weight above 0.
+    counts: bool,
+    /// Cells that are no weights, and no times.
+    weights: Bad,
+    times: Bad,
+}
+
+impl Facts for Found {
+    fn then(&mut self, next: Self) {
+        self.rows += next.rows;
+        self.groups.then(next.groups);
+        self.counts |= next.counts;
+        self.weights.then(next.weights);
+        self.times.then(next.times);
     }
 }
 
@@ -130,23 +165,50 @@ fn time_of(cell: &Cell) -> Option<f64> {
 struct Groups {
     numbers: HashMap<String, u32>,
     of_row: Vec<u32>,
-    count: u32,
-    missing: u64,
+    /// What stands in the rows of each; nothing in a row that is a group of its own.
+    names: Vec<Option<String>>,
 }
 
 impl Groups {
     fn add(&mut self, cell: &Cell) {
         let known = cell.label().and_then(|label| self.numbers.get(&*label).copied());
         let number = known.unwrap_or_else(|| {
-            let number = self.count;
-            self.count += 1;
-            match cell.label() {
-                Some(label) => _ = self.numbers.insert(label.into_owned(), number),
-                None => self.missing += 1,
-            }
+            let (number, name) = (self.names.len() as u32, cell.label().map(Cow::into_owned));
+            self.numbers.extend(name.clone().map(|name| (name, number)));
+            self.names.push(name);
             number
         });
         self.of_row.push(number);
+    }
+}
+
+/// The groups of all processes, numbered in the order in which they appear.
+struct Numbered {
+    /// The numbers of one process's groups.
+    own: Vec<u32>,
+    /// How many there are, and how many rows that are groups of their own.
+    groups: usize,
+    missing: u64,
+}
+
+impl Numbered {
+    fn new(of_each: &[Vec<Option<String>>], rank: usize) -> Self {
+        let (mut numbers, mut all) = (HashMap::new(), Self { own: Vec::new(), groups: 0, missing: 0 });
+        for (process, names) in of_each.iter().enumerate() {
+            for name in names {
+                let known = name.as_ref().and_then(|name| numbers.get(name).copied());
+                let number = known.unwrap_or(all.groups as u32);
+                if known.is_none() {
+                    all.groups += 1;
+                    all.missing += u64::from(name.is_none());
+                    numbers.extend(name.as_ref().map(|name| (name, number)));
+                }
+                if process == rank {
+                    all.own.push(number);
+                }
+            }
+        }
+        all
     }
 }
 
@@ -154,31 +216,43 @@ impl Groups {
 #[derive(Default)]
 struct Numbers {
     values: Vec<f64>,
-    bad: u64,
-    named: Vec<(Place, String)>,
+    bad: Bad,
 }
 
 impl Numbers {
     fn add(&mut self, place: Place, cell: &Cell, value: Option<f64>) {
         self.values.push(value.unwrap_or(0.0));
         if value.is_none() {
-            self.bad += 1;
-            if self.named.len() < NAMED {
-                let shown = cell.label().map_or("nothing".into(), |label| format!("\"{}\"", names::shorten(&label)));
-                self.named.push((place, shown));
-            }
+            let shown = cell.label().map_or("nothing".into(), |label| format!("\"{}\"", names::shorten(&label)));
+            self.bad.then(Bad { count: 1, named: vec![(place, shown)] });
         }
     }
+}
 
-    /// Fails if cells of the column were not what they should be.
+/// Cells that are not what they should be, and the first of them.
+#[derive(Default, Serialize, Deserialize)]
+struct Bad {
+    count: u64,
+    named: Vec<(Place, String)>,
+}
+
+impl Bad {
+    /// The cells that come next.
+    fn then(&mut self, next: Self) {
+        self.count += next.count;
+        let room = NAMED - self.named.len();
+        self.named.extend(next.named.into_iter().take(room));
+    }
+
+    /// Fails if there are some.
     fn check(&self, source: &Source, at: usize, expected: &'static str, advice: &'static str) -> Result<()> {
-        if self.bad == 0 {
+        if self.count == 0 {
             return Ok(());
         }
         let named: Vec<String> = self.named.iter().map(|(place, shown)| format!("{place} has {shown}")).collect();
-        let more = if self.bad > self.named.len() as u64 { ", …" } else { "" };
+        let more = if self.count > self.named.len() as u64 { ", …" } else { "" };
         let (path, column) = (source.path().into(), source.names()[at].clone());
-        Err(Error::Cells { path, column, count: self.bad, expected, named: named.join(", ") + more, advice })
+        Err(Error::Cells { path, column, count: self.count, expected, named: named.join(", ") + more, advice })
     }
 }
 
@@ -190,7 +264,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("table.csv");
         std::fs::write(&path, text).unwrap();
-        RowFacts::read(&Source::open(&path)?, &Schema::default(), columns, time, kept)
+        RowFacts::read(&Source::open(&path)?, &Schema::default(), columns, time, 0, kept)
     }
 
     fn by(group: Option<&str>, weights: Option<&str>) -> RowColumns {

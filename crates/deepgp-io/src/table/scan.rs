@@ -2,37 +2,14 @@
 //!
 //! What is counted comes from the rows that will be kept, so a level that only a dropped row has is no level.
 
-use super::column::{Seen, Verdict};
-use super::target::SeenTarget;
-use super::writing::{self, SeenWriting, Writings};
+use super::column::Verdict;
+use super::tally::{MOST_PROBLEMS, Role, Tally};
+use super::writing::{self, Writings};
 use super::{Cell, InputColumn, Missing, Note, Place, Schema, Source, TargetKind, Task, Wanted, names};
 use crate::error::{Error, Result};
-use crate::words::bytes;
 
 /// How the name of a data frame's index begins in Parquet.
 const DATA_FRAME_INDEX: &str = "__index_level_";
-
-/// The number of records after which whoever watches a pass over the table is told again.
-pub(super) const TOLD_EVERY: u64 = 4096;
-
-/// The most columns whose cells are told of as wrong.
-const MOST_PROBLEMS: usize = 100;
-
-/// What is wanted of a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
-    Input,
-    Category,
-    Target,
-    Exposure,
-    Ignored,
-}
-
-impl Role {
-    fn is_input(self) -> bool {
-        matches!(self, Self::Input | Self::Category)
-    }
-}
 
 /// Reads the table, once, and again where columns turn out not to be written plainly.
 pub(super) fn scan(source: &Source, wanted: &Wanted, watch: &mut dyn FnMut(u64)) -> Result<(Schema, Vec<Note>)> {
@@ -53,8 +30,8 @@ pub(super) fn scan(source: &Source, wanted: &Wanted, watch: &mut dyn FnMut(u64))
         writings = found;
         notes.extend(told);
     }
-    notes.append(&mut tally.notes);
-    let mut problems = std::mem::take(&mut tally.problems);
+    notes.extend(tally.texts.notes());
+    let mut problems: Vec<Error> = tally.problems.iter().map(|bad| bad.error(source)).collect();
     problems.extend(tally.check_presence(source, &roles).err());
     let alone = roles.iter().filter(|role| role.is_input()).count() == 1;
     let mut settled = tally.inputs(source, &roles, wanted, &problems, alone);
@@ -160,123 +137,7 @@ fn roles(source: &Source, wanted: &Wanted) -> Result<Vec<Role>> {
     Ok(roles.into_iter().map(|(role, _)| role).collect())
 }
 
-/// What the table holds.
-struct Tally {
-    columns: Vec<Seen>,
-    /// What was seen of the columns that are targets.
-    targets: Vec<Option<SeenTarget>>,
-    /// How each column's cells are written.
-    written: Vec<SeenWriting>,
-    /// What is wrong with columns, each told of once, and what is worth knowing.
-    problems: Vec<Error>,
-    notes: Vec<Note>,
-    /// Missing cells of each column, in all rows.
-    missing: Vec<u64>,
-    first_missing: Vec<Option<(u64, Place)>>,
-    rows: u64,
-    kept: u64,
-    /// Bytes of different values that are kept of all columns.
-    bytes_kept: u64,
-}
-
 impl Tally {
-    fn read(
-        source: &Source,
-        roles: &[Role],
-        missing: Missing,
-        writings: &Writings,
-        watch: &mut dyn FnMut(u64),
-    ) -> Result<Self> {
-        let columns = roles.iter().map(|role| Seen::new(*role == Role::Category)).collect();
-        let targets = roles.iter().map(|role| (*role == Role::Target).then(SeenTarget::default)).collect();
-        let mut tally = Self {
-            columns,
-            targets,
-            written: roles.iter().map(|_| SeenWriting::default()).collect(),
-            problems: Vec::new(),
-            notes: Vec::new(),
-            missing: vec![0; roles.len()],
-            first_missing: vec![None; roles.len()],
-            rows: 0,
-            kept: 0,
-            bytes_kept: 0,
-        };
-        let used = roles.iter().map(|role| *role != Role::Ignored).collect();
-        let (mut rows, mut cells) = (source.rows_using(used)?, Vec::new());
-        let most = source.limits().map(|(limits, file)| (limits.values(file), file));
-        while let Some(number) = rows.next(&mut cells)? {
-            for ((seen, cell), role) in tally.written.iter_mut().zip(&cells).zip(roles) {
-                if *role != Role::Ignored {
-                    seen.add(cell, writings);
-                }
-            }
-            writings.read(&mut cells);
-            let kept = tally.add(source, roles, missing, &cells, source.place(number));
-            // In other formats a number has no leading zeros.
-            if kept && source.is_text() {
-                let numbers = cells.iter().enumerate().filter(|(_, cell)| matches!(cell, Cell::Number(_)));
-                numbers.for_each(|(column, _)| tally.columns[column].codes.add_written(&rows.written(column)));
-            }
-            if let Some((most, file)) = most
-                && tally.bytes_kept > most
-            {
-                return Err(many_values(source, most, file));
-            }
-            if tally.rows.is_multiple_of(TOLD_EVERY) {
-                watch(tally.rows);
-            }
-        }
-        watch(tally.rows);
-        tally.notes = rows.notes();
-        Ok(tally)
-    }
-
-    /// One more record, unless it is left out: then false.
-    fn add(&mut self, source: &Source, roles: &[Role], missing: Missing, cells: &[Cell], place: Place) -> bool {
-        self.rows += 1;
-        let mut keep = true;
-        for (column, role) in roles.iter().enumerate() {
-            if *role != Role::Ignored && cells[column] == Cell::Missing {
-                self.missing[column] += 1;
-                self.first_missing[column].get_or_insert((self.rows, place));
-                keep &= match missing {
-                    Missing::Reject => true,
-                    Missing::Drop => false,
-                    Missing::Mean | Missing::Indicator => !matches!(role, Role::Target | Role::Exposure),
-                };
-            }
-        }
-        if !keep {
-            return false;
-        }
-        self.kept += 1;
-        for (column, role) in roles.iter().enumerate() {
-            let (name, cell) = (&source.names()[column], &cells[column]);
-            let added = match role {
-                Role::Ignored => Ok(()),
-                Role::Target => match &mut self.targets[column] {
-                    Some(seen) => seen.add(source, name, place, cell),
-                    None => Ok(()),
-                },
-                Role::Exposure => exposure(source, name, place, cell).map(|_| ()),
-                Role::Input | Role::Category => {
-                    let seen = &mut self.columns[column];
-                    let before = seen.bytes_kept();
-                    let added = seen.add(source, name, place, cell);
-                    self.bytes_kept += seen.bytes_kept() - before;
-                    added
-                }
-            };
-            if let Err(problem) = added
-                && self.problems.len() < MOST_PROBLEMS
-                && !self.problems.iter().any(|other| other.column() == Some(name))
-            {
-                self.problems.push(problem);
-            }
-        }
-        true
-    }
-
     /// The inputs, of columns that have no `problems` already; `alone` if there is but one.
     fn inputs(&self, source: &Source, roles: &[Role], wanted: &Wanted, problems: &[Error], alone: bool) -> Inputs {
         let mut all = Inputs::default();
@@ -344,12 +205,6 @@ impl Tally {
     }
 }
 
-/// The columns have more different values than may be kept of a file of so many bytes.
-fn many_values(source: &Source, most: u64, file: u64) -> Error {
-    let times = (most / file.max(1) + 1).saturating_mul(10);
-    Error::ManyValues { path: source.path().into(), limit: bytes(most), file: bytes(file), times }
-}
-
 /// What to do about a missing cell, which may be of a column that cannot be filled in.
 pub(super) fn missing_advice(must_be_there: bool) -> &'static str {
     if must_be_there {
@@ -365,26 +220,31 @@ pub(super) fn exposure(source: &Source, name: &str, place: Place, cell: &Cell) -
         Cell::Missing => Ok(None),
         Cell::Number(value) if *value > 0.0 && value.is_finite() => Ok(Some(*value)),
         Cell::Number(_) | Cell::Boolean(_) | Cell::Date(_) | Cell::Text(_) => {
-            let advice = "an exposure is how long, or how much, was watched for events: mend the cell";
-            Err(value(source, name, place, cell, "a number above 0", advice))
+            Err(no_exposure(source, name, place, &cell.label().unwrap_or_default()))
         }
     }
 }
 
+/// The cell is no exposure.
+pub(super) fn no_exposure(source: &Source, name: &str, place: Place, cell: &str) -> Error {
+    let advice = "an exposure is how long, or how much, was watched for events: mend the cell";
+    value(source, name, place, cell, "a number above 0", advice)
+}
+
 /// The cell is infinite.
-pub(super) fn not_finite(source: &Source, name: &str, place: Place, cell: &Cell) -> Error {
+pub(super) fn not_finite(source: &Source, name: &str, place: Place, cell: &str) -> Error {
     value(source, name, place, cell, "finite", "mend it, or leave the cell empty")
 }
 
-/// The cell is not what it should be.
+/// The cell, in which this stands, is not what it should be.
 pub(super) fn value(
     source: &Source,
     name: &str,
     place: Place,
-    cell: &Cell,
+    cell: &str,
     expected: &'static str,
     advice: &'static str,
 ) -> Error {
-    let value = names::shorten(&cell.label().unwrap_or_default());
+    let value = names::shorten(cell);
     Error::Value { path: source.path().into(), place, column: name.into(), value, expected, advice }
 }

@@ -6,9 +6,8 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
-use sha2::{Digest, Sha256};
-
-use super::{Cell, Note, Place, Rows, Source, names};
+use super::text::Texts;
+use super::{Cell, Place, Rows, Source, names};
 use crate::error::{Error, Result};
 
 /// The bits of a record's number that are its number in its file; those above are the file's.
@@ -27,6 +26,11 @@ impl Part {
     /// The file.
     pub(super) fn source(&self) -> &Source {
         &self.source
+    }
+
+    /// The file, to be read in another way.
+    pub(super) fn source_mut(&mut self) -> &mut Source {
+        &mut self.source
     }
 }
 
@@ -83,15 +87,6 @@ pub(super) fn place(parts: &[Part], number: u64) -> Place {
     }
 }
 
-/// The SHA-256 digest of the digests of all files.
-pub(super) fn sha256(parts: &[Part]) -> Result<String> {
-    let mut digest = Sha256::new();
-    for part in parts {
-        digest.update(part.source.sha256()?);
-    }
-    Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
 /// Fails if one of the files has changed since it was opened.
 pub(super) fn check_unchanged(parts: &[Part]) -> Result<()> {
     parts.iter().try_for_each(|part| part.source.check_unchanged())
@@ -113,19 +108,20 @@ pub(super) struct SeveralRows {
     /// Which columns of the table are looked at.
     used: Vec<bool>,
     cells: Vec<Cell>,
-    notes: Vec<Note>,
+    texts: Texts,
 }
 
 impl SeveralRows {
     /// From the first record of the first file on.
     pub(super) fn new(parts: &[Part], used: Vec<bool>) -> Self {
         let left = parts.iter().cloned().collect();
-        Self { file: None, current: None, columns: Vec::new(), left, used, cells: Vec::new(), notes: Vec::new() }
+        Self { file: None, current: None, columns: Vec::new(), left, used, cells: Vec::new(), texts: Texts::default() }
     }
 
     /// Begins with the next file, if there is one.
     fn begin_next(&mut self) -> Result<bool> {
-        self.notes.extend(self.current.take().iter().flat_map(|rows| rows.notes()));
+        self.texts = self.texts();
+        self.current = None;
         let Some(Part { source, columns }) = self.left.pop_front() else { return Ok(false) };
         let mut used = vec![false; source.names().len()];
         columns.iter().zip(&self.used).for_each(|(at, own)| used[*at] = *own);
@@ -156,8 +152,11 @@ impl Rows for SeveralRows {
         self.current.as_ref().map_or("".into(), |rows| rows.written(self.columns[column]))
     }
 
-    fn notes(&self) -> Vec<Note> {
-        let current = self.current.iter().flat_map(|rows| rows.notes());
-        self.notes.iter().cloned().chain(current).collect()
+    fn texts(&self) -> Texts {
+        let mut texts = self.texts.clone();
+        if let (Some(rows), Some(file)) = (&self.current, self.file) {
+            texts.then(rows.texts().of_file(file));
+        }
+        texts
     }
 }

@@ -1,19 +1,23 @@
 //! A table, in a file or in memory: its format, its columns, and its rows as often as they are asked for.
 
-use std::io::{BufRead, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use deepgp::backend::{Alone, Communicator};
 use sha2::{Digest, Sha256};
 
 use super::content::{Content, LARGEST_KEPT};
+use super::cut::{self, Joints, Portion};
 use super::detect::{self, Format};
 use super::dialect::{self, Dialect, Header, Sample};
 use super::limits::{ReadOptions, TableLimits};
 use super::memory::{self, ColumnCells, MemoryRows};
 use super::several::{self, Part, SeveralRows};
+use super::text::Texts;
+use super::together::{Facts, together};
 use super::writing::{TranslatedRows, Writings};
-use super::{Note, Place, Rows, names, npy, npz, parquet, text};
+use super::{Cell, Note, Place, Rows, digest, names, npy, npz, parquet, text};
 use crate::error::{Error, Result};
 
 /// A table: a file that holds it, or columns in memory.
@@ -23,6 +27,9 @@ pub struct Source {
     layout: Layout,
     names: Vec<String>,
     notes: Vec<Note>,
+    /// The processes that read it, and what this one reads of a single file.
+    processes: Arc<dyn Communicator>,
+    portion: Portion,
 }
 
 #[derive(Clone, Debug)]
@@ -77,14 +84,89 @@ impl Source {
     /// The table of several files, the rows of one behind those of the other. All have the columns of the first, in any order. Bytes of files are
     /// kept only if all of them together are few enough. Fails if there is no file, or one has other columns.
     pub fn open_all_with(paths: &[PathBuf], options: impl Into<ReadOptions>) -> Result<Self> {
-        let options = options.into();
-        let [path] = paths else {
-            let sizes = paths.iter().filter_map(|path| std::fs::metadata(path).ok()).map(|file| file.len());
-            let kept = if sizes.sum::<u64>() <= LARGEST_KEPT { LARGEST_KEPT } else { 0 };
-            let open = |path: &PathBuf| Self::of(Content::open(path, kept)?, options);
-            return Self::of_parts(paths.iter().map(open).collect::<Result<_>>()?, options);
+        let sizes = paths.iter().filter_map(|path| std::fs::metadata(path).ok()).map(|file| file.len());
+        let kept = if paths.len() == 1 || sizes.sum::<u64>() <= LARGEST_KEPT { LARGEST_KEPT } else { 0 };
+        Self::open_keeping(paths, options.into(), kept)
+    }
+
+    /// The table of some files, of which each of several processes reads a share: [`Source::rows`] are this one's, one behind the other in the order of
+    /// ranks, and what is found out about the table is found out by all. All processes call this, and then whatever reads the table; see `cut.rs`. No
+    /// bytes are kept.
+    pub fn open_among(
+        paths: &[PathBuf],
+        options: impl Into<ReadOptions>,
+        processes: Arc<dyn Communicator>,
+    ) -> Result<Self> {
+        if processes.size() == 1 {
+            return Self::open_all_with(paths, options);
+        }
+        let mut source = processes.all_fine(Self::open_keeping(paths, options.into(), 0))?;
+        let files: Vec<(&Content, Joints)> = source.files().map(|file| (&file.content, file.joints())).collect();
+        let mut portions = cut::portions(&*processes, &files)?.into_iter();
+        source.each_file(|file| file.portion = portions.next().expect("every file has a portion"));
+        Ok(Self { processes, ..source })
+    }
+
+    /// The table of some files, the bytes of each of which are kept if there are no more than so many.
+    fn open_keeping(paths: &[PathBuf], options: ReadOptions, kept: u64) -> Result<Self> {
+        let open = |path: &PathBuf| Self::of(Content::open(path, kept)?, options);
+        match paths {
+            [path] => open(path),
+            paths => Self::of_parts(paths.iter().map(open).collect::<Result<_>>()?, options),
+        }
+    }
+
+    /// The files of the table.
+    fn files(&self) -> impl Iterator<Item = &Self> {
+        let (parts, alone) = match &self.layout {
+            Layout::Several(parts) => (&parts[..], None),
+            Layout::Text(_) | Layout::Parquet | Layout::Npy | Layout::Npz | Layout::Memory(_) => (&[][..], Some(self)),
         };
-        Self::open_with(path, options)
+        parts.iter().map(Part::source).chain(alone)
+    }
+
+    /// Changes how each of the files is read.
+    fn each_file(&mut self, mut change: impl FnMut(&mut Self)) {
+        let Layout::Several(parts) = &mut self.layout else { return change(self) };
+        let mut own = parts.to_vec();
+        own.iter_mut().for_each(|part| change(part.source_mut()));
+        *parts = own.into();
+    }
+
+    /// How the file can be cut.
+    fn joints(&self) -> Joints {
+        match &self.layout {
+            Layout::Text(dialect) if !dialect.gzip => Joints::Records(dialect.delimiter),
+            Layout::Parquet => Joints::Groups,
+            Layout::Text(_) | Layout::Npy | Layout::Npz | Layout::Memory(_) | Layout::Several(_) => Joints::None,
+        }
+    }
+
+    /// What all processes have found out about the table, each about what it reads.
+    pub(super) fn together<F: Facts>(&self, own: Result<F>) -> Result<F> {
+        together(&*self.processes, own)
+    }
+
+    /// The number of this process among those that read the table.
+    pub(super) fn rank(&self) -> usize {
+        self.processes.rank()
+    }
+
+    /// What this process has, if all processes have theirs.
+    pub(super) fn all_fine<T>(&self, own: Result<T>) -> Result<T> {
+        self.processes.all_fine(own)
+    }
+
+    /// The number of records that the processes before this one have read, of which it has read so many itself.
+    pub(super) fn before(&self, read: u64) -> Result<u64> {
+        let each = self.processes.gather(&[read as f64])?;
+        Ok(each[..self.processes.rank()].iter().map(|read| *read as u64).sum())
+    }
+
+    /// Fails if one of the files has numbers with two decimal marks.
+    pub(super) fn check_marks(&self, texts: &Texts) -> Result<()> {
+        let files: Vec<&Path> = self.files().map(Self::path).collect();
+        texts.check(|file| files[file as usize])
     }
 
     /// The table of these files.
@@ -101,7 +183,12 @@ impl Source {
             }
         }
         let layout = Layout::Several(several::parts(sources)?.into());
-        Ok(Self { content, layout, names, notes })
+        Ok(Self::of_layout(content, layout, names, notes))
+    }
+
+    /// A table that is laid out like this, all of which one process reads.
+    fn of_layout(content: Content, layout: Layout, names: Vec<String>, notes: Vec<Note>) -> Self {
+        Self { content, layout, names, notes, processes: Arc::new(Alone), portion: Portion::Whole }
     }
 
     /// A table in memory, from its columns by their names; `name` is what messages call it. Of several columns with one name, all but the
@@ -121,7 +208,7 @@ impl Source {
         }
         let (mut names, cells): (Vec<String>, Vec<Arc<ColumnCells>>) = columns.into_iter().unzip();
         let notes = names::make_distinct(&mut names).into_iter().collect();
-        Ok(Self { content, layout: Layout::Memory(cells.into()), names, notes })
+        Ok(Self::of_layout(content, Layout::Memory(cells.into()), names, notes))
     }
 
     /// The table that a reader gives, such as standard input, in any of the formats of [`Source::open`]. Its bytes are kept; `name` is for
@@ -158,7 +245,7 @@ impl Source {
         };
         limits.check_columns(path, names.len())?;
         notes.extend(names::make_distinct(&mut names));
-        Ok(Self { content, layout, names, notes })
+        Ok(Self::of_layout(content, layout, names, notes))
     }
 
     /// How large the table may be, and how many bytes its file has; `None` for columns in memory, which are there already.
@@ -231,9 +318,15 @@ impl Source {
 
     /// The records as they are written, for somebody who looks at some columns only: what the others hold must not stop them.
     pub(super) fn rows_using(&self, used: Vec<bool>) -> Result<Box<dyn Rows>> {
+        let (lines, groups) = match &self.portion {
+            Portion::Whole => (None, None),
+            Portion::Lines(lines) => (Some(lines), None),
+            Portion::Groups(groups) => (None, Some(groups)),
+            Portion::Nothing => return Ok(Box::new(NoRecords)),
+        };
         Ok(match &self.layout {
-            Layout::Text(dialect) => Box::new(text::TextRows::new(&self.content, *dialect, used)?),
-            Layout::Parquet => Box::new(parquet::ParquetRows::new(&self.content, &self.names)?),
+            Layout::Text(dialect) => Box::new(text::TextRows::new(&self.content, *dialect, used, lines)?),
+            Layout::Parquet => Box::new(parquet::ParquetRows::new(&self.content, &self.names, groups)?),
             Layout::Npy => npy::rows(&self.content, self.names.len())?,
             Layout::Npz => npz::rows(&self.content, &self.names)?,
             Layout::Memory(columns) => Box::new(MemoryRows::new(columns)),
@@ -263,19 +356,28 @@ impl Source {
     pub fn sha256(&self) -> Result<String> {
         match &self.layout {
             Layout::Memory(columns) => return Ok(memory::sha256(&self.names, columns)),
-            Layout::Several(parts) => return several::sha256(parts),
-            Layout::Text(_) | Layout::Parquet | Layout::Npy | Layout::Npz => {}
+            Layout::Several(_) | Layout::Text(_) | Layout::Parquet | Layout::Npy | Layout::Npz => {}
         }
-        let (mut bytes, mut digest) = (self.content.reader()?, Sha256::new());
-        loop {
-            let piece = bytes.fill_buf().map_err(|cause| Error::from_io(self.path(), cause))?;
-            let length = piece.len();
-            if length == 0 {
-                return Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect());
-            }
-            digest.update(piece);
-            bytes.consume(length);
+        let files: Vec<&Content> = self.files().map(|file| &file.content).collect();
+        let digests = digest::of_files(&*self.processes, &files)?;
+        match &digests[..] {
+            [only] => Ok(only.clone()),
+            all => Ok(digest::hexadecimal(all.iter().fold(Sha256::new(), |digest, own| digest.chain_update(own)))),
         }
+    }
+}
+
+/// The records of a file that a process reads nothing of.
+struct NoRecords;
+
+impl Rows for NoRecords {
+    fn next(&mut self, cells: &mut Vec<Cell>) -> Result<Option<u64>> {
+        cells.clear();
+        Ok(None)
+    }
+
+    fn written(&self, _: usize) -> std::borrow::Cow<'_, str> {
+        "".into()
     }
 }
 

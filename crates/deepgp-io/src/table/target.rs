@@ -2,13 +2,17 @@
 //!
 //! Classes are numbered from 0 in the order of their labels: numbers by size, texts by their letters, `false` before `true`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::borrow::Borrow;
+use std::collections::HashMap;
+use std::hash::Hash;
 
 use deepgp::likelihood::Outcomes;
 use serde::{Deserialize, Serialize};
 
 use super::cell::{mostly_digits, number_label};
 use super::column::{MOST_ASKED_LEVELS, MOST_LEVELS, PLAIN, tell_rows_apart};
+use super::first_different::FirstDifferent;
+use super::together::first;
 use super::{Cell, Note, Place, Source, date, names, scan};
 use crate::error::{Error, Result};
 use crate::note::ClassRows;
@@ -72,35 +76,77 @@ const FEW_ROWS: u64 = 30;
 /// What a count must be.
 const COUNT: &str = "a count (0, 1, 2, …, up to 10^12)";
 
+/// Different values and the rows of each, as long as there are not too many.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(bound = "T: Hash + Eq + Clone + Serialize + serde::de::DeserializeOwned")]
+struct Counted<T> {
+    different: FirstDifferent<T>,
+    /// By the places of the values.
+    rows: Vec<u64>,
+}
+
+impl<T: Hash + Eq + Clone> Default for Counted<T> {
+    fn default() -> Self {
+        Self { different: FirstDifferent::new(COUNTED_VALUES), rows: Vec::new() }
+    }
+}
+
+impl<T: Hash + Eq + Clone> Counted<T> {
+    /// So many rows more that have this value.
+    fn add<Q>(&mut self, value: &Q, rows: u64)
+    where
+        T: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = T> + ?Sized,
+    {
+        if let Some((place, _)) = self.different.add(value) {
+            self.rows.resize(self.different.len(), 0);
+            self.rows[place] += rows;
+        }
+    }
+
+    /// The values of the rows that come next.
+    fn then(&mut self, next: Self) {
+        next.different.in_order().iter().zip(next.rows).for_each(|(value, rows)| self.add(value, rows));
+    }
+
+    /// The values with their rows, in no order.
+    fn iter(&self) -> impl Iterator<Item = (&T, u64)> {
+        self.different.iter().map(|(value, place)| (value, self.rows[place]))
+    }
+
+    /// How many different ones there are.
+    fn len(&self) -> usize {
+        self.different.len()
+    }
+}
+
 /// What the first pass has seen of a target.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct SeenTarget {
     numbers: u64,
     booleans: u64,
     dates: u64,
     texts: u64,
     /// Rows of each label that is no number, and of each number by its bits, as long as there are not too many.
-    labels: BTreeMap<String, u64>,
-    values: HashMap<u64, u64>,
+    labels: Counted<String>,
+    values: Counted<u64>,
     /// The first text that is no date, the first number with a fraction, and the first cell that is no count.
     text: Option<(Place, String)>,
-    fraction: Option<(Place, Cell)>,
-    no_count: Option<(Place, Cell)>,
+    fraction: Option<(Place, String)>,
+    no_count: Option<(Place, String)>,
 }
 
 impl SeenTarget {
-    /// One more cell. Fails if it is infinite.
-    pub(super) fn add(&mut self, source: &Source, name: &str, place: Place, cell: &Cell) -> Result<()> {
+    /// One more cell, which is no infinite number.
+    pub(super) fn add(&mut self, place: Place, cell: &Cell) {
+        let shown = || (place, cell.label().unwrap_or_default().into_owned());
         match cell {
-            Cell::Missing => return Ok(()),
-            Cell::Number(value) if !value.is_finite() => return Err(scan::not_finite(source, name, place, cell)),
+            Cell::Missing => return,
             Cell::Number(value) => {
                 self.numbers += 1;
-                if self.values.len() <= COUNTED_VALUES {
-                    *self.values.entry((value + 0.0).to_bits()).or_default() += 1;
-                }
+                self.values.add(&(value + 0.0).to_bits(), 1);
                 if value.fract() != 0.0 {
-                    self.fraction.get_or_insert_with(|| (place, cell.clone()));
+                    self.fraction.get_or_insert_with(shown);
                 }
             }
             Cell::Boolean(_) => self.booleans += 1,
@@ -112,17 +158,24 @@ impl SeenTarget {
             }
         }
         if !is_count(cell) {
-            self.no_count.get_or_insert_with(|| (place, cell.clone()));
+            self.no_count.get_or_insert_with(shown);
         }
-        if let (Cell::Boolean(_) | Cell::Date(_) | Cell::Text(_), Some(label)) = (cell, cell.label())
-            && self.labels.len() <= COUNTED_VALUES
-        {
-            match self.labels.get_mut(&*label) {
-                Some(rows) => *rows += 1,
-                None => _ = self.labels.insert(label.into_owned(), 1),
-            }
+        if let (Cell::Boolean(_) | Cell::Date(_) | Cell::Text(_), Some(label)) = (cell, cell.label()) {
+            self.labels.add(&*label, 1);
         }
-        Ok(())
+    }
+
+    /// The cells that come next.
+    pub(super) fn then(&mut self, next: Self) {
+        self.numbers += next.numbers;
+        self.booleans += next.booleans;
+        self.dates += next.dates;
+        self.texts += next.texts;
+        self.labels.then(next.labels);
+        self.values.then(next.values);
+        first(&mut self.text, next.text);
+        first(&mut self.fraction, next.fraction);
+        first(&mut self.no_count, next.no_count);
     }
 
     /// What the target is, with what is worth knowing about it; `alone` if it is the only one. Fails if it is not what it is asked to be.
@@ -142,18 +195,18 @@ impl SeenTarget {
                 of_single(self.classes(source, name, MOST_LEVELS)?).map(|kind| (kind, self.rare_classes(name)))
             }
             Task::Classification => {
-                if let (Some((place, cell)), 0) = (&self.fraction, self.texts) {
+                if let (Some((place, shown)), 0) = (&self.fraction, self.texts) {
                     let advice =
                         "classes are texts or whole numbers: leave out --task classification to predict numbers";
-                    return Err(scan::value(source, name, *place, cell, "a whole number", advice));
+                    return Err(scan::value(source, name, *place, shown, "a whole number", advice));
                 }
                 let kind = of_single(self.classes(source, name, MOST_ASKED_LEVELS)?)?;
                 Ok((kind, self.rare_classes(name)))
             }
             Task::Counts => {
-                if let Some((place, cell)) = &self.no_count {
+                if let Some((place, shown)) = &self.no_count {
                     let advice = "mend the cell, or leave out --task counts to predict numbers";
-                    return Err(scan::value(source, name, *place, cell, COUNT, advice));
+                    return Err(scan::value(source, name, *place, shown, COUNT, advice));
                 }
                 if self.values.len() == 1 {
                     return Err(self.one_value(source, name, &self.class_rows()[0].label));
@@ -193,13 +246,13 @@ impl SeenTarget {
     /// The classes in their order, with the number of rows of each.
     fn class_rows(&self) -> Vec<ClassRows> {
         let mut numbers: Vec<(f64, u64)> =
-            self.values.iter().map(|(bits, rows)| (f64::from_bits(*bits), *rows)).collect();
+            self.values.iter().map(|(bits, rows)| (f64::from_bits(*bits), rows)).collect();
         numbers.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let labels = self.labels.iter().map(|(label, rows)| ClassRows { label: label.clone(), rows: *rows });
+        let labels = self.labels.iter().map(|(label, rows)| ClassRows { label: label.clone(), rows });
         let numbers = numbers.into_iter().map(|(value, rows)| ClassRows { label: number_label(value), rows });
         let mut all: Vec<ClassRows> = numbers.chain(labels).collect();
         // Among texts numbers are texts, too; alone they go by size.
-        if !self.labels.is_empty() {
+        if self.labels.len() > 0 {
             all.sort_by(|a, b| a.label.cmp(&b.label));
         }
         // A text of a binary format may be a number's label.
@@ -253,13 +306,12 @@ impl SeenTarget {
 
     /// A text stands where numbers are wanted.
     fn no_number(&self, source: &Source, name: &str, place: Place, text: &str) -> Error {
-        let cell = Cell::Text(text.into());
         let advice = if mostly_digits(text) {
             "write it without units and separators, or take the target as classes with --task classification"
         } else {
             "mend the cell, or take the target as classes with --task classification"
         };
-        scan::value(source, name, place, &cell, "a number", advice)
+        scan::value(source, name, place, text, "a number", advice)
     }
 
     /// A note on classes of few rows.
@@ -332,7 +384,7 @@ impl TargetCode {
             Self::Count if is_count(cell) || *cell == Cell::Missing => number(source, name, place, cell),
             Self::Count => {
                 let advice = "the model was fitted to counts: mend the cell";
-                Err(scan::value(source, name, place, cell, COUNT, advice))
+                Err(scan::value(source, name, place, &cell.label().unwrap_or_default(), COUNT, advice))
             }
         }
     }
@@ -354,13 +406,13 @@ fn number(source: &Source, name: &str, place: Place, cell: &Cell) -> Result<Opti
     match cell {
         Cell::Missing => Ok(None),
         Cell::Number(value) if value.is_finite() => Ok(Some(*value)),
-        Cell::Number(_) => Err(scan::not_finite(source, name, place, cell)),
+        Cell::Number(_) => Err(scan::not_finite(source, name, place, &cell.label().unwrap_or_default())),
         Cell::Boolean(value) => Ok(Some(f64::from(u8::from(*value)))),
         Cell::Date(seconds) => Ok(Some(*seconds)),
         Cell::Text(text) => match date::seconds(text) {
             Some(seconds) => Ok(Some(seconds)),
             None => {
-                Err(scan::value(source, name, place, cell, "a number", "the model predicts numbers: mend the cell"))
+                Err(scan::value(source, name, place, text, "a number", "the model predicts numbers: mend the cell"))
             }
         },
     }

@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::cell::is_marker;
 use super::date::{self, Order};
+use super::text::Texts;
+use super::together::first;
 use super::{Cell, Note, Rows, Schema, Source, names, written_number};
 use crate::error::Result;
 
@@ -146,14 +148,14 @@ impl Rows for TranslatedRows {
         self.rows.written(column)
     }
 
-    fn notes(&self) -> Vec<Note> {
-        self.rows.notes()
+    fn texts(&self) -> Texts {
+        self.rows.texts()
     }
 }
 
 /// What has been seen of how a column's cells are written. Missing ones aside, each is counted as one of these, and a date of which day and
 /// month can be exchanged as both.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct SeenWriting {
     /// Numbers, booleans and dates that are plain.
     plain: u64,
@@ -211,6 +213,21 @@ impl SeenWriting {
             self.slashes += u64::from(text.contains('/'));
             self.example.get_or_insert_with(|| text.clone());
         }
+    }
+
+    /// The cells that come next.
+    pub(super) fn then(&mut self, next: Self) {
+        self.plain += next.plain;
+        self.numbers += next.numbers;
+        self.words += next.words;
+        self.decorated += next.decorated;
+        self.percentages += next.percentages;
+        self.month_first += next.month_first;
+        self.day_first += next.day_first;
+        self.dates += next.dates;
+        self.slashes += next.slashes;
+        next.markers.iter().for_each(|marker| self.add_marker(marker));
+        first(&mut self.example, next.example);
     }
 
     /// A word that stands for nothing elsewhere.

@@ -1,7 +1,7 @@
 //! What several processes agree on beside the sums of a step, all of it by [`Communicator::sum`].
 //!
 //! A number that one process knows is a sum in which the others have 0. So processes learn who has which rows, put lists one behind the
-//! other, take the largest of some numbers, and find out that one of them failed or computes something else.
+//! other, numbers or bytes, take the largest of some numbers, and find out that one of them failed or computes something else.
 
 use std::ops::Range;
 
@@ -42,12 +42,27 @@ impl dyn Communicator + '_ {
     }
 
     /// The numbers of all processes, one process's behind those of the one before.
-    pub(crate) fn gather(&self, own: &[f64]) -> Result<Vec<f64>> {
+    pub fn gather(&self, own: &[f64]) -> Result<Vec<f64>> {
         let share = self.share(own.len())?;
         let mut all = vec![0.0; share.total];
         all[share.range()].copy_from_slice(own);
         self.sum(&mut all)?;
         Ok(all)
+    }
+
+    /// The bytes of each process, in the order of ranks.
+    pub fn gather_bytes(&self, own: &[u8]) -> Result<Vec<Vec<u8>>> {
+        let packed: Vec<f64> = own.chunks(PACKED).map(pack).collect();
+        let (lengths, packed) = (self.gather(&[own.len() as f64])?, self.gather(&packed)?);
+        let mut rest = &packed[..];
+        let of_each = lengths.into_iter().map(|length| {
+            let (own, after) = rest.split_at((length as usize).div_ceil(PACKED));
+            rest = after;
+            let mut bytes: Vec<u8> = own.iter().flat_map(|six| unpack(*six)).collect();
+            bytes.truncate(length as usize);
+            bytes
+        });
+        Ok(of_each.collect())
     }
 
     /// Replaces each of `values` by the largest that a process has there.
@@ -71,17 +86,17 @@ impl dyn Communicator + '_ {
         Ok(count[0] > 0.0)
     }
 
-    /// The result of this process, if all processes have one. A process that failed gets its own error, the others one that names it.
-    pub(crate) fn all_fine<T>(&self, own: Result<T>) -> Result<T> {
+    /// The result of this process, if all processes have one. The first process that failed gets its own error, the others one that names it.
+    pub fn all_fine<T, E: From<Error>>(&self, own: std::result::Result<T, E>) -> std::result::Result<T, E> {
         if self.is_alone() {
             return own;
         }
         let mut failed = vec![0.0; self.size()];
         failed[self.rank()] = f64::from(u8::from(own.is_err()));
         self.sum(&mut failed)?;
-        match (own, failed.iter().position(|failed| *failed > 0.0)) {
-            (Ok(_), Some(process)) => Err(Error::OtherProcess { process }),
-            (own, _) => own,
+        match failed.iter().position(|failed| *failed > 0.0) {
+            Some(process) if process != self.rank() => Err(Error::OtherProcess { process }.into()),
+            Some(_) | None => own,
         }
     }
 
@@ -94,6 +109,19 @@ impl dyn Communicator + '_ {
         let other = all.chunks_exact(2).position(|own| *own != all[..2]);
         other.map_or(Ok(()), |process| Err(Error::Apart { what, process, advice }))
     }
+}
+
+/// Bytes that are one number: whole numbers of so many are exact, and stay what they are when 0 is added.
+const PACKED: usize = 6;
+
+/// A few bytes as a number.
+fn pack(bytes: &[u8]) -> f64 {
+    bytes.iter().rev().fold(0u64, |number, byte| (number << 8) | u64::from(*byte)) as f64
+}
+
+/// The bytes of such a number, and zeros behind them.
+fn unpack(number: f64) -> impl Iterator<Item = u8> {
+    (number as u64).to_le_bytes().into_iter().take(PACKED)
 }
 
 /// A hash of the bits of these numbers (FNV-1a, a number at a time), as two whole numbers below 2³².
@@ -114,13 +142,16 @@ mod tests {
         let alone: &dyn Communicator = &Alone;
         assert_eq!(alone.share(7).unwrap(), Share { offset: 0, rows: 7, total: 7 });
         assert_eq!(alone.gather(&[1.0, -2.0]).unwrap(), [1.0, -2.0]);
+        for bytes in [&b""[..], b"six by", b"\0 and \xff more"] {
+            assert_eq!(alone.gather_bytes(bytes).unwrap(), [bytes]);
+        }
         assert!(alone.any(true).unwrap() && !alone.any(false).unwrap());
         let mut values = [3.0, -4.0];
         alone.largest(&mut values).unwrap();
         alone.broadcast(&mut values).unwrap();
         alone.barrier().unwrap();
         alone.abort(1);
-        assert_eq!((values, alone.all_fine(Ok(5))), ([3.0, -4.0], Ok(5)));
+        assert_eq!((values, alone.all_fine(Ok::<i32, Error>(5))), ([3.0, -4.0], Ok(5)));
         assert_eq!(alone.check_same("numbers", &values, ""), Ok(()));
     }
 

@@ -30,7 +30,7 @@ pub(crate) use inputs::{InputLayout, Inputs};
 pub use last::split_last_rows;
 pub use scaling::{ConstantColumns, Scaling, Standardiser};
 pub use split::split_rows;
-pub(crate) use split::{held_out, sample};
+pub(crate) use split::{held_out, sample, sample_in_memory};
 pub use split_by::SplitBy;
 pub use stored::{RowStore, StoredRows};
 pub use stratified::split_rows_by_class;

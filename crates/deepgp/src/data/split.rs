@@ -31,6 +31,11 @@ pub(crate) fn sample(rows: usize, most: usize, key: Key, stream: u64) -> Vec<u32
     some
 }
 
+/// At most `most` of so many rows that are not all in the memory of one process, for what is done in memory: the same each time.
+pub(crate) fn sample_in_memory(rows: usize, most: usize) -> Vec<u32> {
+    sample(rows, most, Key::new(0, Purpose::Split), 6)
+}
+
 /// Fails if so many rows cannot be split, or not by this fraction.
 pub(super) fn check_split(rows: usize, fraction: f64) -> Result<()> {
     if !(fraction > 0.0 && fraction < 1.0) {

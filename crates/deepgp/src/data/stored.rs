@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::column_moments::RowBlocks;
 use super::row_set::RowSet;
-use super::split::{check_split, held_out, sample};
+use super::split::{check_split, held_out, sample_in_memory};
 use super::{Dataset, Stratify, TransformChoice, split_rows_by_class};
 use crate::error::{Error, Result};
 use crate::numeric::mat::{Mat, View};
@@ -120,7 +120,7 @@ impl StoredRows {
 
     /// At most `most` of the rows at random, the same each time, with their places in ascending order.
     pub fn sampled(&self, most: usize) -> Result<(Vec<u32>, Dataset)> {
-        let places = sample(self.len(), most, Key::new(0, Purpose::Split), 6);
+        let places = sample_in_memory(self.len(), most);
         let rows = self.gather(&places)?;
         Ok((places, rows))
     }

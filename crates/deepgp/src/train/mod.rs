@@ -7,7 +7,7 @@ pub(crate) mod adam;
 mod minibatch_reader;
 pub(crate) mod optimiser;
 mod row_order;
-mod shared_rows;
+pub(crate) mod shared_rows;
 pub(crate) mod state;
 mod stored_start;
 mod trainer;

@@ -5,24 +5,30 @@
 //! would, to the same bit. Inputs, the bulk, stay where they are; only those of some rows are fetched, for all processes alike: to choose inducing
 //! inputs and transforms, and those of the held-out rows that are looked at.
 //!
+//! Whoever has read unequal parts of a table deals the rows out anew ([`evenly`], [`SharedRows::evenly`]) before training.
+//!
 //! ```text
 //! outline   [N, 1 + P]     each process      its only input is the row's number
 //! own       [N_r, D + P]   process r         rows offset_r … offset_r + N_r
 //! ```
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use crate::backend::Communicator;
 use crate::backend::agreement::Share;
-use crate::data::{Dataset, SplitBy, Standardiser, sample};
+use crate::data::{Dataset, SplitBy, Standardiser, sample, sample_in_memory};
 use crate::error::{Error, Result};
 use crate::model::inducing::SUBSAMPLE;
 use crate::numeric::mat::Mat;
 use crate::random::noise::{Key, Purpose};
 
+/// The rows that are sent at once.
+const SENT: usize = 8192;
+
 /// The rows of a fit, as one process sees them. What it calls a *part* is a dataset of rows of [`SharedRows::outline`].
 #[derive(Debug)]
-pub(super) struct SharedRows<'a> {
+pub struct SharedRows<'a> {
     /// The processes that hold the rows.
     processes: &'a dyn Communicator,
     /// The rows of this process.
@@ -42,12 +48,22 @@ impl<'a> SharedRows<'a> {
     }
 
     /// The processes that hold the rows.
-    pub fn processes(&self) -> &'a dyn Communicator {
+    pub(super) fn processes(&self) -> &'a dyn Communicator {
         self.processes
     }
 
+    /// The numbers of this process's rows among all.
+    pub fn numbers(&self) -> Range<usize> {
+        self.share.range()
+    }
+
+    /// The number of inputs.
+    pub fn width(&self) -> usize {
+        self.own.x().ncols()
+    }
+
     /// The rows that this process holds.
-    pub fn held(&self) -> &'a Dataset {
+    pub(super) fn held(&self) -> &'a Dataset {
         self.own
     }
 
@@ -57,7 +73,7 @@ impl<'a> SharedRows<'a> {
     }
 
     /// The rows of a part that this process holds. Fails if one of the processes has none.
-    pub fn own<'p>(&self, part: &'p Dataset) -> Result<Cow<'p, Dataset>> {
+    pub(super) fn own<'p>(&self, part: &'p Dataset) -> Result<Cow<'p, Dataset>> {
         if self.outline.is_none() {
             return Ok(Cow::Borrowed(part));
         }
@@ -87,6 +103,22 @@ impl<'a> SharedRows<'a> {
         part.with_inputs(x).map(Cow::Owned)
     }
 
+    /// This process's share of a part: as many rows for each process as can be, one behind the other. Rows that another process holds are sent.
+    pub fn evenly(&self, part: &Dataset) -> Result<Dataset> {
+        let share = even_share(part.len(), self.processes.rank(), self.processes.size())?;
+        let (_, of_own) = self.find(part);
+        let x = evenly(self.processes, self.own.x().gather(&of_own))?;
+        part.gather(&share.collect::<Vec<_>>())?.with_inputs(x)
+    }
+
+    /// At most `most` of the rows of a part at random, with their inputs, at every process, and their places in the part, in ascending order: those of
+    /// [`StoredRows::sampled`](crate::StoredRows::sampled).
+    pub fn sampled(&self, part: &Dataset, most: usize) -> Result<(Vec<u32>, Dataset)> {
+        let places = sample_in_memory(part.len(), most);
+        let rows = self.fetch_rows(part, &places)?;
+        Ok((places, rows))
+    }
+
     /// Some rows of a part with their inputs, at every process.
     pub fn fetch_rows(&self, part: &Dataset, rows: &[u32]) -> Result<Dataset> {
         let some = part.gather(rows)?;
@@ -95,7 +127,7 @@ impl<'a> SharedRows<'a> {
 
     /// The standardised inputs that a model starts from: those of all rows to train on, `part`, of which this process has `rows`, or of
     /// [`SUBSAMPLE`] of them at random if there are more. However many processes hold the rows, they are the same.
-    pub fn start_inputs<'r>(
+    pub(super) fn start_inputs<'r>(
         &self,
         part: &Dataset,
         rows: &'r Dataset,
@@ -119,6 +151,49 @@ impl<'a> SharedRows<'a> {
         let held = (0..part.len()).filter(|&i| own.contains(&number(i)));
         held.map(|i| (i as u32, (number(i) - own.start) as u32)).unzip()
     }
+}
+
+/// The numbers of the rows that process `rank` of `size` has if `rows` are dealt out, one behind the other, as many to each as can be. Fails if
+/// there are fewer rows than processes.
+fn even_share(rows: usize, rank: usize, size: usize) -> Result<Range<u32>> {
+    let upto = |rank: usize| (rank as u128 * rows as u128 / size as u128) as u32;
+    if rows < size {
+        let (what, advice) = ("several processes", "use fewer processes, or give more rows");
+        return Err(Error::TooFewRows { what, needed: size, rows, advice });
+    }
+    Ok(upto(rank)..upto(rank + 1))
+}
+
+/// The rows of all processes, of which this one has `own`, dealt out anew: as many to each as can be, one behind the other, as they were. Those that change
+/// hands are sent to all, 8192 at once; where processes have nearly as many each, these are few.
+pub fn evenly(processes: &dyn Communicator, own: Mat) -> Result<Mat> {
+    let (rank, size, columns) = (processes.rank(), processes.size(), own.ncols());
+    let counts = processes.gather(&[own.nrows() as f64])?;
+    let first = |rank: usize| counts[..rank].iter().sum::<f64>() as usize;
+    let rows = first(size);
+    let held = |rank: usize| first(rank)..first(rank + 1);
+    let due = |rank: usize| even_share(rows, rank, size).map(|due| due.start as usize..due.end as usize);
+    let (mine, here) = (due(rank)?, held(rank));
+    let mut dealt = Mat::zeros(mine.len(), columns);
+    for row in mine.start.max(here.start)..mine.end.min(here.end) {
+        dealt.row_mut(row - mine.start).copy_from_slice(own.row(row - here.start));
+    }
+    let mut moved = Vec::new();
+    for from in 0..size {
+        let (held, stays) = (held(from), due(from)?);
+        moved.extend(held.filter(|row| !stays.contains(row)));
+    }
+    for some in moved.chunks(SENT) {
+        let mut sent = Mat::zeros(some.len(), columns);
+        for (at, row) in some.iter().enumerate().filter(|(_, row)| here.contains(row)) {
+            sent.row_mut(at).copy_from_slice(own.row(row - here.start));
+        }
+        processes.sum(sent.as_mut_slice())?;
+        for (at, row) in some.iter().enumerate().filter(|(_, row)| mine.contains(row)) {
+            dealt.row_mut(row - mine.start).copy_from_slice(sent.row(at));
+        }
+    }
+    Ok(dealt)
 }
 
 /// What every process knows of the rows of all. Fails unless all have the same columns.
