@@ -11,8 +11,8 @@ use common::processes::processes;
 use deepgp::backend::{Alone, Backend, Communicator, Cpu, Mixtures, Run, StepPlan, TrainingTask};
 use deepgp::{
     Batch, Dataset, DeepGp, Error, Evaluation, Fit, FitSettings, InducingSize, LikelihoodForm, Mat, ModelSettings,
-    Noise, PredictSettings, Regressor, Result, SharedRows, SplitBy, Spread, StepOutcome, StepReport, Stop, TrainSettings,
-    TrainState, Trainer, Training, TransformChoice, simulate,
+    Noise, PredictSettings, Regressor, Result, SharedRows, SplitBy, Spread, StepOutcome, StepReport, Stop,
+    TrainSettings, TrainState, Trainer, Training, TransformChoice, simulate,
 };
 
 fn go_on(_: &StepReport, _: &TrainState) -> ControlFlow<()> {
