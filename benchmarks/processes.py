@@ -3,7 +3,7 @@
     cargo build --release --workspace --examples && cargo build --release -p deepgp-cli --features mpi
     python3 benchmarks/processes.py                                   # messages and steps of this machine, and the table
     python3 benchmarks/processes.py --latency 2e-6 --bandwidth 12e9   # the same for another network, with this machine's steps
-    python3 benchmarks/processes.py --pairs 5                         # 2 processes x 1 thread beside 1 process x 2 threads
+    python3 benchmarks/processes.py --pairs 5 --batch-size 80000      # 2 processes x 1 thread beside 1 process x 2 threads
 
 A step of `B` rows on `R` processes of one thread each is taken to last
 
@@ -113,9 +113,9 @@ def table(alone, per_row, latency, bandwidth):
         print(f"{rows:>8} " + "".join(f"{own:>10.2f}" for own in efficiency.values()) + f"{half:>24}{best:>17}")
 
 
-def pairs(folder, rounds):
+def pairs(folder, rounds, batch_size):
     """Steps of 2 processes x 1 thread beside those of 1 process x 2 threads, by the clock, alternately."""
-    fit = f"--target y --hidden-layers {HIDDEN} --width {WIDTH} --batch-size 8000 --quiet --overwrite --validation 0 --device cpu --json"
+    fit = f"--target y --hidden-layers {HIDDEN} --width {WIDTH} --batch-size {batch_size} --quiet --overwrite --validation 0 --device cpu --json"
 
     def seconds(place, command, threads):
         def run(steps):
@@ -123,7 +123,7 @@ def pairs(folder, rounds):
             done = subprocess.run([*command, *arguments], cwd=place, check=True, capture_output=True, text=True).stdout
             return json.loads(done)["train_seconds"]
 
-        few, many = 3, 23
+        few, many = 3, 3 + max(160_000 // batch_size, 5)
         return (run(many) - run(few)) / (many - few)
 
     import random
@@ -132,7 +132,7 @@ def pairs(folder, rounds):
         draw = random.Random(1).random
         with open(pathlib.Path(place) / "table.csv", "w") as out:
             out.write(",".join(f"x{i}" for i in range(INPUTS)) + ",y\n")
-            for _ in range(16_000):
+            for _ in range(2 * batch_size):
                 x = [draw() for _ in range(INPUTS)]
                 out.write(",".join(f"{v:.5f}" for v in x) + f",{x[0] * x[1] + 0.1 * draw():.5f}\n")
         program, ratios = str((folder / "deepgp").resolve()), []
@@ -149,10 +149,11 @@ def main():
     arguments.add_argument("--latency", type=float, help="seconds of a message, in place of what is measured")
     arguments.add_argument("--bandwidth", type=float, help="bytes a second out of a process, in place of what is measured")
     arguments.add_argument("--pairs", type=int, default=0, metavar="ROUNDS")
+    arguments.add_argument("--batch-size", type=int, default=8000, help="of the pairs")
     options = arguments.parse_args()
     print(f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}")
     if options.pairs:
-        return pairs(options.folder, options.pairs)
+        return pairs(options.folder, options.pairs, options.batch_size)
     latency, bandwidth = options.latency, options.bandwidth
     if latency is None or bandwidth is None:
         found = measured_messages(options.folder)
