@@ -74,25 +74,28 @@ def test_training_that_is_interrupted_leaves_what_it_had_learnt():
 def test_a_step_that_takes_seconds_is_not_waited_for():
     late, said = interrupt(
         """
-        X, y = datasets.eight_link_arm(10000, seed=1)
+        X, y = datasets.eight_link_arm(30000, seed=1)
         regressor = DeepGPRegressor(
             inducing=300, covariance_form="whitened", inducing_start="random-rows", steps=10**6, validation=None
         )
-        class Once:
+        told = []
+        class Told:
             def __call__(self, report):
+                told.append(report.step)
                 if report.step == 1:
                     busy()
-        regressor.callbacks = [Once()]
+        regressor.callbacks = [Told()]
         regressor.fit(X, y)
         ---
-        print(regressor.stop_, regressor.n_iter_, regressor.predict(X[:5]).shape)
+        # What was kept is what was told of, however fast the machine.
+        print(regressor.stop_, regressor.n_iter_ - told[-1], regressor.predict(X[:5]).shape)
         import os
         os._exit(0)  # the step that nobody waits for goes on
         """,
     )
     assert late < 1
-    # On a fast machine the second step may just have ended.
-    assert said[0] in ("interrupted 1 (5,)", "interrupted 2 (5,)")
+    # One more where the step ended just then and was not told of any more.
+    assert said[0] in ("interrupted 0 (5,)", "interrupted 1 (5,)")
 
 
 def test_a_look_at_the_validation_rows_that_takes_seconds_is_not_waited_for():
