@@ -178,7 +178,7 @@ fn time(found: &SearchRows, started: Instant, seconds: f64, settings: &FitSettin
     let limit = TimeLimit::new(started, seconds);
     let tested = found.test.as_ref().map_or(0, |rows| rows.data.len());
     let compared: usize = found.parts.iter().filter_map(|part| part.test.as_ref()).map(|rows| 2 * rows.len()).sum();
-    let trained = found.parts.iter().map(|part| part.rows.train.len()).min().unwrap_or(1).max(1);
+    let of_step = refit::rows_of_step(found.fewest_to_train_on(), settings);
     // A prediction goes forward through its samples, and a step forward and back through one.
     let samples = deepgp::PredictSettings::default().samples as f64 / (3.0 * settings.train.samples.max(1) as f64);
     let shown = if report { report::predicted_rows(tested) } else { 0 };
@@ -186,8 +186,8 @@ fn time(found: &SearchRows, started: Instant, seconds: f64, settings: &FitSettin
         began: started,
         until: limit.end(),
         afterwards: 1.0 + 0.02 * seconds,
-        predictions: samples * (compared + 3 * tested + shown) as f64 / trained as f64,
-        growth: refit::growth(found),
+        predictions: samples * (compared + 3 * tested + shown) as f64 / of_step,
+        growth: refit::growth(found, settings),
         steps: settings.train.steps,
     }
 }

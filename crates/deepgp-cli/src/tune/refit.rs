@@ -126,7 +126,7 @@ impl Refit<'_> {
         if let (Some(limit), Some(pace)) =
             (self.limit, log.pace(candidate.number).or(log.plan().and_then(|own| own.pace)))
         {
-            let growth = growth(rows);
+            let growth = growth(rows, &settings);
             let most = (limit.left_to_train() / (MARGIN * growth * pace)) as u64;
             let looks = settings.train.validate_every;
             if most < settings.train.steps {
@@ -154,10 +154,14 @@ fn is_same_fit(file: &ModelFile, settings: &FitSettings) -> bool {
     own == *settings
 }
 
-/// The rows of the fit after a search, as a multiple of those that candidates are trained on.
-pub fn growth(rows: &SearchRows) -> f64 {
-    let of_part = rows.parts.iter().map(|part| part.rows.train.len()).min().unwrap_or(1).max(1);
-    (rows.train.len() as f64 / of_part as f64).max(1.0)
+/// The rows of a step of the fit after a search, as a multiple of those of a step of a candidate.
+pub fn growth(rows: &SearchRows, settings: &FitSettings) -> f64 {
+    (rows_of_step(rows.train.len(), settings) / rows_of_step(rows.fewest_to_train_on(), settings)).max(1.0)
+}
+
+/// The rows that a step takes of a table of so many: no more than a minibatch.
+pub fn rows_of_step(rows: usize, settings: &FitSettings) -> f64 {
+    settings.training_rows(rows).min(settings.train.batch_size).max(1) as f64
 }
 
 /// Fails if a search must not replace what is where its fit keeps its state: a file of another fit that has not ended.

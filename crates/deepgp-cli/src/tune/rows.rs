@@ -38,6 +38,13 @@ pub struct SearchRows {
     pub parts: Vec<JudgedPart>,
 }
 
+impl SearchRows {
+    /// The least number of rows that a part has for training.
+    pub fn fewest_to_train_on(&self) -> usize {
+        self.parts.iter().map(|part| part.rows.train.len()).min().unwrap_or(1)
+    }
+}
+
 /// A part of the rows with what its training rows say of the columns.
 #[derive(Debug)]
 pub struct JudgedPart {

@@ -78,7 +78,10 @@ impl SearchSummary<'_> {
                 );
             }
             (Some(score), None) => output::say(voice, &format!("best: candidate {best}, {metric} {}", number(score))),
-            (None, _) => output::say(voice, "there was no time to judge anything: the settings of fit are taken"),
+            (None, _) => output::say(
+                voice,
+                "there was no time to judge anything: the settings of fit are taken (--time-limit gives it more)",
+            ),
         }
         if best > 0 {
             output::say(voice, &format!("its settings: {}", flags(&self.best())));

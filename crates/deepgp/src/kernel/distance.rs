@@ -268,6 +268,11 @@ fn transposed<T: Real>(z: View<'_, T>, scratch: &mut Scratch<T>) -> Vec<T> {
     out
 }
 
+/// Rows of `x` that are worked on together, so that they share what is loaded of `z`.
+const ROWS: usize = 4;
+/// The inducing inputs whose distances to these rows stay in registers while the loop runs over dimensions.
+const LANES: usize = 16;
+
 /// Writes `r²`, `[N, M]`, by differences. `finish` gets each row of it, while the row is in cache.
 pub(super) fn by_differences<T: Real>(
     x: View<'_, T>,
@@ -277,34 +282,18 @@ pub(super) fn by_differences<T: Real>(
     scratch: &mut Scratch<T>,
     finish: impl Fn(&mut [T]),
 ) {
-    /// Rows of `x` that are worked on together, so that they share what is loaded of `z`.
-    const ROWS: usize = 4;
     let (m, d) = (z.nrows(), z.ncols());
     let mut inverse = scratch.take(d);
-    let mut columns = transposed(z, scratch);
-    for ((inverse, ell), column) in inverse.iter_mut().zip(lengthscales).zip(columns.chunks_exact_mut(m)) {
+    for (inverse, ell) in inverse.iter_mut().zip(lengthscales) {
         *inverse = T::of(1.0 / ell);
-        column.iter_mut().for_each(|v| *v *= *inverse);
     }
-    let mut points = scratch.take(x.as_slice().len());
-    for (to, from) in points.chunks_exact_mut(d).zip(x.as_slice().chunks_exact(d)) {
-        for i in 0..d {
-            to[i] = from[i] * inverse[i];
-        }
-    }
+    let (points, columns) = (packed::<T, ROWS>(x, &inverse, scratch), packed::<T, LANES>(z, &inverse, scratch));
     vectorised(
         #[inline(always)]
         || {
-            let whole = x.nrows() / ROWS * ROWS;
-            let (rows, last_rows) = r2.as_mut_slice().split_at_mut(whole * m);
-            let (points, last_points) = points.split_at(whole * d);
-            for (rows, points) in rows.chunks_exact_mut(ROWS * m).zip(points.chunks_exact(ROWS * d)) {
-                squared_differences::<T, ROWS>(points, &columns, rows);
+            for (rows, points) in r2.as_mut_slice().chunks_mut(ROWS * m).zip(points.chunks_exact(ROWS * d)) {
+                squared_differences(points.as_chunks().0, &columns, rows, m);
                 rows.chunks_exact_mut(m).for_each(&finish);
-            }
-            for (row, point) in last_rows.chunks_exact_mut(m).zip(last_points.chunks_exact(d)) {
-                squared_differences::<T, 1>(point, &columns, row);
-                finish(row);
             }
         },
     );
@@ -313,38 +302,42 @@ pub(super) fn by_differences<T: Real>(
     }
 }
 
-/// Writes `r²` of `ROWS` points to all inducing inputs; the coordinates of both, `points` `[ROWS, D]` and `columns` `[D, M]`, are in
-/// lengthscales.
+/// The coordinates of `x` in lengthscales, `L` points side by side: `[⌈N / L⌉, D, L]`, zeros where there are no more points.
+fn packed<T: Real, const L: usize>(x: View<'_, T>, inverse: &[T], scratch: &mut Scratch<T>) -> Vec<T> {
+    let (n, d) = (x.nrows(), x.ncols());
+    let mut out = scratch.take(n.next_multiple_of(L) * d);
+    for (group, rows) in out.chunks_exact_mut(L * d).zip(x.as_slice().chunks(L * d)) {
+        if rows.len() < L * d {
+            group.fill(T::ZERO);
+        }
+        for (j, row) in rows.chunks_exact(d).enumerate() {
+            for i in 0..d {
+                group[i * L + j] = row[i] * inverse[i];
+            }
+        }
+    }
+    out
+}
+
+/// Writes `r²` of a few points, `[D, ROWS]`, to all inducing inputs, `[⌈M / LANES⌉, D, LANES]`; there may be fewer rows of `r²`.
 #[inline(always)]
-fn squared_differences<T: Real, const ROWS: usize>(points: &[T], columns: &[T], r2: &mut [T]) {
-    /// The number of a row's sums that stay in registers while the loop runs over dimensions.
-    const LANES: usize = 16;
-    let (m, d) = (r2.len() / ROWS, points.len() / ROWS);
-    let mut start = 0;
-    while start + LANES <= m {
+fn squared_differences<T: Real>(points: &[[T; ROWS]], columns: &[T], r2: &mut [T], m: usize) {
+    for (group, z) in columns.chunks_exact(points.len() * LANES).enumerate() {
         let mut sums = [[T::ZERO; LANES]; ROWS];
-        for (i, column) in columns.chunks_exact(m).enumerate() {
-            let z: &[T; LANES] = column[start..].first_chunk().expect("so many are left");
-            for j in 0..LANES {
-                for k in 0..ROWS {
-                    let difference = points[k * d + i] - z[j];
+        for (x, z) in points.iter().zip(z.as_chunks::<LANES>().0) {
+            for k in 0..ROWS {
+                for j in 0..LANES {
+                    let difference = x[k] - z[j];
                     sums[k][j] = difference.times_plus(difference, sums[k][j]);
                 }
             }
         }
-        for (k, sums) in sums.iter().enumerate() {
-            r2[k * m + start..][..LANES].copy_from_slice(sums);
-        }
-        start += LANES;
-    }
-    for k in 0..ROWS {
-        let rest = &mut r2[k * m + start..(k + 1) * m];
-        rest.fill(T::ZERO);
-        for (i, column) in columns.chunks_exact(m).enumerate() {
-            let x = points[k * d + i];
-            for (v, &z) in rest.iter_mut().zip(&column[start..]) {
-                let difference = x - z;
-                *v = difference.times_plus(difference, *v);
+        // Sums that are lent out, as a copy of some of them would, do not stay in registers.
+        for (row, sums) in r2.chunks_exact_mut(m).zip(sums) {
+            let to = &mut row[group * LANES..];
+            match to.first_chunk_mut() {
+                Some(to) => *to = sums,
+                None => to.iter_mut().zip(sums).for_each(|(to, sum)| *to = sum),
             }
         }
     }

@@ -29,14 +29,15 @@ pub struct SearchTime {
     pub afterwards: f64,
     /// What follows it in steps of training: how many would take as long as its predictions.
     pub predictions: f64,
-    /// The rows of that fit, as a multiple of those that candidates are trained on.
+    /// The rows of a step of that fit, as a multiple of those of a step of a candidate.
     pub growth: f64,
     /// The steps of a whole fit, unless there is no time for so many.
     pub steps: u64,
 }
 
 /// The share of all the time that the fit after the search may take, by the pace of candidate 0; where it would take more, all fits have fewer steps.
-const SHARE_OF_FIT: f64 = 0.4;
+/// Whole fits come first: the settings of `fit` over all steps are better than what is found by fits that are cut short.
+const SHARE_OF_FIT: f64 = 0.9;
 /// The share of all the time that the fit with a candidate's settings may take; one that would take more is no candidate.
 const SHARE_OF_CANDIDATE: f64 = 0.6;
 /// The factor on the time that a fit is expected to take: a machine may be busier later.
@@ -117,8 +118,10 @@ mod tests {
         assert_eq!(plan(600).rungs, [350, 1000, 3000]);
         assert_eq!(plan(100).rungs, [350, 1000]);
         assert_eq!(plan(100).steps, 3000);
-        let hasty = plan(30);
-        assert!(hasty.steps == 1000 && !hasty.rungs.is_empty(), "{hasty:?}");
+        // What is left beside a whole fit is for one rung, or for nothing.
+        assert_eq!((plan(60).rungs, plan(60).steps), (vec![350], 3000));
+        assert_eq!((plan(41).rungs, plan(41).steps), (vec![350], 3000));
+        assert_eq!(plan(20).steps, 1500);
         assert_eq!(plan(0).steps, 50);
     }
 

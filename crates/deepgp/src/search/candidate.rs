@@ -3,7 +3,7 @@
 use super::setting::{Setting, SettingValue, go_together};
 use super::space::{Choices, SearchSpace};
 use crate::random::noise::{Key, Purpose};
-use crate::settings::FitSettings;
+use crate::settings::{FitSettings, KernelChoice, ObjectiveChoice};
 
 /// A candidate of a search.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,6 +15,14 @@ pub struct Candidate {
     pub changes: Vec<SettingValue>,
 }
 
+/// What is tried before anything is drawn: what helped most often where searches were measured (`docs/tune.md`). Where there is time for few candidates,
+/// these are they.
+const FIRST: [&[SettingValue]; 4] = [
+    &[SettingValue::Objective(ObjectiveChoice::Predictive)],
+    &[SettingValue::HiddenLayers(3)],
+    &[SettingValue::HiddenLayers(3), SettingValue::Objective(ObjectiveChoice::Predictive)],
+    &[SettingValue::Kernel(KernelChoice::Matern52)],
+];
 /// The share of settings that are drawn anew.
 const REDRAWN: f64 = 1.0 / 3.0;
 /// How often it is tried to draw a candidate that is new and makes sense.
@@ -42,14 +50,33 @@ impl Candidate {
         self.changes.iter().copied().find(|own| own.setting() == setting)
     }
 
-    /// A new candidate around another: each setting of the space is drawn anew with a probability of a third, the others are those of `centre`.
-    /// A draw that makes no sense, is not possible, or that one of `known` is already, is drawn again; `None` if there is nothing new to be found.
-    pub(super) fn around(
+    /// A new candidate: one of those that are tried first, if the space has it, or else one around `centre`. What makes no sense, is not possible, or
+    /// one of `known` is already, is none; `None` if there is nothing new to be found.
+    pub(super) fn next(
         centre: &Self,
         number: usize,
         space: &SearchSpace,
         (base, known): (&FitSettings, &[Self]),
         is_possible: &dyn Fn(&FitSettings) -> bool,
+        seed: u64,
+    ) -> Option<Self> {
+        let new = |changes: Vec<SettingValue>| {
+            let own = Self { number, changes };
+            let settings = own.settings(base);
+            let is_new = known.iter().all(|other| other.settings(base) != settings);
+            (is_new && go_together(&settings) && is_possible(&settings)).then(|| own.without_effects(base))
+        };
+        let first = FIRST.iter().filter(|changes| space.has(changes)).find_map(|changes| new(changes.to_vec()));
+        first.or_else(|| Self::around(centre, number, space, &new, seed))
+    }
+
+    /// A new candidate around another: each setting of the space is drawn anew with a probability of a third, the others are those of `centre`.
+    /// A draw of which `new` makes nothing is drawn again; `None` if there is nothing new to be found.
+    fn around(
+        centre: &Self,
+        number: usize,
+        space: &SearchSpace,
+        new: &dyn Fn(Vec<SettingValue>) -> Option<Self>,
         seed: u64,
     ) -> Option<Self> {
         let key = Key::new(seed, Purpose::Search);
@@ -60,10 +87,7 @@ impl Candidate {
                 let must = now.is_none() && !choices.or_unchanged;
                 if must || draw(setting, 0) < REDRAWN { chosen(choices, draw(setting, 1)) } else { now }
             });
-            let drawn = Self { number, changes: changes.collect() };
-            let settings = drawn.settings(base);
-            let is_new = known.iter().all(|other| other.settings(base) != settings);
-            (is_new && go_together(&settings) && is_possible(&settings)).then(|| drawn.without_effects(base))
+            new(changes.collect())
         })
     }
 
@@ -90,7 +114,7 @@ mod tests {
     fn drawn(space: &SearchSpace, count: usize, seed: u64) -> Vec<Candidate> {
         let (base, mut known) = (FitSettings::default(), vec![Candidate::unchanged()]);
         for number in 1..count {
-            let next = Candidate::around(&known[0], number, space, (&base, &known), &|_| true, seed);
+            let next = Candidate::next(&known[0], number, space, (&base, &known), &|_| true, seed);
             known.extend(next);
         }
         known
@@ -111,6 +135,20 @@ mod tests {
         assert_ne!(all, drawn(&space, 60, 2));
         let changes = all.iter().map(|own| own.changes.len()).sum::<usize>() as f64 / 59.0;
         assert!((1.2..3.0).contains(&changes), "about three of nine are drawn anew, some as they were: {changes}");
+    }
+
+    #[test]
+    fn what_helped_most_often_comes_first_where_the_space_has_it() {
+        let base = FitSettings::default();
+        let usual = SearchSpace::usual(&simulate::eight_link_arm(500, 1), &base);
+        let changes = |space: &SearchSpace| -> Vec<Vec<SettingValue>> {
+            drawn(space, 5, 1).into_iter().skip(1).map(|own| own.changes).collect()
+        };
+        assert_eq!(changes(&usual), FIRST.map(<[SettingValue]>::to_vec));
+        // A flag that was given stays as it is, and what is named must be taken.
+        assert_eq!(changes(&usual.clone().without(&[Setting::HiddenLayers]))[..2], [FIRST[0], FIRST[3]]);
+        let named = usual.with(vec![SettingValue::Width(3)]).unwrap();
+        assert!(FIRST.iter().all(|first| !changes(&named).iter().any(|own| own == first)), "{:?}", changes(&named));
     }
 
     #[test]

@@ -239,7 +239,7 @@ impl Search {
             all.push(Candidate::unchanged());
         }
         while all.len() < made + size {
-            let next = Candidate::around(&centre, all.len(), space, (base, &all), &|own| self.fits(own), *seed);
+            let next = Candidate::next(&centre, all.len(), space, (base, &all), &|own| self.fits(own), *seed);
             match next {
                 Some(next) => all.push(next),
                 None => break,

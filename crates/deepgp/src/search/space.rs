@@ -98,6 +98,13 @@ impl SearchSpace {
         self.0.iter().filter_map(|choices| Some((choices.values.first()?.setting(), choices)))
     }
 
+    /// Whether these changes are all among the choices, and leave nothing as it was that may not stay so.
+    pub(super) fn has(&self, changes: &[SettingValue]) -> bool {
+        let is_choice = |value: &SettingValue| self.0.iter().any(|choices| choices.values.contains(value));
+        let changed = |setting: Setting| changes.iter().any(|value| value.setting() == setting);
+        changes.iter().all(is_choice) && self.choices().all(|(setting, own)| own.or_unchanged || changed(setting))
+    }
+
     /// Puts the choices of a setting in their place, for others of the setting if there are any.
     fn put(&mut self, choices: Choices) {
         let Some(setting) = choices.values.first().map(|own| own.setting()) else { return };
